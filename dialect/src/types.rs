@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Views of tensor types: shapes with dynamic and bounded sizes, and what an element type is.
+
+use crate::ffi;
+use melior::ir::{Attribute, Type, TypeLike};
+use std::fmt;
+
+/// How MLIR spells a size that is not known until run time.
+pub const DYNAMIC: i64 = i64::MIN;
+
+/// Whether `size` is known at compile time.
+pub const fn is_static(size: i64) -> bool {
+    size != DYNAMIC
+}
+
+/// A ranked tensor type. Copies are cheap: shape and bounds are borrowed from the context.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Tensor<'c> {
+    /// The type itself.
+    pub ty: Type<'c>,
+    /// Element type, quantized ones included.
+    pub element: Type<'c>,
+    /// Sizes in elements; [`DYNAMIC`] where unknown.
+    pub shape: &'c [i64],
+}
+
+impl<'c> Tensor<'c> {
+    /// Views a ranked tensor type; `None` for any other type.
+    pub fn new(ty: Type<'c>) -> Option<Self> {
+        if !ty.is_ranked_tensor() {
+            return None;
+        }
+        Some(Self { ty, element: ffi::element_type(ty)?, shape: ffi::shape(ty)? })
+    }
+
+    /// Builds a ranked tensor type. `bounds` (one per dimension, [`DYNAMIC`] for none) become `#stablehlo.bounds`
+    /// unless none is given.
+    pub fn get(shape: &[i64], element: Type<'c>, bounds: Option<&[i64]>) -> Type<'c> {
+        let encoding = bounds
+            .filter(|bounds| bounds.iter().any(|&bound| is_static(bound)))
+            .map(|bounds| ffi::bounds_attribute(element.context(), bounds));
+        ffi::ranked_tensor(shape, element, encoding)
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Whether every size is known.
+    pub fn is_static(&self) -> bool {
+        self.shape.iter().all(|&size| is_static(size))
+    }
+
+    /// The encoding attribute, if any.
+    pub fn encoding(&self) -> Option<Attribute<'c>> {
+        ffi::tensor_encoding(self.ty)
+    }
+
+    /// Upper bounds of dynamic sizes (`#stablehlo.bounds`), one per dimension, [`DYNAMIC`] where there is none.
+    pub fn bounds(&self) -> Option<&'c [i64]> {
+        ffi::bounds(self.encoding()?)
+    }
+
+    /// Number of elements, or `None` if a size is dynamic or the product overflows.
+    pub fn element_count(&self) -> Option<i64> {
+        self.shape.iter().try_fold(1i64, |count, &size| if is_static(size) { count.checked_mul(size) } else { None })
+    }
+}
+
+impl fmt::Display for Tensor<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        self.ty.fmt(formatter)
+    }
+}
+
+impl fmt::Debug for Tensor<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        self.ty.fmt(formatter)
+    }
+}
+
+/// Prints sizes as MLIR does: `2x?x4`.
+pub fn display_shape(shape: &[i64]) -> String {
+    let sizes: Vec<String> =
+        shape.iter().map(|&size| if is_static(size) { size.to_string() } else { "?".into() }).collect();
+    sizes.join("x")
+}
+
+/// Whether two sizes may be the same at run time: equal, or one of them dynamic.
+pub fn compatible_size(left: i64, right: i64) -> bool {
+    left == right || !is_static(left) || !is_static(right)
+}
+
+/// Whether two shapes may be the same at run time.
+pub fn compatible_shape(left: &[i64], right: &[i64]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(&left, &right)| compatible_size(left, right))
+}
