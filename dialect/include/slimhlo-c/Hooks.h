@@ -48,6 +48,10 @@ bool slimhloHasMemoryEffects(MlirOperation op);
 /// Whether `op` may be executed where it was not before: false if its operands' run-time shapes could make it fail.
 bool slimhloIsSpeculatable(MlirOperation op);
 
+/// Verifies one use of a symbol by `op`. `symbol` is a SymbolRefAttr found among its attributes, `target` the op it
+/// names, or null if there is none.
+MlirLogicalResult slimhloVerifySymbolUse(MlirOperation op, MlirAttribute symbol, MlirOperation target);
+
 /// Receives an error message about an attribute or type under construction.
 typedef void (*SlimhloErrorSink)(MlirStringRef message, void *userData);
 
