@@ -5,17 +5,17 @@
 //! This module, the attribute views' declarations and `hooks` are where this crate's `unsafe` lives.
 
 use melior::dialect::DialectRegistry;
-use melior::ir::operation::OperationLike;
 use melior::ir::attribute::{DictionaryAttribute, IntegerAttribute, StringAttribute};
+use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, AttributeLike, Location, OperationRef, Type, TypeLike};
 use melior::{ContextRef, StringRef};
 use mlir_sys::{
     MlirAttribute, MlirContext, MlirDialectRegistry, MlirLocation, MlirOperation, MlirStringRef, MlirType,
-    mlirDictionaryAttrGetElementByName, mlirIntegerAttrGetValueInt, mlirIntegerAttrGetValueSInt,
-    mlirIntegerAttrGetValueUInt, mlirIntegerTypeIsSigned, mlirIntegerTypeIsUnsigned, mlirLocationUnknownGet,
-    mlirOperationGetAttributeByName, mlirOperationGetName, mlirIdentifierStr, mlirRankedTensorTypeGetChecked,
-    mlirRankedTensorTypeGetEncoding, mlirShapedTypeGetElementType, mlirStringAttrGetValue,
-    mlirTypeIsAInteger, mlirTypeIsAShaped,
+    mlirDictionaryAttrGetElementByName, mlirIdentifierStr, mlirIntegerAttrGetValueInt,
+    mlirIntegerAttrGetValueSInt, mlirIntegerAttrGetValueUInt, mlirIntegerTypeIsSigned,
+    mlirIntegerTypeIsUnsigned, mlirLocationUnknownGet, mlirOperationGetAttributeByName, mlirOperationGetName,
+    mlirRankedTensorTypeGetChecked, mlirRankedTensorTypeGetEncoding, mlirShapedTypeGetElementType,
+    mlirStringAttrGetValue, mlirTypeIsAInteger, mlirTypeIsAShaped,
 };
 use std::{slice, str};
 
@@ -116,7 +116,13 @@ pub fn bounds<'c>(attribute: Attribute<'c>) -> Option<&'c [i64]> {
 /// Builds a `#stablehlo.bounds` attribute; [`crate::DYNAMIC`] stands for no bound.
 pub fn bounds_attribute<'c>(context: ContextRef<'c>, bounds: &[i64]) -> Attribute<'c> {
     // SAFETY: the context is alive and the bounds are copied.
-    unsafe { Attribute::from_raw(slimhloBoundsGet(context.to_raw(), bounds.len() as isize, bounds.as_ptr())) }
+    unsafe {
+        Attribute::from_raw(slimhloBoundsGet(
+            context.to_ref().to_raw(),
+            bounds.len() as isize,
+            bounds.as_ptr(),
+        ))
+    }
 }
 
 /// The attribute of this name on an op, inherent or discardable.
@@ -178,7 +184,9 @@ pub(crate) unsafe fn text<'c>(raw: MlirStringRef) -> &'c str {
 /// Element type of a shaped type, or `None` for any other type.
 pub fn element_type<'c>(ty: Type<'c>) -> Option<Type<'c>> {
     // SAFETY: the type is alive and known to be shaped where the element is asked for.
-    unsafe { mlirTypeIsAShaped(ty.to_raw()).then(|| Type::from_raw(mlirShapedTypeGetElementType(ty.to_raw()))) }
+    unsafe {
+        mlirTypeIsAShaped(ty.to_raw()).then(|| Type::from_raw(mlirShapedTypeGetElementType(ty.to_raw())))
+    }
 }
 
 /// Encoding of a ranked tensor type, or `None` if it has none.
@@ -196,9 +204,15 @@ pub fn ranked_tensor<'c>(shape: &[i64], element: Type<'c>, encoding: Option<Attr
     let encoding = encoding.map_or(MlirAttribute { ptr: std::ptr::null() }, |encoding| encoding.to_raw());
     // SAFETY: shape and element are alive; a checked build returns null where the plain one would assert.
     unsafe {
-        let location = mlirLocationUnknownGet(element.context().to_raw());
+        let location = mlirLocationUnknownGet(element.context().to_ref().to_raw());
         let build = |encoding| {
-            mlirRankedTensorTypeGetChecked(location, shape.len() as isize, shape.as_ptr(), element.to_raw(), encoding)
+            mlirRankedTensorTypeGetChecked(
+                location,
+                shape.len() as isize,
+                shape.as_ptr(),
+                element.to_raw(),
+                encoding,
+            )
         };
         let built = build(encoding);
         let raw = if built.ptr.is_null() { build(MlirAttribute { ptr: std::ptr::null() }) } else { built };

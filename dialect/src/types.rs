@@ -3,6 +3,8 @@
 //! Views of tensor types: shapes with dynamic and bounded sizes, and what an element type is.
 
 use crate::ffi;
+use crate::view::OpView;
+use melior::ir::r#type::TupleType;
 use melior::ir::{Attribute, Type, TypeLike};
 use std::fmt;
 
@@ -65,7 +67,9 @@ impl<'c> Tensor<'c> {
 
     /// Number of elements, or `None` if a size is dynamic or the product overflows.
     pub fn element_count(&self) -> Option<i64> {
-        self.shape.iter().try_fold(1i64, |count, &size| if is_static(size) { count.checked_mul(size) } else { None })
+        self.shape
+            .iter()
+            .try_fold(1i64, |count, &size| if is_static(size) { count.checked_mul(size) } else { None })
     }
 }
 
@@ -96,4 +100,30 @@ pub fn compatible_size(left: i64, right: i64) -> bool {
 /// Whether two shapes may be the same at run time.
 pub fn compatible_shape(left: &[i64], right: &[i64]) -> bool {
     left.len() == right.len() && left.iter().zip(right).all(|(&left, &right)| compatible_size(left, right))
+}
+
+/// Whether a result of type `actual` may stand where `inferred` was computed: the same but for what only one of the two
+/// knows, which is sizes, bounds and encodings of tensors, in tuples too.
+pub fn compatible_result(inferred: Type<'_>, actual: Type<'_>) -> bool {
+    if inferred == actual {
+        return true;
+    }
+    if let (Ok(inferred), Ok(actual)) = (TupleType::try_from(inferred), TupleType::try_from(actual)) {
+        return inferred.type_count() == actual.type_count()
+            && (0..inferred.type_count()).all(|index| {
+                match (inferred.r#type(index), actual.r#type(index)) {
+                    (Ok(inferred), Ok(actual)) => compatible_result(inferred, actual),
+                    _ => false,
+                }
+            });
+    }
+    let (Some(inferred), Some(actual)) = (Tensor::new(inferred), Tensor::new(actual)) else { return false };
+    inferred.element == actual.element && compatible_shape(inferred.shape, actual.shape)
+}
+
+/// Whether all operands and results of an op have static shapes, so that no size can be wrong at run time.
+pub fn all_shapes_static(op: &OpView<'_, '_>) -> bool {
+    let statically_shaped = |ty: Type<'_>| Tensor::new(ty).is_none_or(|tensor| tensor.is_static());
+    op.operand_types().into_iter().all(statically_shaped)
+        && (0..op.result_count()).all(|index| op.result_type(index).is_ok_and(statically_shaped))
 }

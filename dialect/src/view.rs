@@ -7,10 +7,12 @@
 
 use crate::ffi;
 use crate::types::Tensor;
-use melior::ir::attribute::{BoolAttribute, DenseElementsAttribute, DictionaryAttribute, IntegerAttribute, StringAttribute};
+use melior::ContextRef;
+use melior::ir::attribute::{
+    BoolAttribute, DenseElementsAttribute, DictionaryAttribute, IntegerAttribute, StringAttribute,
+};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, AttributeLike, Location, OperationRef, RegionRef, Type, Value, ValueLike};
-use melior::{ContextRef, StringRef};
 use std::fmt;
 use std::ops::Range;
 
@@ -73,8 +75,7 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     /// Full name, dialect included ("stablehlo.pad").
     pub fn name(&self) -> &'a str {
         match self {
-            // The identifier's storage lives as long as the context; melior ties it to the local otherwise.
-            Self::Op(op) => crate::hooks::op_name(*op),
+            Self::Op(op) => ffi::op_name(*op),
             Self::Parts(parts) => parts.name,
         }
     }
@@ -110,7 +111,9 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
             Self::Op(_) => None,
             Self::Parts(parts) => parts.operands.get(index).copied(),
         };
-        operand.ok_or_else(|| OpError(format!("operand #{index} is missing; there are {}", self.operand_count())))
+        operand.ok_or_else(|| {
+            OpError(format!("operand #{index} is missing; there are {}", self.operand_count()))
+        })
     }
 
     /// Type of operand `index`.
@@ -126,7 +129,8 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     /// Operand `index` as a ranked tensor.
     pub fn operand_tensor(&self, index: usize) -> Result<Tensor<'c>, OpError> {
         let ty = self.operand_type(index)?;
-        Tensor::new(ty).ok_or_else(|| OpError(format!("operand #{index} must be a ranked tensor, but is {ty}")))
+        Tensor::new(ty)
+            .ok_or_else(|| OpError(format!("operand #{index} must be a ranked tensor, but is {ty}")))
     }
 
     /// The operands of segment `index` of an op with `operandSegmentSizes`, as a range of operand numbers.
@@ -166,7 +170,8 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     /// Result `index` as a ranked tensor.
     pub fn result_tensor(&self, index: usize) -> Result<Tensor<'c>, OpError> {
         let ty = self.result_type(index)?;
-        Tensor::new(ty).ok_or_else(|| OpError(format!("result #{index} must be a ranked tensor, but is {ty}")))
+        Tensor::new(ty)
+            .ok_or_else(|| OpError(format!("result #{index} must be a ranked tensor, but is {ty}")))
     }
 
     /// The attribute of this name, inherent or discardable.
@@ -244,7 +249,8 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
         let Some(attribute) = self.attribute(name) else { return Ok(None) };
         let read = DenseElementsAttribute::try_from(attribute).ok().and_then(|dense| {
             let tensor = Tensor::new(dense.r#type())?;
-            let values = (0..dense.len()).map(|index| dense.i64_element(index).ok()).collect::<Option<Vec<_>>>()?;
+            let values =
+                (0..dense.len()).map(|index| dense.i64_element(index).ok()).collect::<Option<Vec<_>>>()?;
             Some((tensor, values))
         });
         match read {
@@ -268,7 +274,8 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
             Self::Op(_) => None,
             Self::Parts(parts) => parts.regions.get(index).copied(),
         };
-        region.ok_or_else(|| OpError(format!("region #{index} is missing; there are {}", self.region_count())))
+        region
+            .ok_or_else(|| OpError(format!("region #{index} is missing; there are {}", self.region_count())))
     }
 
     /// Reports `error` at the op, or nowhere if silence was asked for.
@@ -282,6 +289,3 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
         }
     }
 }
-
-#[allow(unused_imports)]
-use StringRef as _;
