@@ -105,7 +105,12 @@ def StableHLO_DotAlgorithm : StableHLO_AttrDef<"DotAlgorithm", "dot_algorithm"> 
     "int64_t":$rhsComponentCount,
     "int64_t":$numPrimitiveOperations,
     "bool":$allowImpreciseAccumulation);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    `<` `lhs_precision_type` `=` $lhsPrecisionType `,` `rhs_precision_type` `=` $rhsPrecisionType `,`
+    `accumulation_type` `=` $accumulationType `,` `lhs_component_count` `=` $lhsComponentCount `,`
+    `rhs_component_count` `=` $rhsComponentCount `,` `num_primitive_operations` `=` $numPrimitiveOperations `,`
+    `allow_imprecise_accumulation` `=` $allowImpreciseAccumulation `>`
+  }];
   let genVerifyDecl = 1;
 }
 
@@ -113,7 +118,8 @@ def StableHLO_ConvDimensionNumbers : StableHLO_AttrDef<"ConvDimensionNumbers", "
   let summary = "what each dimension of a convolution's input, kernel and output is";
   let description = [{
     Printed as one list of labels per tensor: `b` batch, `f` feature, `i` input feature, `o` output feature, and the number
-    of a spatial dimension. `?` stands for a dimension that has no role.
+    of a spatial dimension. Numbers that do not give each dimension exactly one label (no valid op has such) are printed
+    by name after the keyword `raw`; both forms are read.
 
     Example: `#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`
   }];
@@ -160,7 +166,10 @@ def StableHLO_OutputOperandAlias : StableHLO_AttrDef<"OutputOperandAlias", "outp
     StableHLO_Dims<"path to the result">:$outputTupleIndices,
     "int64_t":$operandIndex,
     StableHLO_Dims<"path within the operand">:$operandTupleIndices);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    `<` `output_tuple_indices` `=` custom<Dimensions>($outputTupleIndices) `,` `operand_index` `=` $operandIndex `,`
+    `operand_tuple_indices` `=` custom<Dimensions>($operandTupleIndices) `>`
+  }];
 }
 
 def StableHLO_SubAxisInfo : StableHLO_AttrDef<"SubAxisInfo", "sub_axis_info"> {
@@ -204,7 +213,10 @@ def StableHLO_Mesh : StableHLO_AttrDef<"Mesh", "mesh"> {
   let parameters = (ins
     ArrayRefParameter<"MeshAxisAttr", "axes, outermost first">:$axes,
     OptionalParameter<"::mlir::DenseIntElementsAttr", "device at each place of the grid">:$device_ids);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    `<` `axes` `` `=` `` `[` $axes `]` (`,` `device_ids` `` `=` `` $device_ids^)? `>`
+  }];
+  let genVerifyDecl = 1;
 }
 
 def StableHLO_ReplicaGroupMeshAxes : StableHLO_AttrDef<"ReplicaGroupMeshAxes", "replica_group_mesh_axes"> {

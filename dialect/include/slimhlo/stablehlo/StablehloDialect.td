@@ -7,7 +7,8 @@
 
 include "mlir/IR/DialectBase.td"
 
-def StableHLO_Dialect : Dialect {
+// The C++ class is named after this def, without the underscore.
+def Stablehlo_Dialect : Dialect {
   let name = "stablehlo";
   let cppNamespace = "::slimhlo::stablehlo";
   let summary = "Tensor programs as frameworks hand them to compilers";
@@ -34,5 +35,8 @@ def StableHLO_Dialect : Dialect {
     void registerStablehloTypes();
   }];
 }
+
+// Spelled like everything else in it.
+defvar StableHLO_Dialect = Stablehlo_Dialect;
 
 #endif // SLIMHLO_STABLEHLO_DIALECT_TD
