@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Syntax of stablehlo attributes that an assembly format cannot describe: keys in any order, keys left out, convolution
-// labels.
+// Syntax of stablehlo attributes that an assembly format cannot describe: keys in any order, keys
+// left out, convolution labels.
 
 #include "slimhlo/stablehlo/AttrAssembly.h"
 
@@ -43,14 +43,15 @@ static ParseResult parseFields(AsmParser &parser, StringRef attribute,
     if (field == fields.end()) {
       InFlightDiagnostic diagnostic = parser.emitError(loc)
                                       << attribute << " has no key '" << key << "'; it has ";
-      llvm::interleaveComma(fields, diagnostic, [&](const Field &field) { diagnostic << field.key; });
+      llvm::interleaveComma(fields, diagnostic,
+                            [&](const Field &field) { diagnostic << field.key; });
       return diagnostic;
     }
     if (field->seen)
       return parser.emitError(loc) << "key '" << key << "' of " << attribute << " is given twice";
     field->seen = true;
-    if (parser.parseEqual() || (field->list ? parseDimensions(parser, *field->list)
-                                            : parser.parseInteger(*field->number)))
+    if (parser.parseEqual() ||
+        (field->list ? parseDimensions(parser, *field->list) : parser.parseInteger(*field->number)))
       return parser.emitError(loc) << "cannot read key '" << key << "' of " << attribute;
     if (failed(parser.parseOptionalComma()))
       return parser.parseGreater();
@@ -225,10 +226,10 @@ struct ConvTensors {
   }
 
   ConvDimensionNumbersAttr get(MLIRContext *context) const {
-    return ConvDimensionNumbersAttr::get(
-        context, input.nonSpatial[0], input.nonSpatial[1], input.spatial, kernel.nonSpatial[0],
-        kernel.nonSpatial[1], kernel.spatial, output.nonSpatial[0], output.nonSpatial[1],
-        output.spatial);
+    return ConvDimensionNumbersAttr::get(context, input.nonSpatial[0], input.nonSpatial[1],
+                                         input.spatial, kernel.nonSpatial[0], kernel.nonSpatial[1],
+                                         kernel.spatial, output.nonSpatial[0], output.nonSpatial[1],
+                                         output.spatial);
   }
 
   bool haveLabels() const {
@@ -265,9 +266,9 @@ static ParseResult parseLabels(AsmParser &parser, StringRef tensorName, ConvTens
       return failure();
     auto *found = llvm::find(tensor.labels, label);
     if (found == tensor.labels.end())
-      return parser.emitError(loc) << "'" << label << "' is no label of the " << tensorName
-                                   << "; those are " << tensor.labels[0] << ", " << tensor.labels[1]
-                                   << " and numbers";
+      return parser.emitError(loc)
+             << "'" << label << "' is no label of the " << tensorName << "; those are "
+             << tensor.labels[0] << ", " << tensor.labels[1] << " and numbers";
     size_t index = found - tensor.labels.begin();
     if (std::exchange(seen[index], true))
       return parser.emitError(loc)
@@ -297,8 +298,7 @@ static ParseResult parseConvLabels(AsmParser &parser, ConvDimensionNumbersAttr &
   ConvTensors tensors;
   if (parseLabels(parser, "input", tensors.input) || parser.parseKeyword("x") ||
       parser.parseLSquare() || parseLabels(parser, "kernel", tensors.kernel) ||
-      parser.parseArrow() || parser.parseLSquare() ||
-      parseLabels(parser, "output", tensors.output))
+      parser.parseArrow() || parser.parseLSquare() || parseLabels(parser, "output", tensors.output))
     return failure();
   dimensions = tensors.get(parser.getContext());
   return success();
@@ -434,8 +434,8 @@ Attribute ResultAccuracyAttr::parse(AsmParser &parser, Type) {
   auto parseTolerance = [&](StringRef key, APFloat &value) -> ParseResult {
     if (failed(parser.parseOptionalKeyword(key)))
       return success();
-    return failure(parser.parseEqual() ||
-                   parser.parseFloat(APFloat::IEEEdouble(), value) || parser.parseComma());
+    return failure(parser.parseEqual() || parser.parseFloat(APFloat::IEEEdouble(), value) ||
+                   parser.parseComma());
   };
   if (parser.parseLess() || parseTolerance("atol", atol) || parseTolerance("rtol", rtol))
     return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Generated attributes, enums and types of the `stablehlo` dialect, and the way their numbers take to the Rust half for
-// verification. Syntax beyond assembly formats is in AttrAssembly.cpp.
+// Generated attributes, enums and types of the `stablehlo` dialect, and the way their numbers take
+// to the Rust half for verification. Syntax beyond assembly formats is in AttrAssembly.cpp.
 
 #include "slimhlo/stablehlo/StablehloAttrs.h"
 
@@ -71,8 +71,8 @@ static LogicalResult verifyParameters(function_ref<InFlightDiagnostic()> emitErr
   auto sink = [](MlirStringRef message, void *userData) {
     (*static_cast<function_ref<InFlightDiagnostic()> *>(userData))() << unwrap(message);
   };
-  return unwrap(slimhloVerifyParameters(wrap(name), parameters.size(), parameters.data(), sink,
-                                        &emitError));
+  return unwrap(
+      slimhloVerifyParameters(wrap(name), parameters.size(), parameters.data(), sink, &emitError));
 }
 
 /// A list goes over as its length and its elements.
@@ -99,11 +99,11 @@ LogicalResult DotAlgorithmAttr::verify(function_ref<InFlightDiagnostic()> emitEr
                                        Type accumulationType, int64_t lhsComponentCount,
                                        int64_t rhsComponentCount, int64_t numPrimitiveOperations,
                                        bool allowImpreciseAccumulation) {
-  return verifyParameters(
-      emitError, name,
-      {getPrecisionTypeCode(lhsPrecisionType), getPrecisionTypeCode(rhsPrecisionType),
-       getPrecisionTypeCode(accumulationType), lhsComponentCount, rhsComponentCount,
-       numPrimitiveOperations, allowImpreciseAccumulation});
+  return verifyParameters(emitError, name,
+                          {getPrecisionTypeCode(lhsPrecisionType),
+                           getPrecisionTypeCode(rhsPrecisionType),
+                           getPrecisionTypeCode(accumulationType), lhsComponentCount,
+                           rhsComponentCount, numPrimitiveOperations, allowImpreciseAccumulation});
 }
 
 LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -116,8 +116,9 @@ LogicalResult ReplicaGroupMeshAxesAttr::verify(function_ref<InFlightDiagnostic()
   return verifyParameters(emitError, name, {isa_and_present<FlatSymbolRefAttr, MeshAttr>(mesh)});
 }
 
-LogicalResult TypeExtensionsAttr::verifyEncoding(
-    ArrayRef<int64_t> shape, Type, function_ref<InFlightDiagnostic()> emitError) const {
+LogicalResult
+TypeExtensionsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                                   function_ref<InFlightDiagnostic()> emitError) const {
   SmallVector<int64_t> parameters;
   append(parameters, getBounds());
   append(parameters, shape);

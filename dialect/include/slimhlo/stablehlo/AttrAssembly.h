@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pieces of attribute syntax that op syntax uses too. The names and argument orders are those that `custom<...>` in an
-// assembly format calls, both of an attribute and of an op.
+// Pieces of attribute syntax that op syntax uses too. The names and argument orders are those that
+// `custom<...>` in an assembly format calls, both of an attribute and of an op.
 
 #ifndef SLIMHLO_STABLEHLO_ATTRASSEMBLY_H
 #define SLIMHLO_STABLEHLO_ATTRASSEMBLY_H
