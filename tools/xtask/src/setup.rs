@@ -98,8 +98,8 @@ pub fn packages(shell: &Shell, python: bool) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    println!("Installing Debian packages: {}", missing.join(" "));
     let root = root(shell, &missing)?;
+    println!("Installing Debian packages: {}", missing.join(" "));
     if !known(shell, &missing)? {
         shell.must("apt-get update", &apt(shell, &root, &["update"]))?;
     }
