@@ -8,6 +8,7 @@
 
 pub mod ffi;
 pub mod hooks;
+pub mod quant;
 pub mod rules;
 pub mod types;
 pub mod view;

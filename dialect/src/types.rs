@@ -3,8 +3,8 @@
 //! Views of tensor types: shapes with dynamic and bounded sizes, and what an element type is.
 
 use crate::ffi;
+use crate::quant::Quantized;
 use crate::view::OpView;
-use melior::ir::r#type::TupleType;
 use melior::ir::{Attribute, Type, TypeLike};
 use std::fmt;
 
@@ -102,23 +102,44 @@ pub fn compatible_shape(left: &[i64], right: &[i64]) -> bool {
     left.len() == right.len() && left.iter().zip(right).all(|(&left, &right)| compatible_size(left, right))
 }
 
+/// Whether a size (with its bound, if it is dynamic) and another may be the same at run time: a known size must not
+/// exceed the other's bound.
+pub fn compatible_bounded_size(left: i64, left_bound: i64, right: i64, right_bound: i64) -> bool {
+    match (is_static(left), is_static(right)) {
+        (true, true) => left == right,
+        (true, false) => !is_static(right_bound) || left <= right_bound,
+        (false, true) => !is_static(left_bound) || right <= left_bound,
+        (false, false) => true,
+    }
+}
+
+/// Whether the shapes of two tensors may be the same at run time, bounds of dynamic sizes considered.
+pub fn compatible_bounded_shape(left: &Tensor<'_>, right: &Tensor<'_>) -> bool {
+    let bound = |tensor: &Tensor<'_>, index: usize| {
+        tensor.bounds().and_then(|bounds| bounds.get(index).copied()).unwrap_or(DYNAMIC)
+    };
+    left.rank() == right.rank()
+        && left.shape.iter().zip(right.shape).enumerate().all(|(index, (&left_size, &right_size))| {
+            compatible_bounded_size(left_size, bound(left, index), right_size, bound(right, index))
+        })
+}
+
+/// Whether two element types are the same but for the scales and zero points of quantized ones.
+pub fn compatible_element(left: Type<'_>, right: Type<'_>) -> bool {
+    match (Quantized::new(left), Quantized::new(right)) {
+        (Some(left), Some(right)) => left.same_but_for_parameters(&right),
+        _ => left == right,
+    }
+}
+
 /// Whether a result of type `actual` may stand where `inferred` was computed: the same but for what only one of the two
-/// knows, which is sizes, bounds and encodings of tensors, in tuples too.
+/// knows (sizes, bounds, encodings) and for the scales of quantized elements. Tuples must be equal.
 pub fn compatible_result(inferred: Type<'_>, actual: Type<'_>) -> bool {
     if inferred == actual {
         return true;
     }
-    if let (Ok(inferred), Ok(actual)) = (TupleType::try_from(inferred), TupleType::try_from(actual)) {
-        return inferred.type_count() == actual.type_count()
-            && (0..inferred.type_count()).all(|index| {
-                match (inferred.r#type(index), actual.r#type(index)) {
-                    (Ok(inferred), Ok(actual)) => compatible_result(inferred, actual),
-                    _ => false,
-                }
-            });
-    }
     let (Some(inferred), Some(actual)) = (Tensor::new(inferred), Tensor::new(actual)) else { return false };
-    inferred.element == actual.element && compatible_shape(inferred.shape, actual.shape)
+    compatible_element(inferred.element, actual.element) && compatible_bounded_shape(&inferred, &actual)
 }
 
 /// Whether all operands and results of an op have static shapes, so that no size can be wrong at run time.

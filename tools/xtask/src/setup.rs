@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//! Brings what building and testing need: Debian packages, and the Python environment of the oracle tests.
+//!
+//! What is there is used as it is, so with everything in place nothing is fetched and no network is needed.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::shell::{Shell, llvm_prefix};
+
+/// What the C++ half, the crates and the tests are built with.
+const PACKAGES: [&str; 13] = [
+    "llvm-22-dev",
+    "libmlir-22-dev",
+    "mlir-22-tools",
+    // The tblgen crate links LLVM's component list, which names Polly.
+    "libpolly-22-dev",
+    "clang-22",
+    "libclang-22-dev",
+    "lld-22",
+    "clang-format-22",
+    "cmake",
+    "ninja-build",
+    "libzstd-dev",
+    "libxml2-dev",
+    "zlib1g-dev",
+];
+
+/// jaxlib has no release for older ones.
+const OLDEST_PYTHON: (u32, u32) = (3, 11);
+
+/// What to set up.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Leave out the Python environment, which only the oracle tests, the demo and the benchmarks need
+    #[arg(long)]
+    no_python: bool,
+}
+
+/// Packages are missing and nobody here may install them.
+#[derive(Debug)]
+pub struct NeedsRoot(String);
+
+impl std::fmt::Display for NeedsRoot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "packages are missing, and installing them takes root. Run this, then try again:\n\n  {}",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NeedsRoot {}
+
+/// `cargo xtask setup`
+pub fn main(shell: &Shell, args: &Args) -> Result<()> {
+    ensure(shell, !args.no_python)?;
+    println!("All that slimhlo needs is in place.");
+    Ok(())
+}
+
+/// Sets up what is not there yet; the Python environment when `python` asks for it.
+pub fn ensure(shell: &Shell, python: bool) -> Result<()> {
+    let interpreter = python.then(|| find_python(shell));
+    packages(shell, interpreter.as_ref().is_some_and(|found| !found.makes_environments()))?;
+    if python {
+        environment(shell)?;
+    }
+    Ok(())
+}
+
+/// The Python of the oracle environment.
+pub fn python(shell: &Shell) -> PathBuf {
+    shell.target.join("venv/bin/python")
+}
+
+fn packages(shell: &Shell, python: bool) -> Result<()> {
+    let mut wanted: Vec<&str> = PACKAGES.to_vec();
+    if python {
+        wanted.extend(["python3", "python3-venv"]);
+    }
+    if which::which("dpkg-query").is_err() {
+        // Elsewhere than on Debian we cannot install, but what somebody installed by hand is as good.
+        let probe = llvm_prefix().join("bin/mlir-tblgen");
+        ensure!(
+            probe.is_file(),
+            "{} is missing and this is not a Debian; install LLVM and MLIR 22 and set MLIR_SYS_220_PREFIX and \
+             TABLEGEN_220_PREFIX to where they are",
+            probe.display()
+        );
+        return Ok(());
+    }
+    let missing = missing(shell, &wanted)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    println!("Installing Debian packages: {}", missing.join(" "));
+    let root = root(shell, &missing)?;
+    if !known(shell, &missing)? {
+        shell.must("apt-get update", &apt(shell, &root, &["update"]))?;
+    }
+    let mut install = vec!["install", "--yes", "--no-install-recommends"];
+    install.extend(&missing);
+    let install = apt(shell, &root, &install);
+    // A package list that has aged names files which the mirror has replaced.
+    if !shell.watch("apt-get install", &install)?.ok {
+        shell.must("apt-get update", &apt(shell, &root, &["update"]))?;
+        shell.must("apt-get install", &install)?;
+    }
+    Ok(())
+}
+
+fn missing<'a>(shell: &Shell, wanted: &[&'a str]) -> Result<Vec<&'a str>> {
+    // dpkg-query fails when it does not know one of the packages, and still lists the others.
+    let mut args = vec!["--show", "--showformat=${Package} ${db:Status-Status}\\n"];
+    args.extend(wanted);
+    let listed = shell.command("dpkg-query", args).stderr_null().unchecked().read()?;
+    let installed: Vec<&str> = listed.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
+    Ok(wanted.iter().copied().filter(|package| !installed.contains(package)).collect())
+}
+
+fn known(shell: &Shell, packages: &[&str]) -> Result<bool> {
+    let mut args = vec!["show"];
+    args.extend(packages);
+    let shown = shell.command("apt-cache", args).stderr_null().unchecked().read()?;
+    Ok(packages.iter().all(|package| shown.lines().any(|line| line == format!("Package: {package}"))))
+}
+
+/// The words before `apt-get` that make it run as root.
+fn root(shell: &Shell, missing: &[&str]) -> Result<Vec<&'static str>> {
+    if shell.command("id", ["-u"]).read()?.trim() == "0" {
+        return Ok(vec![]);
+    }
+    if which::which("sudo").is_ok() {
+        let free = shell.command("sudo", ["-n", "true"]).stdout_null().stderr_null().unchecked().run()?;
+        if free.status.success() {
+            return Ok(vec!["sudo", "-n"]);
+        }
+        if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+            // Asks for the password now, so that no progress line hides the question.
+            if shell.command("sudo", ["-v"]).unchecked().run()?.status.success() {
+                return Ok(vec!["sudo", "-n"]);
+            }
+        }
+    }
+    let line = format!("sudo sh -c 'apt-get update && apt-get install --yes {}'", missing.join(" "));
+    Err(NeedsRoot(line).into())
+}
+
+fn apt(shell: &Shell, root: &[&'static str], args: &[&str]) -> duct::Expression {
+    let mut words = root.to_vec();
+    // Through env, because sudo does not pass variables on.
+    words.extend(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=600"]);
+    words.extend(args);
+    shell.command(words[0], words[1..].iter().copied())
+}
+
+struct Python {
+    path: PathBuf,
+    version: (u32, u32),
+    ensurepip: bool,
+}
+
+impl Python {
+    fn makes_environments(&self) -> bool {
+        self.ensurepip && self.version >= OLDEST_PYTHON
+    }
+}
+
+/// The first Python that can make the environment; else Debian's, which `python3-venv` completes.
+fn find_python(shell: &Shell) -> Python {
+    let debian = Path::new("/usr/bin/python3");
+    for path in [Path::new("python3"), debian, Path::new("python3.11"), Path::new("python3.12")] {
+        if let Some(found) = probe_python(shell, path)
+            && found.makes_environments()
+        {
+            return found;
+        }
+    }
+    Python { path: debian.to_owned(), version: (0, 0), ensurepip: false }
+}
+
+fn probe_python(shell: &Shell, path: &Path) -> Option<Python> {
+    const PROBE: &str = "import importlib.util as u, sys
+print(*sys.version_info[:2], int(all(u.find_spec(m) for m in ('venv', 'ensurepip'))))";
+    let said = shell.command(path, ["-c", PROBE]).stderr_null().read().ok()?;
+    let mut words = said.split_whitespace().map(|word| word.parse::<u32>().ok());
+    let (major, minor, ensurepip) = (words.next()??, words.next()??, words.next()??);
+    Some(Python { path: path.to_owned(), version: (major, minor), ensurepip: ensurepip == 1 })
+}
+
+/// Makes target/venv from test/oracle/requirements.txt, once per state of that file.
+fn environment(shell: &Shell) -> Result<()> {
+    let file = shell.root.join("test/oracle/requirements.txt");
+    let requirements =
+        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let venv = shell.target.join("venv");
+    let stamp = venv.join("requirements.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == requirements) && probe(shell).is_ok() {
+        return Ok(());
+    }
+    let found = find_python(shell);
+    if !found.makes_environments() {
+        bail!(
+            "no Python from {}.{} on with venv and ensurepip is at hand; {} is too old or lacks them",
+            OLDEST_PYTHON.0,
+            OLDEST_PYTHON.1,
+            found.path.display()
+        );
+    }
+    println!("Making the Python environment {} from {}", venv.display(), file.display());
+    let venv = venv.to_string_lossy().into_owned();
+    let make = shell.command(&found.path, ["-m", "venv", "--clear", &venv]);
+    shell.must("python -m venv", &make)?;
+    let file = file.to_string_lossy().into_owned();
+    let args = ["-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", "-r", &file];
+    shell.must("pip install", &shell.command(python(shell), args))?;
+    // Last, so that an environment that was not finished is made again.
+    fs::write(&stamp, requirements)?;
+    Ok(())
+}
+
+/// An environment dies with the interpreter it was made from.
+fn probe(shell: &Shell) -> Result<()> {
+    shell.command(python(shell), ["-c", ""]).stderr_null().run().map(drop).map_err(Into::into)
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//! `cargo xtask test`: all that CI checks, step by step.
+//!
+//! Everything is built once, in the dev profile: the profile compiles with optimisation (see the workspace's
+//! Cargo.toml), and most of what runs is MLIR, which Debian has optimised already. A second, release build of
+//! melior and the C++ half would cost more minutes than it saves. All cargo calls select the whole workspace,
+//! because a smaller selection can unify features differently, and cargo would then build melior again.
+
+mod cargo;
+mod lit;
+mod oracle;
+
+pub use oracle::CORPUS;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use console::style;
+use duct::Expression;
+
+use crate::shell::{Finished, Shell};
+use crate::{docs, setup, table};
+
+/// Which steps to run.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Steps that a named step needs run before it. Output of each step: target/xtask/STEP.log"
+)]
+pub struct Args {
+    /// Steps to run; all when none is named
+    #[arg(value_enum)]
+    steps: Vec<Step>,
+}
+
+/// The steps, in the order in which they run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Step {
+    /// Rust is formatted (cargo fmt)
+    Fmt,
+    /// C++ is formatted (clang-format-22)
+    ClangFormat,
+    /// Clippy has nothing to say
+    Clippy,
+    /// Everything builds
+    Build,
+    /// Rust's unit, integration and documentation tests
+    Rust,
+    /// The lit tests by litcheck, as `cargo test` runs them
+    Lit,
+    /// The lit tests by LLVM's lit and FileCheck, which must agree with litcheck on every file
+    LlvmLit,
+    /// The lit tests once more, with slimhlo loaded into a stock mlir-opt
+    Plugin,
+    /// A C++ program uses the dialects through the CMake package
+    Consumer,
+    /// docs/ says what the sources say
+    Docs,
+    /// jaxlib writes the corpora
+    Corpus,
+    /// slimhlo-opt and jaxlib agree on every program of the corpora
+    Roundtrip,
+    /// They agree on which broken programs are broken
+    Mutate,
+    /// Rewritten programs compute the same bits
+    Differential,
+}
+
+impl Step {
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    fn needs(self) -> &'static [Step] {
+        match self {
+            Step::Fmt | Step::ClangFormat | Step::Clippy | Step::Build | Step::Corpus => &[],
+            Step::Rust | Step::Lit | Step::Plugin | Step::Consumer | Step::Docs | Step::Differential => {
+                &[Step::Build]
+            }
+            Step::LlvmLit => &[Step::Lit],
+            Step::Roundtrip | Step::Mutate => &[Step::Build, Step::Corpus],
+        }
+    }
+
+    fn needs_python(self) -> bool {
+        matches!(self, Step::Corpus | Step::Roundtrip | Step::Mutate | Step::Differential)
+    }
+
+    fn execute(self, run: &mut Run) -> Result<Outcome> {
+        match self {
+            Step::Fmt => cargo::fmt(run),
+            Step::ClangFormat => cargo::clang_format(run),
+            Step::Clippy => cargo::clippy(run),
+            Step::Build => cargo::build(run),
+            Step::Rust => cargo::tests(run),
+            Step::Lit => lit::litcheck(run),
+            Step::LlvmLit => lit::llvm(run),
+            Step::Plugin => lit::plugin(run),
+            Step::Consumer => cargo::consumer(run),
+            Step::Docs => {
+                let stale = docs::stale(run.shell)?;
+                Ok(Outcome::check(
+                    stale.is_empty(),
+                    match stale.len() {
+                        0 => "current".to_owned(),
+                        _ => format!("{} not current; `cargo xtask docs` writes them", stale.join(", ")),
+                    },
+                ))
+            }
+            Step::Corpus => oracle::corpus(run),
+            Step::Roundtrip => oracle::roundtrip(run),
+            Step::Mutate => oracle::mutate(run),
+            Step::Differential => oracle::differential(run),
+        }
+    }
+}
+
+/// What a step found. A step that is not a collection of tests counts as one test.
+pub struct Outcome {
+    passed: usize,
+    failed: usize,
+    figure: String,
+}
+
+impl Outcome {
+    /// A collection of tests.
+    fn tests(passed: usize, failed: usize, figure: impl Into<String>) -> Self {
+        Self { passed, failed, figure: figure.into() }
+    }
+
+    /// A single check.
+    fn check(ok: bool, figure: impl Into<String>) -> Self {
+        Self::tests(ok.into(), (!ok).into(), figure)
+    }
+
+    fn ok(&self) -> bool {
+        self.failed == 0
+    }
+}
+
+/// The state that steps share.
+struct Run<'a> {
+    shell: &'a Shell,
+    /// Name of the step at work.
+    step: String,
+    /// All output of the step at work.
+    log: String,
+    /// litcheck's verdict on each file, for comparison with LLVM's.
+    verdicts: BTreeMap<String, lit::Verdict>,
+}
+
+impl Run<'_> {
+    /// Runs a command of the step at work, and keeps what it prints.
+    fn run(&mut self, command: &Expression) -> Result<Finished> {
+        let finished = self.shell.watch(&self.step, command)?;
+        self.log.push_str(&finished.output);
+        Ok(finished)
+    }
+
+    /// Adds to what the step at work has to say.
+    fn say(&mut self, line: &str) {
+        if !self.shell.live {
+            println!("{line}");
+        }
+        self.log.push_str(line);
+        self.log.push('\n');
+    }
+}
+
+struct Row {
+    step: Step,
+    outcome: Outcome,
+    time: Duration,
+}
+
+/// Runs the steps and prints what came of them; the last line is `N passed, M failed`.
+pub fn main(shell: &Shell, args: &Args) -> Result<ExitCode> {
+    let steps = selected(&args.steps);
+    setup::ensure(shell, steps.iter().any(|step| step.needs_python()))?;
+    let logs = shell.target.join("xtask");
+    fs::create_dir_all(&logs).with_context(|| format!("cannot create {}", logs.display()))?;
+
+    let mut run = Run { shell, step: String::new(), log: String::new(), verdicts: BTreeMap::new() };
+    let mut rows: Vec<Row> = Vec::new();
+    for step in steps {
+        run.step = step.name();
+        run.log.clear();
+        if !shell.live {
+            println!("\n==> {}", run.step);
+        }
+        let start = Instant::now();
+        let broken = rows.iter().find(|row| step.needs().contains(&row.step) && !row.outcome.ok());
+        // Steps need builds and corpora, and one that failed leaves nothing to work on. Only llvm-lit can do
+        // with a lit that found failures: it compares them.
+        let outcome = match broken {
+            Some(row) if step != Step::LlvmLit || run.verdicts.is_empty() => {
+                Outcome::check(false, format!("not run, because {} failed", row.step.name()))
+            }
+            _ => step.execute(&mut run).unwrap_or_else(|error| {
+                run.say(&format!("{error:#}"));
+                Outcome::check(false, error.to_string().lines().next().unwrap_or_default())
+            }),
+        };
+        let time = start.elapsed();
+        let log = logs.join(format!("{}.log", run.step));
+        fs::write(&log, &run.log).with_context(|| format!("cannot write {}", log.display()))?;
+        report(&run, &outcome, time);
+        rows.push(Row { step, outcome, time });
+    }
+    Ok(summarize(&rows))
+}
+
+/// The named steps and all they need, in order; everything when none is named.
+fn selected(named: &[Step]) -> BTreeSet<Step> {
+    let mut steps = BTreeSet::new();
+    let mut open: Vec<Step> = if named.is_empty() { Step::value_variants().to_vec() } else { named.to_vec() };
+    while let Some(step) = open.pop() {
+        if steps.insert(step) {
+            open.extend(step.needs());
+        }
+    }
+    steps
+}
+
+fn report(run: &Run, outcome: &Outcome, time: Duration) {
+    if run.shell.live && !outcome.ok() {
+        let finished = Finished { ok: false, output: run.log.clone() };
+        eprintln!("{}", finished.tail());
+    }
+    println!("{} {:<13} {:>7}  {}", verdict(outcome), run.step, seconds(time), outcome.figure);
+}
+
+fn verdict(outcome: &Outcome) -> console::StyledObject<&'static str> {
+    if outcome.ok() { style("pass").green() } else { style("FAIL").red().bold() }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+fn summarize(rows: &[Row]) -> ExitCode {
+    let lines: Vec<Vec<String>> = rows
+        .iter()
+        .map(|Row { step, outcome, time }| {
+            vec![step.name(), verdict(outcome).to_string(), seconds(*time), outcome.figure.clone()]
+        })
+        .collect();
+    println!("\n{}", table::render(&["Step", "Verdict", "Time", "Result"], &[1, 3], &lines));
+    let failed: usize = rows.iter().map(|row| row.outcome.failed).sum();
+    println!("Total time {}", seconds(rows.iter().map(|row| row.time).sum()));
+    println!("{} passed, {failed} failed", rows.iter().map(|row| row.outcome.passed).sum::<usize>());
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

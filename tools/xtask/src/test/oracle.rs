@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//! The steps that ask jaxlib (test/oracle).
+
+use anyhow::{Result, ensure};
+
+use super::{Outcome, Run};
+use crate::setup;
+
+/// Folder of the corpora, below the target directory.
+pub const CORPUS: &str = "oracle";
+
+pub(super) fn corpus(run: &mut Run) -> Result<Outcome> {
+    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
+    script(run, "corpus.py", &[&folder])
+}
+
+pub(super) fn roundtrip(run: &mut Run) -> Result<Outcome> {
+    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
+    with_driver(run, "roundtrip.py", &["--corpus", &folder])
+}
+
+pub(super) fn mutate(run: &mut Run) -> Result<Outcome> {
+    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
+    with_driver(run, "mutate.py", &["--corpus", &folder, "--count", "5000", "--seed", "0"])
+}
+
+pub(super) fn differential(run: &mut Run) -> Result<Outcome> {
+    let args = ["--pipeline", "--slimhlo-dus-to-pad", "--count", "2000", "--seed", "0"];
+    with_driver(run, "differential.py", &args)
+}
+
+fn with_driver(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
+    let driver = run.shell.target.join("debug/slimhlo-opt").to_string_lossy().into_owned();
+    let mut all = vec!["--opt", &driver];
+    all.extend(args);
+    script(run, name, &all)
+}
+
+/// Runs a script of the oracle; its exit status is the verdict and its last line the figure.
+fn script(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
+    let path = format!("test/oracle/{name}");
+    ensure!(run.shell.root.join(&path).is_file(), "{path} is missing");
+    // -u: lines are progress, and a pipe would hold them back.
+    let mut all = vec!["-u", &path];
+    all.extend(args);
+    let finished = run.run(&run.shell.command(setup::python(run.shell), all))?;
+    let figure = finished.output.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("");
+    Ok(match counts(figure) {
+        Some((passed, failed)) => {
+            // Whatever ended a script early is a failure besides those that it counted.
+            Outcome::tests(passed, failed.max((!finished.ok).into()), figure)
+        }
+        None => Outcome::check(finished.ok, figure),
+    })
+}
+
+/// Reads `N passed, M failed` at the start of a line.
+fn counts(line: &str) -> Option<(usize, usize)> {
+    let (passed, rest) = line.split_once(" passed, ")?;
+    let (failed, _) = rest.split_once(" failed")?;
+    Some((passed.parse().ok()?, failed.parse().ok()?))
+}
