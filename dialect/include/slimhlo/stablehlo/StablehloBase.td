@@ -167,7 +167,9 @@ def StableHLO_OutputOperandAliases
     : TypedArrayAttrBase<StableHLO_OutputOperandAlias, "an array of output operand aliases">;
 
 def StableHLO_OptionalResultAccuracy : DefaultValuedOptionalAttr<StableHLO_ResultAccuracyAttr,
-    "::slimhlo::stablehlo::getDefaultResultAccuracy($_builder.getContext())">;
+    "::slimhlo::stablehlo::getDefaultResultAccuracy($_builder.getContext())"> {
+  let constBuilderCall = "$0";
+}
 
 //===----------------------------------------------------------------------===//
 // Ops

@@ -78,7 +78,7 @@ def StableHLO_WhileOp : StableHLO_ControlOp<"while", [
   let hasCustomAssemblyFormat = 1;
 }
 
-def StableHLO_ReturnOp : StableHLO_Op<"return", [Pure, ReturnLike, Terminator]> {
+def StableHLO_ReturnOp : StableHLO_Op<"return", [Pure, Terminator]> {
   let summary = "end of a region";
   let description = [{
     Ends a region of an op of this dialect and gives the values that the region returns.
