@@ -19,78 +19,70 @@ def RustVerified : NativeOpTrait<"RustVerified"> {
 }
 
 /// Result type inference.
-def RustInferTypes : TraitList<[
-  InferTypeOpInterface,
-  NativeOpTrait<"RustInferTypes", /*traits=*/[], /*extraOpDeclaration=*/[{
-    static ::llvm::LogicalResult inferReturnTypes(
-        ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> location,
-        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
-        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
-        ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes);
-    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual);
-  }], /*extraOpDefinition=*/[{
-    ::llvm::LogicalResult $cppClass::inferReturnTypes(
-        ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> location,
-        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
-        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
-        ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes) {
-      return ::slimhlo::inferReturnTypes(
-          getOperationName(), context, location, operands,
-          ::slimhlo::propertiesToAttributes<$cppClass>(context, attributes, properties),
-          regions, inferredReturnTypes);
-    }
-    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
-      return ::slimhlo::isCompatibleReturnTypes(inferred, actual);
-    }
-  }]> {
-    let cppNamespace = "::slimhlo";
+def RustInferTypesHook : NativeOpTrait<"RustInferTypes", /*traits=*/[], /*extraOpDeclaration=*/[{
+  static ::llvm::LogicalResult inferReturnTypes(
+      ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> location,
+      ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+      ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+      ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes);
+  static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual);
+}], /*extraOpDefinition=*/[{
+  ::llvm::LogicalResult $cppClass::inferReturnTypes(
+      ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> location,
+      ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+      ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+      ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes) {
+    return ::slimhlo::inferReturnTypes(
+        getOperationName(), context, location, operands,
+        ::slimhlo::propertiesToAttributes<$cppClass>(context, attributes, properties),
+        regions, inferredReturnTypes);
   }
-]>;
+  bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
+    return ::slimhlo::isCompatibleReturnTypes(inferred, actual);
+  }
+}]> {
+  let cppNamespace = "::slimhlo";
+}
+def RustInferTypes : TraitList<[InferTypeOpInterface, RustInferTypesHook]>;
 
 /// Memory effects that depend on more than the op's name.
-def RustMemoryEffects : TraitList<[
-  MemoryEffectsOpInterface,
-  NativeOpTrait<"RustMemoryEffects", /*traits=*/[], /*extraOpDeclaration=*/[{
-    void getEffects(::llvm::SmallVectorImpl<
-        ::mlir::SideEffects::EffectInstance<::mlir::MemoryEffects::Effect>> &effects);
-  }], /*extraOpDefinition=*/[{
-    void $cppClass::getEffects(::llvm::SmallVectorImpl<
-        ::mlir::SideEffects::EffectInstance<::mlir::MemoryEffects::Effect>> &effects) {
-      ::slimhlo::getEffects(getOperation(), effects);
-    }
-  }]> {
-    let cppNamespace = "::slimhlo";
+def RustMemoryEffectsHook : NativeOpTrait<"RustMemoryEffects", /*traits=*/[], /*extraOpDeclaration=*/[{
+  void getEffects(::llvm::SmallVectorImpl<
+      ::mlir::SideEffects::EffectInstance<::mlir::MemoryEffects::Effect>> &effects);
+}], /*extraOpDefinition=*/[{
+  void $cppClass::getEffects(::llvm::SmallVectorImpl<
+      ::mlir::SideEffects::EffectInstance<::mlir::MemoryEffects::Effect>> &effects) {
+    ::slimhlo::getEffects(getOperation(), effects);
   }
-]>;
+}]> {
+  let cppNamespace = "::slimhlo";
+}
+def RustMemoryEffects : TraitList<[MemoryEffectsOpInterface, RustMemoryEffectsHook]>;
 
 /// Whether the op may run where it did not run before, asked per op.
-def RustSpeculatable : TraitList<[
-  ConditionallySpeculatable,
-  NativeOpTrait<"RustSpeculatable", /*traits=*/[], /*extraOpDeclaration=*/[{
-    ::mlir::Speculation::Speculatability getSpeculatability();
-  }], /*extraOpDefinition=*/[{
-    ::mlir::Speculation::Speculatability $cppClass::getSpeculatability() {
-      return ::slimhlo::getSpeculatability(getOperation());
-    }
-  }]> {
-    let cppNamespace = "::slimhlo";
+def RustSpeculatableHook : NativeOpTrait<"RustSpeculatable", /*traits=*/[], /*extraOpDeclaration=*/[{
+  ::mlir::Speculation::Speculatability getSpeculatability();
+}], /*extraOpDefinition=*/[{
+  ::mlir::Speculation::Speculatability $cppClass::getSpeculatability() {
+    return ::slimhlo::getSpeculatability(getOperation());
   }
-]>;
+}]> {
+  let cppNamespace = "::slimhlo";
+}
+def RustSpeculatable : TraitList<[ConditionallySpeculatable, RustSpeculatableHook]>;
 
 /// Every symbol named by an attribute of the op is looked up once, through the verifier's cached tables, and what was
 /// found is shown to the Rust half.
-def RustSymbolUser : TraitList<[
-  SymbolUserOpInterface,
-  NativeOpTrait<"RustSymbolUser", /*traits=*/[], /*extraOpDeclaration=*/[{
-    ::llvm::LogicalResult verifySymbolUses(::mlir::SymbolTableCollection &symbolTable);
-  }], /*extraOpDefinition=*/[{
-    ::llvm::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &symbolTable) {
-      return ::slimhlo::verifySymbolUses(getOperation(), symbolTable);
-    }
-  }]> {
-    let cppNamespace = "::slimhlo";
+def RustSymbolUserHook : NativeOpTrait<"RustSymbolUser", /*traits=*/[], /*extraOpDeclaration=*/[{
+  ::llvm::LogicalResult verifySymbolUses(::mlir::SymbolTableCollection &symbolTable);
+}], /*extraOpDefinition=*/[{
+  ::llvm::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &symbolTable) {
+    return ::slimhlo::verifySymbolUses(getOperation(), symbolTable);
   }
-]>;
+}]> {
+  let cppNamespace = "::slimhlo";
+}
+def RustSymbolUser : TraitList<[SymbolUserOpInterface, RustSymbolUserHook]>;
 
 /// No memory effects; whether it may be hoisted is asked per op.
 def RustPure : TraitList<[RustSpeculatable, NoMemoryEffect]>;
