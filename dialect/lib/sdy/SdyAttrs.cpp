@@ -653,13 +653,35 @@ void PropagationOneStepAttr::print(AsmPrinter &printer) const {
   printer << "]}";
 }
 
+// For each step its index and number of axes; for each axis the side and index of its source, the
+// number of its targets, and the side and index of each.
+LogicalResult PropagationEdgesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                           ArrayRef<PropagationOneStepAttr> steps) {
+  SmallVector<int64_t> parameters;
+  auto append = [&](EdgeValueRefAttr value) {
+    parameters.push_back(static_cast<int64_t>(value.getType()));
+    parameters.push_back(value.getIndex());
+  };
+  for (PropagationOneStepAttr step : steps) {
+    parameters.push_back(step.getStepIndex());
+    parameters.push_back(step.getAxisEntries().size());
+    for (AxisToPropagationDetailsAttr axis : step.getAxisEntries()) {
+      append(axis.getSource());
+      parameters.push_back(axis.getTargets().size());
+      llvm::for_each(axis.getTargets(), append);
+    }
+  }
+  return verifyParameters(emitError, "sdy.propagation_edges", parameters);
+}
+
 Attribute PropagationEdgesAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
   SmallVector<PropagationOneStepAttr> steps;
   auto parseStep = [&] { return parseAnyInto(parser, steps); };
   if (parser.parseLess() || parser.parseLSquare() || parser.parseCommaSeparatedList(parseStep) ||
       parser.parseRSquare() || parser.parseGreater())
     return {};
-  return get(parser.getContext(), steps);
+  return parser.getChecked<PropagationEdgesAttr>(loc, parser.getContext(), steps);
 }
 
 void PropagationEdgesAttr::print(AsmPrinter &printer) const {

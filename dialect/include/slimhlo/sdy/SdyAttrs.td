@@ -275,6 +275,7 @@ def Sdy_PropagationEdges : Sdy_AttrDef<"PropagationEdges", "propagation_edges"> 
     Example: `#sdy.propagation_edges<[{step-0 = [{"x" = operand-0 -> [result-0]} ]} ]>`
   }];
   let parameters = (ins Sdy_List<"PropagationOneStepAttr", "steps">:$value);
+  let genVerifyDecl = 1;
 }
 
 #endif // SLIMHLO_SDY_ATTRS_TD
