@@ -52,8 +52,7 @@ ParseResult ScanOp::parse(OpAsmParser &parser, OperationState &result) {
   SMLoc attributesLoc = parser.getCurrentLocation();
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
       failed(verifyInherentAttrs(result.name, result.attributes, [&] {
-        return parser.emitError(attributesLoc)
-               << "'" << result.name.getStringRef() << "' op ";
+        return parser.emitError(attributesLoc) << "'" << result.name.getStringRef() << "' op ";
       })))
     return failure();
 
@@ -65,9 +64,8 @@ ParseResult ScanOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseType<FunctionType>(type))
     return failure();
   if (type.getNumResults() < numInits)
-    return parser.emitError(typeLoc)
-           << "has " << type.getNumResults() << " results, fewer than its " << numInits
-           << " carries";
+    return parser.emitError(typeLoc) << "has " << type.getNumResults()
+                                     << " results, fewer than its " << numInits << " carries";
   if (parser.resolveOperands(operands, type.getInputs(), operandsLoc, result.operands))
     return failure();
   result.addTypes(type.getResults());
