@@ -12,12 +12,14 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::shell::{Shell, llvm_prefix};
 
 /// What the C++ half, the crates and the tests are built with.
-const PACKAGES: [&str; 13] = [
+const PACKAGES: [&str; 14] = [
     "llvm-22-dev",
     "libmlir-22-dev",
     "mlir-22-tools",
     // The tblgen crate links LLVM's component list, which names Polly.
     "libpolly-22-dev",
+    // Crates with C++ of their own look for `c++`; slimhlo's is compiled by clang.
+    "g++",
     "clang-22",
     "libclang-22-dev",
     "lld-22",
