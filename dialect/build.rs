@@ -10,54 +10,48 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// One mlir-tblgen run writes `<stem>.h.inc` and `<stem>.cpp.inc` from `<stem>.td` with these two generators.
-struct Generated {
-    stem: &'static str,
-    declarations: &'static str,
-    definitions: &'static str,
-    /// Generators that need a dialect name get it by `--dialect` / `-attrdefs-dialect`.
-    source: &'static str,
-}
-
-const fn generated(
-    stem: &'static str,
-    source: &'static str,
-    declarations: &'static str,
-    definitions: &'static str,
-) -> Generated {
-    Generated { stem, declarations, definitions, source }
-}
-
-const GENERATED: &[Generated] = &[
-    generated(
-        "stablehlo/StablehloDialect",
-        "stablehlo/StablehloDialect",
-        "-gen-dialect-decls",
-        "-gen-dialect-defs",
-    ),
-    generated("stablehlo/StablehloEnums", "stablehlo/StablehloEnums", "-gen-enum-decls", "-gen-enum-defs"),
-    generated(
-        "stablehlo/StablehloAttrs",
-        "stablehlo/StablehloAttrs",
-        "-gen-attrdef-decls",
-        "-gen-attrdef-defs",
-    ),
-    generated(
-        "stablehlo/StablehloTypes",
-        "stablehlo/StablehloTypes",
-        "-gen-typedef-decls",
-        "-gen-typedef-defs",
-    ),
-    generated("stablehlo/StablehloOps", "stablehlo/StablehloOps", "-gen-op-decls", "-gen-op-defs"),
-    generated("chlo/ChloDialect", "chlo/ChloDialect", "-gen-dialect-decls", "-gen-dialect-defs"),
-    generated("chlo/ChloEnums", "chlo/ChloEnums", "-gen-enum-decls", "-gen-enum-defs"),
-    generated("chlo/ChloAttrs", "chlo/ChloAttrs", "-gen-attrdef-decls", "-gen-attrdef-defs"),
-    generated("chlo/ChloOps", "chlo/ChloOps", "-gen-op-decls", "-gen-op-defs"),
-    generated("sdy/SdyDialect", "sdy/SdyDialect", "-gen-dialect-decls", "-gen-dialect-defs"),
-    generated("sdy/SdyEnums", "sdy/SdyEnums", "-gen-enum-decls", "-gen-enum-defs"),
-    generated("sdy/SdyAttrs", "sdy/SdyAttrs", "-gen-attrdef-decls", "-gen-attrdef-defs"),
-    generated("sdy/SdyOps", "sdy/SdyOps", "-gen-op-decls", "-gen-op-defs"),
+/// Each dialect's folder and the prefix of its files, and what is generated from each of them: `<stem>.h.inc` by the
+/// first generator, `<stem>.cpp.inc` by the second.
+const DIALECTS: &[(&str, &str, &[Generated])] = &[
+    ("stablehlo", "Stablehlo", &[DIALECT, ENUMS, ATTRS, TYPES, OPS]),
+    ("chlo", "Chlo", &[DIALECT, ENUMS, ATTRS, OPS]),
+    ("sdy", "Sdy", &[DIALECT, ENUMS, ATTRS, OPS]),
 ];
+
+struct Generated {
+    file: &'static str,
+    declarations: &'static str,
+    definitions: &'static str,
+    /// How these generators are told which dialect is meant, if they need it.
+    dialect_flag: Option<&'static str>,
+}
+
+const DIALECT: Generated = Generated {
+    file: "Dialect",
+    declarations: "-gen-dialect-decls",
+    definitions: "-gen-dialect-defs",
+    dialect_flag: Some("-dialect"),
+};
+const ENUMS: Generated = Generated {
+    file: "Enums",
+    declarations: "-gen-enum-decls",
+    definitions: "-gen-enum-defs",
+    dialect_flag: None,
+};
+const ATTRS: Generated = Generated {
+    file: "Attrs",
+    declarations: "-gen-attrdef-decls",
+    definitions: "-gen-attrdef-defs",
+    dialect_flag: Some("-attrdefs-dialect"),
+};
+const TYPES: Generated = Generated {
+    file: "Types",
+    declarations: "-gen-typedef-decls",
+    definitions: "-gen-typedef-defs",
+    dialect_flag: Some("-typedefs-dialect"),
+};
+const OPS: Generated =
+    Generated { file: "Ops", declarations: "-gen-op-decls", definitions: "-gen-op-defs", dialect_flag: None };
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -81,11 +75,8 @@ fn build() -> Result<()> {
 
     let generated = out.join("include");
     merge_mlir_c_api(&prefix, &out)?;
-    // Until all dialects have landed there is nothing to link yet.
-    if root.join("lib/sdy/SdyOps.cpp").exists() && root.join("lib/stablehlo/StablehloOps.cpp").exists() {
-        run_tablegen(&prefix, &root.join("include"), &generated)?;
-        compile(&prefix, &root, &generated)?;
-    }
+    run_tablegen(&prefix, &root.join("include"), &generated)?;
+    compile(&prefix, &root, &generated)?;
 
     println!("cargo:rustc-link-search=native={}", out.display());
     println!("cargo:include={}", root.join("include").display());
@@ -94,26 +85,25 @@ fn build() -> Result<()> {
 }
 
 fn run_tablegen(prefix: &Path, include: &Path, out: &Path) -> Result<()> {
-    for Generated { stem, declarations, definitions, source } in GENERATED {
-        let td = include.join("slimhlo").join(format!("{source}.td"));
-        if !td.exists() {
-            return Err(format!("{} is missing", td.display()).into());
-        }
-        let dialect = stem.split('/').next().unwrap_or_default();
-        for (generator, suffix) in [(declarations, "h.inc"), (definitions, "cpp.inc")] {
-            let target = out.join("slimhlo").join(format!("{stem}.{suffix}"));
-            fs::create_dir_all(target.parent().ok_or("generated file without a folder")?)?;
-            let mut command = Command::new(prefix.join("bin/mlir-tblgen"));
-            command.arg(generator).arg(&td).arg("-I").arg(include).arg("-I").arg(prefix.join("include"));
-            match *generator {
-                g if g.starts_with("-gen-dialect") => command.arg(format!("--dialect={dialect}")),
-                g if g.starts_with("-gen-attrdef") => command.arg(format!("-attrdefs-dialect={dialect}")),
-                g if g.starts_with("-gen-typedef") => command.arg(format!("-typedefs-dialect={dialect}")),
-                _ => &mut command,
-            };
-            // mlir-tblgen leaves an unchanged file alone with this, which keeps C++ rebuilds small.
-            command.arg("--write-if-changed").arg("-o").arg(&target);
-            run(&mut command)?;
+    for (dialect, name, generated) in DIALECTS {
+        let folder = out.join("slimhlo").join(dialect);
+        fs::create_dir_all(&folder)?;
+        for Generated { file, declarations, definitions, dialect_flag } in *generated {
+            let source = include.join("slimhlo").join(dialect).join(format!("{name}{file}.td"));
+            for (generator, suffix) in [(declarations, "h.inc"), (definitions, "cpp.inc")] {
+                let mut command = Command::new(prefix.join("bin/mlir-tblgen"));
+                command.arg(generator).arg(&source);
+                command.arg("-I").arg(include).arg("-I").arg(prefix.join("include"));
+                if let Some(flag) = dialect_flag {
+                    command.arg(format!("{flag}={dialect}"));
+                }
+                // mlir-tblgen leaves an unchanged file alone with this, which keeps C++ rebuilds small.
+                command
+                    .arg("--write-if-changed")
+                    .arg("-o")
+                    .arg(folder.join(format!("{name}{file}.{suffix}")));
+                run(&mut command)?;
+            }
         }
     }
     Ok(())

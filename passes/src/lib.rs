@@ -7,7 +7,11 @@
 
 pub mod docs;
 pub mod framework;
+pub mod ir;
 pub mod rewrite;
+pub mod splat;
+
+pub mod dus_to_pad;
 
 pub use framework::{
     Anchor, Bytes, Changed, Options, Pass, PassContext, PassError, PassInfo, PassResult, Pipeline,
@@ -19,7 +23,7 @@ use std::sync::LazyLock;
 
 /// All passes.
 pub fn passes() -> &'static [PassInfo] {
-    static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(Vec::new);
+    static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(|| vec![PassInfo::of::<dus_to_pad::DusToPad>()]);
     &PASSES
 }
 

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What passes ask of StableHLO ops and values, and the ops they make.
+//!
+//! One of the crate's modules with `unsafe` code: everything here is a safe face over one or two calls of MLIR's C API.
+
+use crate::rewrite::{defining_op, is_unused};
+use melior::ir::attribute::{DenseElementsAttribute, DenseI64ArrayAttribute, IntegerAttribute};
+use melior::ir::operation::{OperationBuilder, OperationLike};
+use melior::ir::r#type::IntegerType;
+use melior::ir::{
+    Attribute, AttributeLike, Identifier, Location, OperationRef, Type, TypeLike, Value, ValueLike,
+};
+use melior::{IrRewriter, RewriterBase};
+use mlir_sys::{
+    mlirDenseElementsAttrGetSplatValue, mlirOperationGetDiscardableAttribute,
+    mlirOperationGetNumDiscardableAttributes, mlirTypeIsAUniformQuantizedPerAxisType,
+};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::types::Tensor;
+
+/// Discardable attributes, in the order of their names.
+pub type Attributes<'c> = Vec<(Identifier<'c>, Attribute<'c>)>;
+
+/// What tells two live ops apart, cheap to hash.
+pub fn op_key(op: OperationRef<'_, '_>) -> usize {
+    op.to_raw().ptr as usize
+}
+
+/// What tells two live values apart, cheap to hash.
+pub fn key(value: Value<'_, '_>) -> usize {
+    value.to_raw().ptr as usize
+}
+
+/// The discardable attributes of an op: shardings, frontend attributes and whatever else was hung on it.
+pub fn discardable_attributes<'c>(op: OperationRef<'c, '_>) -> Attributes<'c> {
+    // SAFETY: the op is alive and the index in range.
+    unsafe {
+        (0..mlirOperationGetNumDiscardableAttributes(op.to_raw()))
+            .map(|index| {
+                let named = mlirOperationGetDiscardableAttribute(op.to_raw(), index);
+                (Identifier::from_raw(named.name), Attribute::from_raw(named.attribute))
+            })
+            .collect()
+    }
+}
+
+/// Whether elements of this type mean different things in different places.
+pub fn is_quantized_per_axis(element: Type<'_>) -> bool {
+    // SAFETY: the type is alive.
+    unsafe { mlirTypeIsAUniformQuantizedPerAxisType(element.to_raw()) }
+}
+
+/// Element type of a tensor; the type itself for anything else.
+pub fn element_of(ty: Type<'_>) -> Type<'_> {
+    ffi::element_type(ty).unwrap_or(ty)
+}
+
+/// Whether a value is a ranked tensor of rank 0.
+pub fn is_rank_zero(value: Value<'_, '_>) -> bool {
+    Tensor::new(value.r#type()).is_some_and(|tensor| tensor.rank() == 0)
+}
+
+/// The one attribute that a splat constant repeats.
+fn splat_element(dense: DenseElementsAttribute<'_>) -> Option<Attribute<'_>> {
+    // SAFETY: the attribute is alive; asked only of splats.
+    (!dense.is_empty() && dense.is_splat())
+        .then(|| unsafe { Attribute::from_raw(mlirDenseElementsAttrGetSplatValue(dense.to_raw())) })
+}
+
+/// Whether two splat constants repeat the same bits of the same type.
+pub fn same_splat_bits(left: DenseElementsAttribute<'_>, right: DenseElementsAttribute<'_>) -> bool {
+    // Elements are uniqued by their bits, so that NaN payloads and signed zeros tell them apart.
+    match (splat_element(left), splat_element(right)) {
+        (Some(left), Some(right)) => left == right,
+        _ => false,
+    }
+}
+
+/// The values of an op's `array<i64: ...>` attribute.
+pub fn i64_array<'c>(op: OperationRef<'c, '_>, name: &str) -> Option<&'c [i64]> {
+    ffi::dense_i64_array(ffi::attribute_of(op, name)?)
+}
+
+/// The value of an integer scalar that is known at compile time: a constant, seen through reshapes, broadcasts and
+/// converts between integers, which wrap.
+pub fn constant_integer(value: Value<'_, '_>) -> Option<i128> {
+    // Followed from the outside in; each convert met cuts what comes from further in.
+    const LONGEST: usize = 64;
+    let mut converts = Vec::new();
+    let mut current = value;
+    for _ in 0..LONGEST {
+        let element = IntegerType::try_from(element_of(current.r#type())).ok()?;
+        let op = defining_op(current)?;
+        match op_name(op) {
+            "stablehlo.constant" => {
+                let dense = DenseElementsAttribute::try_from(ffi::attribute_of(op, "value")?).ok()?;
+                let integer = IntegerAttribute::try_from(splat_element(dense)?).ok()?;
+                let start = wrap(i128::from(ffi::integer_value(integer)), element)?;
+                return converts.into_iter().rev().try_fold(start, wrap);
+            }
+            "stablehlo.convert" => converts.push(element),
+            "stablehlo.reshape" | "stablehlo.broadcast_in_dim" | "stablehlo.broadcast" => {}
+            _ => return None,
+        }
+        current = op.operand(0).ok()?;
+    }
+    None
+}
+
+/// `value` in an integer type, as two's complement has it. Booleans are not numbers here.
+fn wrap(value: i128, ty: IntegerType<'_>) -> Option<i128> {
+    let width = ty.width();
+    if !(2..=64).contains(&width) {
+        return None;
+    }
+    let low = value & ((1 << width) - 1);
+    let negative = !ty.is_unsigned() && low >> (width - 1) == 1;
+    Some(if negative { low - (1 << width) } else { low })
+}
+
+/// Whether back ends compute an op on the fly inside its users, so that its result needs no memory of its own.
+pub fn is_fusible(name: &str) -> bool {
+    const OPS: &[&str] = &[
+        "abs",
+        "add",
+        "and",
+        "atan2",
+        "bitcast_convert",
+        "broadcast",
+        "broadcast_in_dim",
+        "cbrt",
+        "ceil",
+        "clamp",
+        "compare",
+        "complex",
+        "constant",
+        "convert",
+        "cosine",
+        "count_leading_zeros",
+        "divide",
+        "dynamic_slice",
+        "exponential",
+        "exponential_minus_one",
+        "floor",
+        "imag",
+        "iota",
+        "is_finite",
+        "log",
+        "log_plus_one",
+        "logistic",
+        "maximum",
+        "minimum",
+        "multiply",
+        "negate",
+        "not",
+        "or",
+        "pad",
+        "popcnt",
+        "power",
+        "real",
+        "reduce_precision",
+        "remainder",
+        "reshape",
+        "reverse",
+        "round_nearest_afz",
+        "round_nearest_even",
+        "rsqrt",
+        "select",
+        "shift_left",
+        "shift_right_arithmetic",
+        "shift_right_logical",
+        "sign",
+        "sine",
+        "slice",
+        "sqrt",
+        "subtract",
+        "tan",
+        "tanh",
+        "transpose",
+        "xor",
+    ];
+    name.strip_prefix("stablehlo.").is_some_and(|name| OPS.binary_search(&name).is_ok())
+}
+
+/// MLIR's IR rewriter, with the ops that passes make.
+pub struct Builder<'c, 'a> {
+    rewriter: IrRewriter<'c>,
+    root: OperationRef<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Builder<'c, 'a> {
+    /// A rewriter for what is inside `root`.
+    pub fn new(root: OperationRef<'c, 'a>) -> Self {
+        Self { rewriter: IrRewriter::from_op(root), root }
+    }
+
+    fn base(&self) -> RewriterBase<'c, '_> {
+        self.rewriter.as_rewriter_base()
+    }
+
+    /// New ops go before `op` from now on.
+    pub fn set_insertion_point_before(&self, op: OperationRef<'c, 'a>) {
+        self.base().set_insertion_point_before(op);
+    }
+
+    /// Every user of `from` uses `to` instead.
+    pub fn replace_all_uses_with(&self, from: Value<'c, 'a>, to: Value<'c, 'a>) {
+        self.base().replace_all_uses_with(from, to);
+    }
+
+    /// Erases an unused op, and what was computed only for it. `erasing` hears of every value that goes.
+    pub fn erase_with_dead_producers(
+        &self,
+        op: OperationRef<'c, 'a>,
+        mut erasing: impl FnMut(Value<'c, 'a>),
+    ) {
+        let mut pending = vec![op];
+        while let Some(op) = pending.pop() {
+            let mut producers: Vec<_> = op.operands().filter_map(defining_op).collect();
+            producers.sort_by_key(|op| op_key(*op));
+            producers.dedup_by_key(|op| op_key(*op));
+            op.results().for_each(|result| erasing(result.into()));
+            self.base().erase_op(op);
+            pending.extend(producers.into_iter().filter(|op| is_fusible(op_name(*op)) && is_unused(*op)));
+        }
+    }
+
+    fn insert(
+        &self,
+        name: &str,
+        operands: &[Value<'c, 'a>],
+        attributes: &[(&str, Attribute<'c>)],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let context = self.root.context();
+        // SAFETY: the context outlives every op in it.
+        let context = unsafe { context.to_ref() };
+        let attributes: Vec<_> =
+            attributes.iter().map(|(name, attribute)| (Identifier::new(context, name), *attribute)).collect();
+        let op = OperationBuilder::new(name, location)
+            .add_operands(operands)
+            .add_attributes(&attributes)
+            .add_results(&[result])
+            .build()
+            .expect("an op with explicit result types always builds");
+        let op = self.base().insert(op).to_raw();
+        // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
+        let op: OperationRef<'c, 'a> = unsafe { OperationRef::from_raw(op) };
+        op.result(0).expect("one result was asked for").into()
+    }
+
+    fn i64_array(&self, values: &[i64]) -> Attribute<'c> {
+        // SAFETY: the context outlives every attribute in it.
+        unsafe { DenseI64ArrayAttribute::new(self.root.context().to_ref(), values).into() }
+    }
+
+    /// A rank-0 constant with the element that `splat` repeats.
+    pub fn scalar_constant(
+        &self,
+        splat: DenseElementsAttribute<'c>,
+        element: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        // The attribute's own element type is the storage type where the result's is quantized.
+        let value = splat.reshape(Tensor::get(&[], element_of(splat.r#type()), None));
+        self.insert(
+            "stablehlo.constant",
+            &[],
+            &[("value", value.into())],
+            Tensor::get(&[], element, None),
+            location,
+        )
+    }
+
+    /// `stablehlo.reshape`
+    pub fn reshape(&self, operand: Value<'c, 'a>, result: Type<'c>, location: Location<'c>) -> Value<'c, 'a> {
+        self.insert("stablehlo.reshape", &[operand], &[], result, location)
+    }
+
+    /// `stablehlo.convert`
+    pub fn convert(&self, operand: Value<'c, 'a>, result: Type<'c>, location: Location<'c>) -> Value<'c, 'a> {
+        self.insert("stablehlo.convert", &[operand], &[], result, location)
+    }
+
+    /// `stablehlo.broadcast_in_dim` of a rank-0 operand.
+    pub fn broadcast_scalar(
+        &self,
+        operand: Value<'c, 'a>,
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let no_dimensions = self.i64_array(&[]);
+        self.insert(
+            "stablehlo.broadcast_in_dim",
+            &[operand],
+            &[("broadcast_dimensions", no_dimensions)],
+            result,
+            location,
+        )
+    }
+
+    /// `stablehlo.pad`
+    #[expect(clippy::too_many_arguments, reason = "these are the operands and attributes of the op")]
+    pub fn pad(
+        &self,
+        operand: Value<'c, 'a>,
+        padding: Value<'c, 'a>,
+        low: &[i64],
+        high: &[i64],
+        interior: &[i64],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let attributes = [
+            ("edge_padding_low", self.i64_array(low)),
+            ("edge_padding_high", self.i64_array(high)),
+            ("interior_padding", self.i64_array(interior)),
+        ];
+        self.insert("stablehlo.pad", &[operand, padding], &attributes, result, location)
+    }
+
+    /// `stablehlo.concatenate` of static tensors along `dim`.
+    pub fn concatenate(
+        &self,
+        operands: &[Value<'c, 'a>],
+        dim: usize,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let tensors: Vec<Tensor> =
+            operands.iter().filter_map(|operand| Tensor::new(operand.r#type())).collect();
+        let mut shape = tensors[0].shape.to_vec();
+        shape[dim] = tensors.iter().map(|tensor| tensor.shape[dim]).sum();
+        let result = Tensor::get(&shape, tensors[0].element, None);
+        // SAFETY: the context outlives every type in it.
+        let i64_type = unsafe { IntegerType::new(self.root.context().to_ref(), 64) };
+        let dimension = IntegerAttribute::new(i64_type.into(), dim as i64).into();
+        self.insert("stablehlo.concatenate", operands, &[("dimension", dimension)], result, location)
+    }
+}
