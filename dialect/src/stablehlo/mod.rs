@@ -7,4 +7,6 @@ use crate::rules::Table;
 /// Rule tables of this dialect, one per family of ops.
 pub const TABLES: &[Table] = &[];
 
+pub mod attrs;
+mod ffi;
 pub mod params;

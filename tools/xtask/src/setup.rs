@@ -12,12 +12,14 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::shell::{Shell, llvm_prefix};
 
 /// What the C++ half, the crates and the tests are built with.
-const PACKAGES: [&str; 13] = [
+const PACKAGES: [&str; 14] = [
     "llvm-22-dev",
     "libmlir-22-dev",
     "mlir-22-tools",
     // The tblgen crate links LLVM's component list, which names Polly.
     "libpolly-22-dev",
+    // Crates with C++ of their own look for `c++`; slimhlo's is compiled by clang.
+    "g++",
     "clang-22",
     "libclang-22-dev",
     "lld-22",
@@ -65,8 +67,7 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
 
 /// Sets up what is not there yet; the Python environment when `python` asks for it.
 pub fn ensure(shell: &Shell, python: bool) -> Result<()> {
-    let interpreter = python.then(|| find_python(shell));
-    packages(shell, interpreter.as_ref().is_some_and(|found| !found.makes_environments()))?;
+    packages(shell, python)?;
     if python {
         environment(shell)?;
     }
@@ -78,9 +79,10 @@ pub fn python(shell: &Shell) -> PathBuf {
     shell.target.join("venv/bin/python")
 }
 
-fn packages(shell: &Shell, python: bool) -> Result<()> {
+/// Installs the packages that are missing, with those for a Python environment if `python` asks for them.
+pub fn packages(shell: &Shell, python: bool) -> Result<()> {
     let mut wanted: Vec<&str> = PACKAGES.to_vec();
-    if python {
+    if python && !find_python(shell).makes_environments() {
         wanted.extend(["python3", "python3-venv"]);
     }
     if which::which("dpkg-query").is_err() {
@@ -98,8 +100,8 @@ fn packages(shell: &Shell, python: bool) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    println!("Installing Debian packages: {}", missing.join(" "));
     let root = root(shell, &missing)?;
+    println!("Installing Debian packages: {}", missing.join(" "));
     if !known(shell, &missing)? {
         shell.must("apt-get update", &apt(shell, &root, &["update"]))?;
     }
@@ -194,7 +196,7 @@ print(*sys.version_info[:2], int(all(u.find_spec(m) for m in ('venv', 'ensurepip
 }
 
 /// Makes target/venv from test/oracle/requirements.txt, once per state of that file.
-fn environment(shell: &Shell) -> Result<()> {
+pub fn environment(shell: &Shell) -> Result<()> {
     let file = shell.root.join("test/oracle/requirements.txt");
     let requirements =
         fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;

@@ -59,6 +59,8 @@ pub enum Step {
     Consumer,
     /// docs/ says what the sources say
     Docs,
+    /// The Python environment of the oracle is there (target/venv)
+    Python,
     /// jaxlib writes the corpora
     Corpus,
     /// slimhlo-opt and jaxlib agree on every program of the corpora
@@ -76,17 +78,13 @@ impl Step {
 
     fn needs(self) -> &'static [Step] {
         match self {
-            Step::Fmt | Step::ClangFormat | Step::Clippy | Step::Build | Step::Corpus => &[],
-            Step::Rust | Step::Lit | Step::Plugin | Step::Consumer | Step::Docs | Step::Differential => {
-                &[Step::Build]
-            }
+            Step::Fmt | Step::ClangFormat | Step::Clippy | Step::Build | Step::Python => &[],
+            Step::Rust | Step::Lit | Step::Plugin | Step::Consumer | Step::Docs => &[Step::Build],
             Step::LlvmLit => &[Step::Lit],
+            Step::Corpus => &[Step::Python],
+            Step::Differential => &[Step::Build, Step::Python],
             Step::Roundtrip | Step::Mutate => &[Step::Build, Step::Corpus],
         }
-    }
-
-    fn needs_python(self) -> bool {
-        matches!(self, Step::Corpus | Step::Roundtrip | Step::Mutate | Step::Differential)
     }
 
     fn execute(self, run: &mut Run) -> Result<Outcome> {
@@ -110,6 +108,7 @@ impl Step {
                     },
                 ))
             }
+            Step::Python => setup::environment(run.shell).map(|()| Outcome::check(true, "in place")),
             Step::Corpus => oracle::corpus(run),
             Step::Roundtrip => oracle::roundtrip(run),
             Step::Mutate => oracle::mutate(run),
@@ -179,7 +178,7 @@ struct Row {
 /// Runs the steps and prints what came of them; the last line is `N passed, M failed`.
 pub fn main(shell: &Shell, args: &Args) -> Result<ExitCode> {
     let steps = selected(&args.steps);
-    setup::ensure(shell, steps.iter().any(|step| step.needs_python()))?;
+    setup::packages(shell, steps.contains(&Step::Python))?;
     let logs = shell.target.join("xtask");
     fs::create_dir_all(&logs).with_context(|| format!("cannot create {}", logs.display()))?;
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //! The steps that ask jaxlib (test/oracle).
 
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+
 use anyhow::{Result, ensure};
 
 use super::{Outcome, Run};
@@ -10,8 +13,20 @@ use crate::setup;
 pub const CORPUS: &str = "oracle";
 
 pub(super) fn corpus(run: &mut Run) -> Result<Outcome> {
-    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
-    script(run, "corpus.py", &[&folder])
+    let path = run.shell.target.join(CORPUS);
+    let folder = path.to_string_lossy().into_owned();
+    let mut outcome = script(run, "corpus.py", &[&folder])?;
+    // The script says how long it took; how much there is to read says more.
+    let mut modules = 0;
+    for entry in fs::read_dir(&path)? {
+        let file = entry?.path();
+        let corpus = file.extension().is_some_and(|extension| extension == "jsonl");
+        if corpus && file.file_stem().is_some_and(|stem| stem != "skipped") {
+            modules += BufReader::new(File::open(&file)?).lines().count();
+        }
+    }
+    outcome.figure = format!("{modules} modules, {}", outcome.figure);
+    Ok(outcome)
 }
 
 pub(super) fn roundtrip(run: &mut Run) -> Result<Outcome> {

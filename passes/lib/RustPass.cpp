@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one C++ class that carries a pass written in Rust, and its like for pipelines. What a pass is called, what options
+// and statistics it has and what it does all come from the descriptors of slimhlo-c/PassHooks.h.
+
+#include "slimhlo-c/PassHooks.h"
+
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Rewrite.h"
+#include "mlir/CAPI/Support.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/CommandLine.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace mlir;
+
+namespace {
+
+/// Collects what Rust sends to a MlirStringCallback.
+struct Text {
+  std::string value;
+
+  static void append(MlirStringRef piece, void *userData) {
+    static_cast<Text *>(userData)->value.append(piece.data, piece.length);
+  }
+};
+
+/// Parses an option's value by asking Rust. The value itself stays text, in its normal spelling.
+class RustOptionParser : public llvm::cl::parser<std::string> {
+public:
+  using parser::parser;
+
+  void describe(const SlimhloOptions &of, intptr_t at) {
+    options = &of;
+    index = at;
+  }
+
+  bool parse(llvm::cl::Option &option, StringRef name, StringRef text, std::string &value) {
+    Text out;
+    if (!options->normalize(options->owner, index, wrap(text), Text::append, &out))
+      return option.error(out.value, name);
+    value = std::move(out.value);
+    return false;
+  }
+
+  StringRef getValueName() const override { return unwrap(options->options[index].valueName); }
+
+  llvm::cl::ValueExpected getValueExpectedFlagDefault() const {
+    return options->options[index].valueOptional ? llvm::cl::ValueOptional
+                                                 : llvm::cl::ValueRequired;
+  }
+
+private:
+  const SlimhloOptions *options = nullptr;
+  intptr_t index = 0;
+};
+
+/// The options of one pass or pipeline instance, made from their descriptors.
+template <typename OptionT>
+class RustOptions {
+public:
+  template <typename Parent>
+  RustOptions(Parent &parent, const SlimhloOptions &descriptors) {
+    for (intptr_t i = 0; i < descriptors.nOptions; ++i) {
+      const SlimhloOption &option = descriptors.options[i];
+      values.push_back(std::make_unique<OptionT>(parent, unwrap(option.name),
+                                                 llvm::cl::desc(unwrap(option.description)),
+                                                 llvm::cl::init(unwrap(option.defaultText).str())));
+      values.back()->getParser().describe(descriptors, i);
+    }
+  }
+
+  /// One text per option, valid until the options change.
+  std::vector<MlirStringRef> texts() const {
+    std::vector<MlirStringRef> result;
+    for (const auto &value : values)
+      result.push_back(wrap(StringRef(value->getValue())));
+    return result;
+  }
+
+private:
+  std::vector<std::unique_ptr<OptionT>> values;
+};
+
+/// Whether this process is a tool that was given --mlir-pass-statistics, with an MLIR that was built without them and
+/// prints an empty report.
+bool mustReportStatistics() {
+#if LLVM_ENABLE_STATS
+  return false;
+#endif
+  auto &options = llvm::cl::getRegisteredOptions();
+  auto found = options.find("mlir-pass-statistics");
+  return found != options.end() && found->second->getNumOccurrences() > 0;
+}
+
+class RustPass : public Pass {
+public:
+  explicit RustPass(const SlimhloPass &pass)
+      : Pass(TypeID::getFromOpaquePointer(pass.self), anchorOf(pass)), pass(pass),
+        options(*this, pass.options) {
+    for (intptr_t i = 0; i < pass.nStatistics; ++i)
+      statistics.push_back(std::make_unique<Statistic>(this, pass.statistics[i].name,
+                                                       pass.statistics[i].description));
+  }
+
+  StringRef getName() const override { return unwrap(pass.name); }
+  StringRef getArgument() const override { return unwrap(pass.argument); }
+  StringRef getDescription() const override { return unwrap(pass.description); }
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    pass.insertDialects(pass.self, wrap(&registry));
+  }
+
+  bool canScheduleOn(RegisteredOperationName opName) const override {
+    return pass.anchor.length == 0 || opName.getStringRef() == unwrap(pass.anchor);
+  }
+
+  LogicalResult initialize(MLIRContext *context) override {
+    std::vector<MlirStringRef> texts = options.texts();
+    Text error;
+    void *created =
+        pass.create(pass.self, texts.data(), mustReportStatistics(), Text::append, &error);
+    if (!created)
+      return emitError(UnknownLoc::get(context)) << getArgument() << ": " << error.value;
+    instance.reset(created, pass.destroy);
+    return success();
+  }
+
+  void runOnOperation() override {
+    SmallVector<uint64_t> counts(statistics.size(), 0);
+    SlimhloPassOutcome outcome = pass.run(instance.get(), wrap(getOperation()), counts.data());
+    for (auto [statistic, count] : llvm::zip_equal(statistics, counts))
+      *statistic += count;
+    if (outcome == SlimhloPassFailed)
+      signalPassFailure();
+    else if (outcome == SlimhloPassUnchanged)
+      markAllAnalysesPreserved();
+  }
+
+  std::unique_ptr<Pass> clonePass() const override {
+    auto clone = std::make_unique<RustPass>(pass);
+    // The pass manager clones for its threads what it has initialized before. The Rust half is never mutated by a run,
+    // so all of them can share it.
+    clone->instance = instance;
+    return clone;
+  }
+
+private:
+  static std::optional<StringRef> anchorOf(const SlimhloPass &pass) {
+    if (pass.anchor.length == 0)
+      return std::nullopt;
+    return unwrap(pass.anchor);
+  }
+
+  const SlimhloPass &pass;
+  RustOptions<Option<std::string, RustOptionParser>> options;
+  std::vector<std::unique_ptr<Statistic>> statistics;
+  std::shared_ptr<void> instance;
+};
+
+class RustPipelineOptions : public PassPipelineOptions<RustPipelineOptions> {
+public:
+  explicit RustPipelineOptions(const SlimhloPipeline &pipeline)
+      : options(*this, pipeline.options) {}
+
+  RustOptions<Option<std::string, RustOptionParser>> options;
+};
+
+} // namespace
+
+void slimhloRegisterPass(const SlimhloPass *pass) {
+  if (PassInfo::lookup(unwrap(pass->argument)))
+    return;
+  registerPass([pass] { return std::make_unique<RustPass>(*pass); });
+}
+
+void slimhloRegisterPipeline(const SlimhloPipeline *pipeline) {
+  if (PassPipelineInfo::lookup(unwrap(pipeline->argument)))
+    return;
+  registerPassPipeline(
+      unwrap(pipeline->argument), unwrap(pipeline->description),
+      [pipeline](OpPassManager &manager, StringRef text,
+                 function_ref<LogicalResult(const Twine &)> errorHandler) -> LogicalResult {
+        RustPipelineOptions parsed(*pipeline);
+        if (failed(parsed.parseFromString(text)))
+          return failure();
+        std::vector<MlirStringRef> texts = parsed.options.texts();
+        Text expanded;
+        if (!pipeline->expand(pipeline->options.owner, texts.data(), Text::append, &expanded))
+          return errorHandler(expanded.value);
+        return parsePassPipeline(expanded.value, manager);
+      },
+      [pipeline](function_ref<void(const detail::PassOptions &)> handle) {
+        handle(RustPipelineOptions(*pipeline));
+      });
+}
+
+void slimhloEmitDiagnostic(MlirLocation location, SlimhloSeverity severity,
+                           MlirStringRef message) {
+  switch (severity) {
+  case SlimhloError:
+    emitError(unwrap(location), unwrap(message));
+    return;
+  case SlimhloWarning:
+    emitWarning(unwrap(location), unwrap(message));
+    return;
+  case SlimhloRemark:
+    emitRemark(unwrap(location), unwrap(message));
+    return;
+  }
+}
+
+MlirLogicalResult slimhloApplyPatternsGreedily(MlirOperation op,
+                                               MlirFrozenRewritePatternSet patterns,
+                                               const SlimhloGreedyConfig *config, bool *changed) {
+  std::unique_ptr<FrozenRewritePatternSet> owned(unwrap(patterns));
+  GreedyRewriteConfig driver;
+  driver.setMaxIterations(config->maxIterations)
+      .setMaxNumRewrites(config->maxRewrites)
+      .setUseTopDownTraversal(config->topDown)
+      .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+      .enableFolding(config->fold)
+      .enableConstantCSE(config->cseConstants);
+  *changed = false;
+  return wrap(applyPatternsGreedily(unwrap(op), *owned, driver, changed));
+}

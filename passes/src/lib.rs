@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! slimhlo's passes.
+//!
+//! One file per pass. [`passes`] and [`pipelines`] are the only lists of them: registration in tools and plugin, the
+//! help and docs/passes.md all come from there.
+
+pub mod docs;
+pub mod framework;
+pub mod rewrite;
+
+pub use framework::{
+    Anchor, Bytes, Changed, Options, Pass, PassContext, PassError, PassInfo, PassResult, Pipeline,
+    PipelineInfo, Statistic,
+};
+pub use rewrite::{Applied, Greedy, Patterns, Rewriter};
+
+use std::sync::LazyLock;
+
+/// All passes.
+pub fn passes() -> &'static [PassInfo] {
+    static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(Vec::new);
+    &PASSES
+}
+
+/// All pipelines.
+pub fn pipelines() -> &'static [PipelineInfo] {
+    static PIPELINES: LazyLock<Vec<PipelineInfo>> = LazyLock::new(Vec::new);
+    &PIPELINES
+}
+
+/// Adds all passes and pipelines to MLIR's registry; more than once does no harm.
+pub fn register_all() {
+    passes().iter().for_each(framework::register);
+    pipelines().iter().for_each(framework::register_pipeline);
+}
