@@ -98,7 +98,8 @@ ParseResult slimhlo::stablehlo::parseSelectTypes(OpAsmParser &parser, Type &pred
     if (auto function = dyn_cast<FunctionType>(types.front()))
       return assignFunctionType(parser, loc, function, {&pred, &onTrue, &onFalse}, result);
   if (types.size() != 2)
-    return parser.emitError(loc) << "expected a function type, or the types of predicate and result";
+    return parser.emitError(loc)
+           << "expected a function type, or the types of predicate and result";
   pred = types[0];
   onTrue = onFalse = result = types[1];
   return success();
@@ -180,12 +181,14 @@ void slimhlo::stablehlo::printOperandsBeforeAttribute(OpAsmPrinter &printer, Ope
                                                       OperandRange operands) {
   if (operands.empty())
     return;
+  printer << ' ';
   printer.printOperands(operands);
   printer << ',';
 }
 
-ParseResult slimhlo::stablehlo::parseOptionalRegions(
-    OpAsmParser &parser, SmallVectorImpl<std::unique_ptr<Region>> &regions) {
+ParseResult
+slimhlo::stablehlo::parseOptionalRegions(OpAsmParser &parser,
+                                         SmallVectorImpl<std::unique_ptr<Region>> &regions) {
   if (failed(parser.parseOptionalLParen()))
     return success();
   auto parseRegion = [&]() -> ParseResult {
@@ -395,8 +398,8 @@ static ParseResult parsePairs(OpAsmParser &parser, DenseIntElementsAttr &pairs) 
     if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseNumber))
       return failure();
     if (numbers.size() - before != 2)
-      return parser.emitError(loc) << "expected low and high padding, but got "
-                                   << numbers.size() - before << " numbers";
+      return parser.emitError(loc)
+             << "expected low and high padding, but got " << numbers.size() - before << " numbers";
     return success();
   };
   if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parsePair))
@@ -482,12 +485,9 @@ ParseResult slimhlo::stablehlo::parseWindowAttributes(
   return success();
 }
 
-void slimhlo::stablehlo::printWindowAttributes(OpAsmPrinter &printer, Operation *,
-                                               DenseI64ArrayAttr strides,
-                                               DenseIntElementsAttr padding,
-                                               DenseI64ArrayAttr lhsDilation,
-                                               DenseI64ArrayAttr rhsDilation,
-                                               DenseBoolArrayAttr reversal) {
+void slimhlo::stablehlo::printWindowAttributes(
+    OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr strides, DenseIntElementsAttr padding,
+    DenseI64ArrayAttr lhsDilation, DenseI64ArrayAttr rhsDilation, DenseBoolArrayAttr reversal) {
   StringRef separator;
   auto begin = [&](StringRef keyword) {
     printer << separator << keyword << " = ";
@@ -681,8 +681,8 @@ ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &result) {
 
   Region &body = *result.addRegion();
   if (!applied) {
-    // `reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>) {...}`: pairs of accumulator and
-    // element, while the block has all accumulators first.
+    // `reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>) {...}`: pairs
+    // of accumulator and element, while the block has all accumulators first.
     SmallVector<OpAsmParser::Argument> accumulators, elements;
     auto parseArgument = [&](SmallVectorImpl<OpAsmParser::Argument> &arguments) -> ParseResult {
       return parser.parseArgument(arguments.emplace_back(), /*allowType=*/true);
@@ -698,7 +698,8 @@ ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &result) {
     return parser.parseRegion(body, accumulators);
   }
 
-  // A location given to the op is also that of the ops in the body, which have no text of their own.
+  // A location given to the op is also that of the ops in the body, which have no text of their
+  // own.
   std::optional<Location> explicitLoc;
   if (parser.parseOptionalLocationSpecifier(explicitLoc))
     return failure();
@@ -709,7 +710,10 @@ ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &result) {
     return parser.emitError(typeLoc) << "expected a ranked tensor as the first operand's type";
   Block &block = body.emplaceBlock();
   block.addArguments({scalar, scalar}, {encodedLoc, encodedLoc});
-  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  // Not OpBuilder::atBlockEnd, which asks the op around the block for its context: there is none
+  // yet.
+  OpBuilder builder(parser.getContext());
+  builder.setInsertionPointToEnd(&block);
   OperationState state(encodedLoc, *applied);
   state.addOperands(block.getArguments());
   state.addTypes(scalar);
@@ -786,12 +790,13 @@ ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &result) {
 
   return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
                  parser.parseKeyword("cond") ||
-                 parser.parseRegion(*result.addRegion(), arguments) ||
-                 parser.parseKeyword("do") || parser.parseRegion(*result.addRegion(), arguments));
+                 parser.parseRegion(*result.addRegion(), arguments) || parser.parseKeyword("do") ||
+                 parser.parseRegion(*result.addRegion(), arguments));
 }
 
 void WhileOp::print(OpAsmPrinter &printer) {
-  // The arguments of both regions are named alike; those of an op that does not verify may be too few.
+  // The arguments of both regions are named alike; those of an op that does not verify may be too
+  // few.
   Region &cond = getCond();
   auto arguments = cond.empty() ? Region::BlockArgListType() : cond.getArguments();
   printer << '(';

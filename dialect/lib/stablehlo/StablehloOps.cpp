@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The `stablehlo` dialect class and the generated op classes. Syntax beyond assembly formats is in OpAssembly.cpp.
+// The `stablehlo` dialect class and the generated op classes. Syntax beyond assembly formats is in
+// OpAssembly.cpp.
 
 #include "slimhlo/stablehlo/Stablehlo.h"
 
@@ -24,7 +25,8 @@ using namespace slimhlo::stablehlo;
 
 namespace {
 
-/// Everything here may be inlined: ops act on values only, and what is not to move says so by its effects.
+/// Everything here may be inlined: ops act on values only, and what is not to move says so by its
+/// effects.
 struct StablehloInlinerInterface : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 
@@ -69,7 +71,6 @@ bool slimhlo::stablehlo::hasSingleBoundedDimension(Type type) {
 }
 
 ResultAccuracyAttr slimhlo::stablehlo::getDefaultResultAccuracy(MLIRContext *context) {
-  return ResultAccuracyAttr::get(
-      context, APFloat(0.0), APFloat(0.0), /*ulps=*/0,
-      ResultAccuracyModeAttr::get(context, ResultAccuracyMode::DEFAULT));
+  return ResultAccuracyAttr::get(context, APFloat(0.0), APFloat(0.0), /*ulps=*/0,
+                                 ResultAccuracyModeAttr::get(context, ResultAccuracyMode::DEFAULT));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parts of op syntax that assembly formats leave to C++: `custom<Name>(...)` calls parseName and printName. Printers
-// are also given ops that do not verify, as diagnostics show those, and must not rely on anything.
+// The parts of op syntax that assembly formats leave to C++: `custom<Name>(...)` calls parseName
+// and printName. Printers are also given ops that do not verify, as diagnostics show those, and
+// must not rely on anything.
 
 #ifndef SLIMHLO_STABLEHLO_OPASSEMBLY_H
 #define SLIMHLO_STABLEHLO_OPASSEMBLY_H
@@ -18,7 +19,8 @@ using Types = llvm::SmallVectorImpl<mlir::Type>;
 // Types
 //===----------------------------------------------------------------------===//
 
-/// `tensor<4xf32>` if operands and result are all of that type, else `(tensor<?xf32>) -> tensor<4xf32>`.
+/// `tensor<4xf32>` if operands and result are all of that type, else `(tensor<?xf32>) ->
+/// tensor<4xf32>`.
 mlir::ParseResult parseSameOperandsAndResultType(mlir::OpAsmParser &parser,
                                                  llvm::ArrayRef<mlir::Type *> operands,
                                                  mlir::Type &result);
@@ -84,7 +86,8 @@ void printTokenTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Opera
 // Operands and regions
 //===----------------------------------------------------------------------===//
 
-/// `%a, %b,`: the comma before the keyword that follows would else be taken for one between operands.
+/// ` %a, %b,`, or nothing: the comma before the keyword that follows would else be taken for one
+/// between operands.
 mlir::ParseResult parseOperandsBeforeAttribute(mlir::OpAsmParser &parser, Operands &operands);
 void printOperandsBeforeAttribute(mlir::OpAsmPrinter &printer, mlir::Operation *,
                                   mlir::OperandRange operands);
@@ -93,7 +96,8 @@ void printOperandsBeforeAttribute(mlir::OpAsmPrinter &printer, mlir::Operation *
 mlir::ParseResult
 parseOptionalRegions(mlir::OpAsmParser &parser,
                      llvm::SmallVectorImpl<std::unique_ptr<mlir::Region>> &regions);
-void printOptionalRegions(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::RegionRange regions);
+void printOptionalRegions(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                          mlir::RegionRange regions);
 
 //===----------------------------------------------------------------------===//
 // Attributes
@@ -130,8 +134,8 @@ mlir::ParseResult parsePrecisionConfigAndAlgorithm(mlir::OpAsmParser &parser,
 void printPrecisionConfigAndAlgorithm(mlir::OpAsmPrinter &printer, mlir::Operation *,
                                       mlir::ArrayAttr precision, DotAlgorithmAttr algorithm);
 
-/// `stride = [4, 4], pad = [[0, 0], [0, 0]], lhs_dilate = [2, 2], rhs_dilate = [1, 1], reverse = [false, true]`: those
-/// that are given, read in any order.
+/// `stride = [4, 4], pad = [[0, 0], [0, 0]], lhs_dilate = [2, 2], rhs_dilate = [1, 1], reverse =
+/// [false, true]`: those that are given, read in any order.
 mlir::ParseResult parseWindowAttributes(mlir::OpAsmParser &parser, mlir::DenseI64ArrayAttr &strides,
                                         mlir::DenseIntElementsAttr &padding,
                                         mlir::DenseI64ArrayAttr &lhsDilation,

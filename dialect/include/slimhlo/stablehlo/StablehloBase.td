@@ -175,6 +175,9 @@ def StableHLO_OptionalResultAccuracy : DefaultValuedOptionalAttr<StableHLO_Resul
 // Ops
 //===----------------------------------------------------------------------===//
 
+// In assembly formats, enum attributes are preceded by an empty literal, which suppresses the space before them: LLVM 22 prints
+// one as part of the attribute.
+
 class StableHLO_Op<string mnemonic, list<Trait> traits = []> : RustOp<StableHLO_Dialect, mnemonic, traits>;
 
 /// An op that only computes its results.

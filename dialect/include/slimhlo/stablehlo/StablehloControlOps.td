@@ -188,7 +188,7 @@ def StableHLO_CompositeOp : StableHLO_Op<"composite", [RustSymbolUser]> {
   let regions = (region VariadicRegion<AnyRegion>:$composite_regions);
   let results = (outs Variadic<StableHLO_CompositeValue>:$result);
   let assemblyFormat = [{
-    $name $inputs custom<OptionalRegions>($composite_regions) attr-dict `:` functional-type(operands, results)
+    $name $inputs `` custom<OptionalRegions>($composite_regions) attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -210,7 +210,7 @@ def StableHLO_RngOp : StableHLO_Op<"rng", [RustInferTypes]> {
                        StableHLO_StaticDimensionVector:$shape, StableHLO_RngDistributionAttr:$rng_distribution);
   let results = (outs StableHLO_PredIntOrFloatTensor:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $shape `,` `distribution` `=` $rng_distribution attr-dict `:` functional-type(operands, results)
+    $a `,` $b `,` $shape `,` `distribution` `=` `` $rng_distribution attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -228,7 +228,7 @@ def StableHLO_RngBitGeneratorOp : StableHLO_PureOp<"rng_bit_generator"> {
   let arguments = (ins StableHLO_RngAlgorithmAttr:$rng_algorithm, StableHLO_IntOrFloatTensor:$initial_state);
   let results = (outs StableHLO_IntOrFloatTensor:$output_state, StableHLO_StaticIntOrFloatTensor:$output);
   let assemblyFormat = [{
-    $initial_state `,` `algorithm` `=` $rng_algorithm attr-dict `:` functional-type(operands, results)
+    $initial_state `,` `algorithm` `=` `` $rng_algorithm attr-dict `:` functional-type(operands, results)
   }];
 }
 

@@ -484,7 +484,8 @@ def StableHLO_CompareOp : StableHLO_PureOp<"compare", [RustInferTypes]> {
                        OptionalAttr<StableHLO_ComparisonTypeAttr>:$compare_type);
   let results = (outs StableHLO_PredTensor:$result);
   let assemblyFormat = [{
-    $comparison_direction `,` $lhs `,` $rhs (`,` $compare_type^)? attr-dict `:` functional-type(operands, results)
+    `` $comparison_direction `,` $lhs `,` $rhs (`,` `` $compare_type^)? attr-dict `:`
+    functional-type(operands, results)
   }];
 }
 

@@ -195,7 +195,7 @@ def StableHLO_FftOp : StableHLO_PureOp<"fft", [RustInferTypes]> {
                        DenseI64ArrayAttr:$fft_length);
   let results = (outs StableHLO_FloatOrComplexTensor:$result);
   let assemblyFormat = [{
-    $operand `,` `type` `=` $fft_type `,` `length` `=` $fft_length attr-dict `:`
+    $operand `,` `type` `=` `` $fft_type `,` `length` `=` $fft_length attr-dict `:`
     functional-type(operands, results)
   }];
 }

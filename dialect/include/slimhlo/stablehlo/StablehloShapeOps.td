@@ -213,7 +213,7 @@ def StableHLO_DynamicSliceOp : StableHLO_PureOp<"dynamic_slice", [RustInferTypes
                        DenseI64ArrayAttr:$slice_sizes);
   let results = (outs StableHLO_Tensor:$result);
   let assemblyFormat = [{
-    $operand `,` custom<OperandsBeforeAttribute>($start_indices) `sizes` `=` $slice_sizes attr-dict `:`
+    $operand `,` `` custom<OperandsBeforeAttribute>($start_indices) `sizes` `=` $slice_sizes attr-dict `:`
     functional-type(operands, results)
   }];
 }
@@ -308,7 +308,7 @@ def StableHLO_ConcatenateOp : StableHLO_PureOp<"concatenate", [RustInferTypes]> 
   let arguments = (ins Variadic<StableHLO_Tensor>:$inputs, StableHLO_NonNegativeI64:$dimension);
   let results = (outs StableHLO_Tensor:$result);
   let assemblyFormat = [{
-    custom<OperandsBeforeAttribute>($inputs) `dim` `=` $dimension attr-dict `:` functional-type(operands, results)
+    `` custom<OperandsBeforeAttribute>($inputs) `dim` `=` $dimension attr-dict `:` functional-type(operands, results)
   }];
 }
 
