@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one C++ class that carries a pass written in Rust, and its like for pipelines. What a pass is called, what options
-// and statistics it has and what it does all come from the descriptors of slimhlo-c/PassHooks.h.
+// The one C++ class that carries a pass written in Rust, and its like for pipelines. What a pass is
+// called, what options and statistics it has and what it does all come from the descriptors of
+// slimhlo-c/PassHooks.h.
 
 #include "slimhlo-c/PassHooks.h"
 
@@ -63,11 +64,9 @@ private:
 };
 
 /// The options of one pass or pipeline instance, made from their descriptors.
-template <typename OptionT>
-class RustOptions {
+template <typename OptionT> class RustOptions {
 public:
-  template <typename Parent>
-  RustOptions(Parent &parent, const SlimhloOptions &descriptors) {
+  template <typename Parent> RustOptions(Parent &parent, const SlimhloOptions &descriptors) {
     for (intptr_t i = 0; i < descriptors.nOptions; ++i) {
       const SlimhloOption &option = descriptors.options[i];
       values.push_back(std::make_unique<OptionT>(parent, unwrap(option.name),
@@ -89,8 +88,8 @@ private:
   std::vector<std::unique_ptr<OptionT>> values;
 };
 
-/// Whether this process is a tool that was given --mlir-pass-statistics, with an MLIR that was built without them and
-/// prints an empty report.
+/// Whether this process is a tool that was given --mlir-pass-statistics, with an MLIR that was
+/// built without them and prints an empty report.
 bool mustReportStatistics() {
 #if LLVM_ENABLE_STATS
   return false;
@@ -146,8 +145,8 @@ public:
 
   std::unique_ptr<Pass> clonePass() const override {
     auto clone = std::make_unique<RustPass>(pass);
-    // The pass manager clones for its threads what it has initialized before. The Rust half is never mutated by a run,
-    // so all of them can share it.
+    // The pass manager clones for its threads what it has initialized before. The Rust half is
+    // never mutated by a run, so all of them can share it.
     clone->instance = instance;
     return clone;
   }
@@ -202,8 +201,7 @@ void slimhloRegisterPipeline(const SlimhloPipeline *pipeline) {
       });
 }
 
-void slimhloEmitDiagnostic(MlirLocation location, SlimhloSeverity severity,
-                           MlirStringRef message) {
+void slimhloEmitDiagnostic(MlirLocation location, SlimhloSeverity severity, MlirStringRef message) {
   switch (severity) {
   case SlimhloError:
     emitError(unwrap(location), unwrap(message));

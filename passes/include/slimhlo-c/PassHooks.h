@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The contract between a pass or pipeline written in Rust and the one C++ class that carries it. All pointers handed
-// over at registration must stay valid until the process ends. Nothing below may unwind.
+// The contract between a pass or pipeline written in Rust and the one C++ class that carries it.
+// All pointers handed over at registration must stay valid until the process ends. Nothing below
+// may unwind.
 
 #ifndef SLIMHLO_C_PASSHOOKS_H
 #define SLIMHLO_C_PASSHOOKS_H
@@ -25,13 +26,15 @@ typedef struct {
   bool valueOptional;
 } SlimhloOption;
 
-/// Options of a pass or pipeline. `normalize` checks `text` for the option at `index`: what it accepts goes to `sink` in
-/// the spelling that pipelines are printed with; what it rejects goes to `sink` as a message, and false comes back.
+/// Options of a pass or pipeline. `normalize` checks `text` for the option at `index`: what it
+/// accepts goes to `sink` in the spelling that pipelines are printed with; what it rejects goes to
+/// `sink` as a message, and false comes back.
 typedef struct {
   const void *owner;
   intptr_t nOptions;
   const SlimhloOption *options;
-  bool (*normalize)(const void *owner, intptr_t index, MlirStringRef text, MlirStringCallback sink, void *userData);
+  bool (*normalize)(const void *owner, intptr_t index, MlirStringRef text, MlirStringCallback sink,
+                    void *userData);
 } SlimhloOptions;
 
 typedef struct {
@@ -56,13 +59,15 @@ typedef struct {
   /// Inserts the dialects whose entities the pass creates.
   void (*insertDialects)(const void *self, MlirDialectRegistry registry);
 
-  /// Builds the pass from one text per option, all of them normalized. The instance is used by many threads at once.
-  /// Null if that fails; a message has then gone to `sink`. `report` asks Rust to print the
-  /// statistics when the process ends, because MLIR will not.
-  void *(*create)(const void *self, const MlirStringRef *values, bool report, MlirStringCallback sink, void *userData);
+  /// Builds the pass from one text per option, all of them normalized. The instance is used by many
+  /// threads at once. Null if that fails; a message has then gone to `sink`. `report` asks Rust to
+  /// print the statistics when the process ends, because MLIR will not.
+  void *(*create)(const void *self, const MlirStringRef *values, bool report,
+                  MlirStringCallback sink, void *userData);
   void (*destroy)(void *instance);
 
-  /// Runs the pass on `op` and adds to `counts`, one per statistic. Diagnostics have been emitted when it fails.
+  /// Runs the pass on `op` and adds to `counts`, one per statistic. Diagnostics have been emitted
+  /// when it fails.
   enum SlimhloPassOutcome (*run)(void *instance, MlirOperation op, uint64_t *counts);
 } SlimhloPass;
 
@@ -72,11 +77,12 @@ typedef struct {
   SlimhloOptions options;
 
   /// Hands the pipeline, in textual form, to `sink`; or a message, and false comes back.
-  bool (*expand)(const void *owner, const MlirStringRef *values, MlirStringCallback sink, void *userData);
+  bool (*expand)(const void *owner, const MlirStringRef *values, MlirStringCallback sink,
+                 void *userData);
 } SlimhloPipeline;
 
-/// Adds a pass to MLIR's registry. A pass of that argument already there, from a second copy of this library in the
-/// process, stays.
+/// Adds a pass to MLIR's registry. A pass of that argument already there, from a second copy of
+/// this library in the process, stays.
 void slimhloRegisterPass(const SlimhloPass *pass);
 
 /// Adds a pipeline to MLIR's registry, under the same rule.
@@ -85,7 +91,8 @@ void slimhloRegisterPipeline(const SlimhloPipeline *pipeline);
 enum SlimhloSeverity { SlimhloError = 0, SlimhloWarning = 1, SlimhloRemark = 2 };
 
 /// Emits a diagnostic. MLIR's own C API emits errors only.
-void slimhloEmitDiagnostic(MlirLocation location, enum SlimhloSeverity severity, MlirStringRef message);
+void slimhloEmitDiagnostic(MlirLocation location, enum SlimhloSeverity severity,
+                           MlirStringRef message);
 
 /// Knobs of the greedy driver; see mlir/Transforms/GreedyPatternRewriteDriver.h.
 typedef struct {
@@ -96,9 +103,10 @@ typedef struct {
   bool cseConstants;
 } SlimhloGreedyConfig;
 
-/// Applies `patterns` to everything nested in `op` until nothing matches, and destroys them. `changed` says whether the
-/// IR was touched at all, which MLIR's own C function does not tell.
-MlirLogicalResult slimhloApplyPatternsGreedily(MlirOperation op, MlirFrozenRewritePatternSet patterns,
+/// Applies `patterns` to everything nested in `op` until nothing matches, and destroys them.
+/// `changed` says whether the IR was touched at all, which MLIR's own C function does not tell.
+MlirLogicalResult slimhloApplyPatternsGreedily(MlirOperation op,
+                                               MlirFrozenRewritePatternSet patterns,
                                                const SlimhloGreedyConfig *config, bool *changed);
 
 #ifdef __cplusplus

@@ -28,7 +28,7 @@ pub fn context_of<'c>(op: OperationRef<'c, '_>) -> &'c Context {
     static WORDS: LazyLock<Mutex<HashMap<usize, &'static ContextWord>>> = LazyLock::new(Mutex::default);
 
     #[repr(transparent)]
-    struct ContextWord(#[expect(dead_code, reason = "read as a melior context")] MlirContext);
+    struct ContextWord(MlirContext);
     // SAFETY: the word is only copied out of, and MLIR's contexts are made for many threads.
     unsafe impl Send for ContextWord {}
     // SAFETY: as above.

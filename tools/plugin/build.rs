@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Compiles the plugin's entry points and has the linker export what rustc would hide.
+
+use std::env;
+use std::error::Error;
+use std::path::PathBuf;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let prefix = PathBuf::from(env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".into()));
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    for watched in ["build.rs", "include", "lib", "exports.map"] {
+        println!("cargo:rerun-if-changed={}", root.join(watched).display());
+    }
+    cc::Build::new()
+        .cpp(true)
+        .compiler(prefix.join("bin/clang++"))
+        .std("c++17")
+        .flag("-fno-rtti")
+        .flag("-fno-exceptions")
+        .flag("-fvisibility-inlines-hidden")
+        .flag("-Wno-unused-parameter")
+        .flag("-isystem")
+        .flag(prefix.join("include"))
+        .include(root.join("include"))
+        .include(env::var("DEP_SLIMHLO_CXX_INCLUDE")?)
+        .file(root.join("lib/Plugin.cpp"))
+        .link_lib_modifier("+whole-archive")
+        .try_compile("slimhlo_plugin_cxx")?;
+
+    // rustc exports Rust's own C functions only. The second version script adds the C++ ones to that list.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={}", root.join("exports.map").display());
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libslimhlo.so");
+    Ok(())
+}
