@@ -92,7 +92,9 @@ impl<'c> Tensor<'c> {
     pub fn dims(&self) -> Vec<Dim> {
         let bounds = self.bounds().unwrap_or_default();
         let bound = |index: usize| bounds.get(index).copied().unwrap_or(DYNAMIC);
-        let dim = |(index, &size): (usize, &i64)| if is_static(size) { Dim::of(size) } else { Dim::bounded(bound(index)) };
+        let dim = |(index, &size): (usize, &i64)| {
+            if is_static(size) { Dim::of(size) } else { Dim::bounded(bound(index)) }
+        };
         self.shape.iter().enumerate().map(dim).collect()
     }
 

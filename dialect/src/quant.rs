@@ -183,7 +183,10 @@ impl<'c> Number<'c> {
         // SAFETY: the type is alive, and each getter is called for the kind of type it asserts.
         unsafe {
             if mlirTypeIsAInteger(raw) {
-                Self::Integer { width: mlirIntegerTypeGetWidth(raw), unsigned: mlirIntegerTypeIsUnsigned(raw) }
+                Self::Integer {
+                    width: mlirIntegerTypeGetWidth(raw),
+                    unsigned: mlirIntegerTypeIsUnsigned(raw),
+                }
             } else if mlirTypeIsAFloat(raw) {
                 Self::Float { width: mlirFloatTypeGetWidth(raw) }
             } else if mlirTypeIsAComplex(raw) {

@@ -40,7 +40,8 @@ pub(super) fn mutate(run: &mut Run) -> Result<Outcome> {
 }
 
 pub(super) fn differential(run: &mut Run) -> Result<Outcome> {
-    let args = ["--pipeline", "--slimhlo-dus-to-pad", "--count", "2000", "--seed", "0"];
+    // With `=`, since the value looks like a flag.
+    let args = ["--pipeline=--slimhlo-dus-to-pad", "--count", "2000", "--seed", "0"];
     with_driver(run, "differential.py", &args)
 }
 
