@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //! `cargo xtask demo`: one program before and after, in its text and in its memory.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -26,11 +27,13 @@ pub struct Args {
 /// Memory of a compiled module by XLA's buffer assignment, in bytes.
 #[derive(Deserialize)]
 struct Memory {
-    arg: f64,
-    out: f64,
-    temp: f64,
+    arguments: f64,
+    results: f64,
+    temporaries: f64,
     total: f64,
     ratio: f64,
+    /// How many of each collective the compiled module has.
+    collectives: BTreeMap<String, u64>,
 }
 
 /// Builds, rewrites, and prints the comparison.
@@ -61,18 +64,23 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
             let mib = |bytes: f64| format!("{:.1}", bytes / MIB);
             Ok(vec![
                 label.to_owned(),
-                mib(memory.arg),
-                mib(memory.out),
-                mib(memory.temp),
+                mib(memory.arguments),
+                mib(memory.results),
+                mib(memory.temporaries),
                 mib(memory.total),
                 format!("{:.3}", memory.ratio),
+                collectives(&memory.collectives),
             ])
         })
         .collect::<Result<Vec<_>>>()?;
-    println!("{}", table::render(&["", "arg", "out", "temp", "total", "ratio"], &[], &rows));
+    println!("{}", table::render(&["", "arg", "out", "temp", "total", "ratio", "collectives"], &[6], &rows));
     println!("ratio is total over what arguments and results take by themselves; 1.000 is the least.");
     println!("Both modules are in {}", folder.display());
     Ok(())
+}
+
+fn collectives(counts: &BTreeMap<String, u64>) -> String {
+    counts.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
 }
 
 fn heading(text: &str) {

@@ -16,7 +16,6 @@ pub(super) fn corpus(run: &mut Run) -> Result<Outcome> {
     let path = run.shell.target.join(CORPUS);
     let folder = path.to_string_lossy().into_owned();
     let mut outcome = script(run, "corpus.py", &[&folder])?;
-    // The script says how long it took; how much there is to read says more.
     let mut modules = 0;
     for entry in fs::read_dir(&path)? {
         let file = entry?.path();
@@ -25,7 +24,7 @@ pub(super) fn corpus(run: &mut Run) -> Result<Outcome> {
             modules += BufReader::new(File::open(&file)?).lines().count();
         }
     }
-    outcome.figure = format!("{modules} modules, {}", outcome.figure);
+    outcome.figure = format!("{modules} modules");
     Ok(outcome)
 }
 
@@ -40,7 +39,8 @@ pub(super) fn mutate(run: &mut Run) -> Result<Outcome> {
 }
 
 pub(super) fn differential(run: &mut Run) -> Result<Outcome> {
-    let args = ["--pipeline", "--slimhlo-dus-to-pad", "--count", "2000", "--seed", "0"];
+    // With `=`, since the value looks like a flag.
+    let args = ["--pipeline=--slimhlo-dus-to-pad", "--count", "2000", "--seed", "0"];
     with_driver(run, "differential.py", &args)
 }
 
