@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The reference programs, in JAX."""
+PROGRAMS = {}
