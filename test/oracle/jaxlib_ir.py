@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -10,12 +11,21 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+
+@functools.cache
+def _empty_artifact() -> bytes:
+    with jax_mlir.make_ir_context():
+        return stablehlo.serialize_portable_artifact(ir.Module.parse(""), stablehlo.get_current_version())
 
 
 def make_context() -> ir.Context:
     """A context with the dialects that JAX lowers to, which refuses unknown ones."""
     context = jax_mlir.make_ir_context()
     context.allow_unregistered_dialects = False
+    # jaxlib has the quant dialect but registers it nowhere; reading an artifact is what loads it.
+    stablehlo.deserialize_portable_artifact(context, _empty_artifact())
     return context
 
 

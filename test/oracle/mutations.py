@@ -37,8 +37,15 @@ OPS_INSIDE = ("add", "maximum", "multiply", "subtract", "and", "divide", "minimu
 
 Mutation = Callable[[Template, random.Random], "Template | None"]
 MUTATIONS: dict[str, Mutation] = {}
-_TENSOR = re.compile(r"^tensor<((?:(?:\d+|\?)x)*)([^,]*)(, .*)?>$")
-_TENSORS = re.compile(r"tensor<(?:(?:\d+|\?)x)*(?:complex<f\d+>|[\w.!]+)>")
+QUANTIZED = (
+    "!quant.uniform<i8:f32, 5.000000e-01:3>", "!quant.uniform<i8:f32, 1.250000e-01>", "!quant.uniform<u8:f32, 5.000000e-01>",
+    "!quant.uniform<i8:bf16, 5.000000e-01>", "!quant.uniform<i32:f32, 1.250000e-01>", "!quant.uniform<i4:f32, 5.000000e-01>",
+    "!quant.uniform<i8:f32:0, {1.000000e-01, 2.000000e-01:1}>", "!quant.uniform<i8:f32:1, {1.000000e-01, 2.000000e-01:1}>",
+    "!quant.uniform<i8<-127:127>:f32:0, {1.000000e-01, 2.000000e-01, 3.000000e-01}>", "!quant.uniform<i8<-100:100>:f32, 5.000000e-01>",
+)  # fmt: skip
+_ELEMENT = r"!quant\.uniform<(?:[^<>]|<[^<>]*>)*>|complex<\w+>|[\w.!]+"
+_TENSOR = re.compile(rf"^tensor<((?:(?:\d+|\?)x)*)({_ELEMENT})(, .*)?>$")
+_TENSORS = re.compile(rf"tensor<(?:(?:\d+|\?)x)*(?:{_ELEMENT})>")
 _INTEGER = re.compile(r'(?<![\w.@%#"])-?\d+(?![\w.x])')
 
 
@@ -84,6 +91,22 @@ def _new_dim(dim: str, rng: random.Random) -> str:
     return str(rng.choice([choice for choice in choices if str(choice) != dim]))
 
 
+def _change_quantized(element: str, rng: random.Random) -> str:
+    """Another storage, expressed type, axis, scale or zero point."""
+    edits = (
+        (r"f32", ("bf16", "f16", "f32")),
+        (r"(?<=<)[iu]8", ("u8", "i4", "i32", "i8")),
+        (r"(?<=f32:)\d", ("0", "1", "2", "-1")),
+        (r"\d\.\d+e[-+]\d+", ("2.500000e-01", "1.000000e+00", "1.000000e-01")),
+        (r":(\d)(?=[,>}])", (":0", ":5", ":200")),
+        (r"(, \d\.\d+e-01)(?=})", ("", r"\1, 1.000000e-01")),
+    )
+    if rng.random() < 0.2:
+        return rng.choice(QUANTIZED)
+    pattern, choices = rng.choice(edits)
+    return re.sub(pattern, rng.choice(choices), element, count=rng.choice((0, 1)))
+
+
 def _change_type(text: str, rng: random.Random) -> str:
     tensor = Tensor.parse(text)
     if tensor is None or rng.random() < 0.06:
@@ -92,7 +115,9 @@ def _change_type(text: str, rng: random.Random) -> str:
     kinds = ["element", "element", "grow"] + ["dim", "dim", "dim", "shrink", "swap", "bounds", "one"] * bool(rank)
     kind = rng.choice(kinds)
     if kind == "element":
-        pool = COMMON if rng.random() < 0.6 else ELEMENTS
+        if tensor.element.startswith("!quant") and rng.random() < 0.6:
+            return str(dataclasses.replace(tensor, element=_change_quantized(tensor.element, rng)))
+        pool = COMMON if rng.random() < 0.6 else ELEMENTS + QUANTIZED
         return str(dataclasses.replace(tensor, element=rng.choice([e for e in pool if e != tensor.element])))
     if kind == "grow":
         at = rng.randint(0, rank)
@@ -163,8 +188,8 @@ def element_everywhere(t: Template, rng: random.Random) -> Template | None:
     if not tensors:
         return None
     old = rng.choice(sorted({tensor.element for tensor in tensors}))
-    pool = [e for e in (COMMON if rng.random() < 0.6 else ELEMENTS) if e != old]
-    new = rng.choice(pool)
+    pool = COMMON if rng.random() < 0.6 else ELEMENTS + QUANTIZED
+    new = _change_quantized(old, rng) if old.startswith("!quant") else rng.choice([e for e in pool if e != old])
     return dataclasses.replace(
         t,
         arguments=tuple(_rename_element(a, old, new) for a in t.arguments),
