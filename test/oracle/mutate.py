@@ -24,7 +24,7 @@ import tomllib
 import mutations
 import templates
 import verdicts
-from opt import Driver, Outcome
+from opt import Driver, Outcome, with_values
 
 KNOWN = pathlib.Path(__file__).parent / "mutate_known.toml"
 VALID_SHARE = 0.35
@@ -106,7 +106,7 @@ def main() -> int:
     parser.add_argument("--ops", default="", help="only these ops, by name, separated by commas")
     parser.add_argument("--dump", type=pathlib.Path, metavar="DIR", help="write each disagreeing mutant there")
     parser.add_argument("--quiet", action="store_true", help="list no disagreements, only counts by op")
-    args = parser.parse_args()
+    args = parser.parse_args(with_values(sys.argv[1:], "--opt-flags"))
 
     started = time.monotonic()
     found = templates.cached(args.corpus)

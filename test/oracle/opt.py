@@ -108,3 +108,13 @@ def _messages_by_module(errors: str, texts: Sequence[str]) -> list[str]:
             module += 1
         messages[module] = messages[module] or found.group(2)
     return messages
+
+
+def with_values(arguments: Sequence[str], *names: str) -> list[str]:
+    """Arguments for argparse, which refuses a value that itself starts with a dash unless `=` ties it to its name."""
+    joined: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        value = next(rest, None) if argument in names else None
+        joined.append(argument if value is None else f"{argument}={value}")
+    return joined

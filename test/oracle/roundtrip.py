@@ -24,6 +24,7 @@ import time
 from collections.abc import Iterator
 
 import store
+from opt import Driver, with_values
 
 JOBS = 2
 SPAN = 250
@@ -88,7 +89,7 @@ def check(job: Job) -> Report:
     """Every check on every module of the job."""
     import jaxlib_ir
     from jaxlib.mlir import ir
-    from opt import Driver
+
 
     context = jaxlib_ir.make_context()
     generics: list[str] = []
@@ -154,7 +155,7 @@ def main() -> int:
     parser.add_argument("--corpus", required=True, type=pathlib.Path, metavar="DIR", help="where corpus.py wrote")
     parser.add_argument("--list", action="store_true", help="list every miss, not only one of each kind")
     parser.add_argument("--only", default="", metavar="TEXT", help="only modules whose name contains this")
-    args = parser.parse_args()
+    args = parser.parse_args(with_values(sys.argv[1:], "--opt-flags"))
 
     started = time.monotonic()
     chosen = [module for module in modules(args.corpus) if args.only in module[0]]
