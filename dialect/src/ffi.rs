@@ -6,7 +6,6 @@
 
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{DictionaryAttribute, IntegerAttribute, StringAttribute};
-use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, AttributeLike, Location, OperationRef, Type, TypeLike};
 use melior::{ContextRef, StringRef};
 use mlir_sys::{

@@ -8,3 +8,4 @@ use crate::rules::Table;
 pub const TABLES: &[Table] = &[];
 
 pub mod params;
+mod pending;
