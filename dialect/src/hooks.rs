@@ -171,6 +171,10 @@ pub unsafe extern "C" fn slimhloFold(
     let op = unsafe { OperationRef::from_raw(op) };
     let view = OpView::Op(op);
     let Some(rule) = rules(view.name()).fold else { return FAILURE };
+    // A fold leaves no op behind to carry a sharding or a frontend attribute.
+    if op.discardable_attribute_count() > 0 {
+        return FAILURE;
+    }
     // SAFETY: given by the caller.
     let operands: Vec<Option<Attribute>> =
         unsafe { slice_or_empty(operands, operand_count).iter().map(|&raw| ffi::option(raw)).collect() };
