@@ -5,16 +5,17 @@
 //! This module, the attribute views' declarations and `hooks` are where this crate's `unsafe` lives.
 
 use melior::dialect::DialectRegistry;
-use melior::ir::attribute::{DictionaryAttribute, IntegerAttribute, StringAttribute};
+use melior::ir::attribute::{DictionaryAttribute, IntegerAttribute, StringAttribute, TypeAttribute};
+use melior::ir::r#type::FunctionType;
 use melior::ir::{Attribute, AttributeLike, Location, OperationRef, Type, TypeLike};
 use melior::{ContextRef, StringRef};
 use mlir_sys::{
     MlirAttribute, MlirContext, MlirDialectRegistry, MlirLocation, MlirOperation, MlirStringRef, MlirType,
-    mlirDictionaryAttrGetElementByName, mlirIdentifierStr, mlirIntegerAttrGetValueInt,
+    mlirAttributeGetType, mlirDictionaryAttrGetElementByName, mlirIdentifierStr, mlirIntegerAttrGetValueInt,
     mlirIntegerAttrGetValueSInt, mlirIntegerAttrGetValueUInt, mlirIntegerTypeIsSigned,
     mlirIntegerTypeIsUnsigned, mlirLocationUnknownGet, mlirOperationGetAttributeByName, mlirOperationGetName,
     mlirRankedTensorTypeGetChecked, mlirRankedTensorTypeGetEncoding, mlirShapedTypeGetElementType,
-    mlirStringAttrGetValue, mlirTypeIsAInteger, mlirTypeIsAShaped,
+    mlirStringAttrGetValue, mlirTupleTypeGet, mlirTypeIsAInteger, mlirTypeIsAShaped,
 };
 use std::{slice, str};
 
@@ -141,6 +142,30 @@ pub fn attribute_in<'c>(dictionary: DictionaryAttribute<'c>, name: &str) -> Opti
 pub(crate) unsafe fn option<'c>(raw: MlirAttribute) -> Option<Attribute<'c>> {
     // SAFETY: given by the caller.
     if raw.ptr.is_null() { None } else { Some(unsafe { Attribute::from_raw(raw) }) }
+}
+
+/// A tuple of these types.
+pub fn tuple_of<'c>(context: ContextRef<'c>, types: &[Type<'c>]) -> Type<'c> {
+    let types: Vec<MlirType> = types.iter().map(|ty| ty.to_raw()).collect();
+    // SAFETY: the context and all types are alive; the array is copied.
+    unsafe {
+        Type::from_raw(mlirTupleTypeGet(context.to_ref().to_raw(), types.len() as isize, types.as_ptr()))
+    }
+}
+
+/// Input and result types of the function type that a type attribute holds, or `None` if it holds another.
+pub fn function_type<'c>(attribute: Attribute<'c>) -> Option<(Vec<Type<'c>>, Vec<Type<'c>>)> {
+    let value = TypeAttribute::try_from(attribute).ok()?.value();
+    let function = FunctionType::try_from(value).ok()?;
+    let inputs = (0..function.input_count()).map(|index| function.input(index).ok());
+    let results = (0..function.result_count()).map(|index| function.result(index).ok());
+    Some((inputs.collect::<Option<_>>()?, results.collect::<Option<_>>()?))
+}
+
+/// The type an attribute has; `none` for most.
+pub fn type_of<'c>(attribute: Attribute<'c>) -> Type<'c> {
+    // SAFETY: the attribute is alive.
+    unsafe { Type::from_raw(mlirAttributeGetType(attribute.to_raw())) }
 }
 
 /// The value of an integer attribute, extended to 64 bits by its type's own signedness (signless: sign-extended).

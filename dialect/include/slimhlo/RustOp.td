@@ -38,7 +38,7 @@ def RustInferTypesHook : NativeOpTrait<"RustInferTypes", /*traits=*/[], /*extraO
         regions, inferredReturnTypes);
   }
   bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
-    return ::slimhlo::isCompatibleReturnTypes(inferred, actual);
+    return ::slimhlo::isCompatibleReturnTypes(getOperationName(), inferred, actual);
   }
 }]> {
   let cppNamespace = "::slimhlo";
