@@ -42,6 +42,13 @@ class Driver:
     seconds_per_batch: float = 120.0
     seconds_alone: float = 20.0
 
+    def ready(self) -> Driver:
+        """The driver itself, once it has printed an empty module; raises if it cannot."""
+        outcome = self._run_batch(["module {\n}\n"], ())[0]
+        if not outcome.accepted:
+            raise RuntimeError(f"{self.binary} cannot print an empty module: {outcome.crash or outcome.message}")
+        return self
+
     def run(self, texts: Sequence[str], flags: Sequence[str] = ()) -> list[Outcome]:
         """One outcome per text, in order."""
         batches = [texts[i : i + self.batch] for i in range(0, len(texts), self.batch)]

@@ -160,6 +160,7 @@ def main() -> int:
     started = time.monotonic()
     chosen = [module for module in modules(args.corpus) if args.only in module[0]]
     flags = tuple(args.opt_flags.split())
+    Driver(args.opt, flags).ready()
     jobs = [Job(args.opt, flags, tuple(chosen[i : i + SPAN])) for i in range(0, len(chosen), SPAN)]
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(JOBS, mp_context=context) as pool:
