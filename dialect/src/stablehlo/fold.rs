@@ -25,7 +25,14 @@ pub const LIMIT: usize = 64;
 
 /// Rules of one result from a function of [`Folding`].
 macro_rules! fold {
-    ($rule:expr) => {
+    (|$folding:ident $(: &Folding<'_, '_, '_>)?| $folded:expr) => {{
+        // A function rather than a closure: it is generic over the lifetimes of what it folds to.
+        fn rule<'c: 'a, 'a>($folding: &Folding<'c, 'a, '_>) -> Option<Folded<'c, 'a>> {
+            $folded
+        }
+        fold!(rule)
+    }};
+    ($rule:path) => {
         Rules::NONE.fold(|op, operands| {
             let folding = Folding { op, view: OpView::Op(op), operands };
             $rule(&folding).map(|folded| vec![folded])
@@ -35,7 +42,7 @@ macro_rules! fold {
 
 /// Folding rules.
 pub const TABLE: Table = &[
-    ("stablehlo.abs", fold!(|f: &Folding<'_, '_, '_>| f.unary(|ty, x| Some(if ty.signed(x) < 0 { ty.wrap(x.wrapping_neg()) } else { x })))),
+    ("stablehlo.abs", fold!(|f| f.unary(|ty, x| Some(if ty.signed(x) < 0 { ty.wrap(x.wrapping_neg()) } else { x })))),
     ("stablehlo.add", fold!(|f| Folding::binary(f, &ADD))),
     ("stablehlo.and", fold!(|f| Folding::binary(f, &AND))),
     ("stablehlo.bitcast_convert", fold!(fold_bitcast_convert)),
@@ -46,7 +53,7 @@ pub const TABLE: Table = &[
     ("stablehlo.concatenate", fold!(fold_concatenate)),
     ("stablehlo.constant", fold!(fold_constant)),
     ("stablehlo.convert", fold!(fold_convert)),
-    ("stablehlo.count_leading_zeros", fold!(|f: &Folding<'_, '_, '_>| f.unary(|ty, x| Some(u64::from(x.leading_zeros() - (64 - ty.width)))))),
+    ("stablehlo.count_leading_zeros", fold!(|f| f.unary(|ty, x| Some(u64::from(x.leading_zeros() - (64 - ty.width)))))),
     ("stablehlo.divide", fold!(|f| Folding::binary(f, &DIVIDE))),
     ("stablehlo.dynamic_reshape", fold!(fold_static_identity)),
     ("stablehlo.dynamic_slice", fold!(fold_static_identity)),
@@ -58,11 +65,11 @@ pub const TABLE: Table = &[
     ("stablehlo.maximum", fold!(|f| Folding::binary(f, &MAXIMUM))),
     ("stablehlo.minimum", fold!(|f| Folding::binary(f, &MINIMUM))),
     ("stablehlo.multiply", fold!(|f| Folding::binary(f, &MULTIPLY))),
-    ("stablehlo.negate", fold!(|f: &Folding<'_, '_, '_>| f.unary(|ty, x| Some(ty.wrap(x.wrapping_neg()))))),
+    ("stablehlo.negate", fold!(|f| f.unary(|ty, x| Some(ty.wrap(x.wrapping_neg()))))),
     ("stablehlo.not", fold!(fold_not)),
     ("stablehlo.or", fold!(|f| Folding::binary(f, &OR))),
     ("stablehlo.pad", fold!(fold_pad)),
-    ("stablehlo.popcnt", fold!(|f: &Folding<'_, '_, '_>| f.unary(|_, x| Some(u64::from(x.count_ones()))))),
+    ("stablehlo.popcnt", fold!(|f| f.unary(|_, x| Some(u64::from(x.count_ones()))))),
     ("stablehlo.real", fold!(fold_real)),
     ("stablehlo.remainder", fold!(|f| Folding::binary(f, &REMAINDER))),
     ("stablehlo.reshape", fold!(fold_reshape)),
@@ -71,7 +78,7 @@ pub const TABLE: Table = &[
     ("stablehlo.shift_left", fold!(|f| Folding::binary(f, &SHIFT_LEFT))),
     ("stablehlo.shift_right_arithmetic", fold!(|f| Folding::binary(f, &SHIFT_RIGHT_ARITHMETIC))),
     ("stablehlo.shift_right_logical", fold!(|f| Folding::binary(f, &SHIFT_RIGHT_LOGICAL))),
-    ("stablehlo.sign", fold!(|f: &Folding<'_, '_, '_>| f.unary(|ty, x| Some(ty.wrap(ty.signed(x).signum() as u64))))),
+    ("stablehlo.sign", fold!(|f| f.unary(|ty, x| Some(ty.wrap(ty.signed(x).signum() as u64))))),
     ("stablehlo.slice", fold!(fold_slice)),
     ("stablehlo.subtract", fold!(|f| Folding::binary(f, &SUBTRACT))),
     ("stablehlo.transpose", fold!(fold_transpose)),
