@@ -29,6 +29,7 @@ from opt import Driver, with_values
 JOBS = 2
 SPAN = 250
 SAME_TEXT = 0.99
+EXPLAINED = 10  # refusals per job for which the driver is asked again, alone
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,13 +103,18 @@ def check(job: Job) -> Report:
     driver = Driver(job.binary, job.flags, batch=SPAN, jobs=1)
     misses: list[Miss] = []
     one_way: list[str] = []
+    explained = 0
     for way in WAYS:
         sources = generics if way.generic_input else [text for _, text in job.modules]
         outcomes = driver.run(sources, way.flags)
-        for (name, _), generic, pretty, outcome in zip(job.modules, generics, pretties, outcomes, strict=True):
+        for (name, _), source, generic, pretty, outcome in zip(
+            job.modules, sources, generics, pretties, outcomes, strict=True
+        ):
             is_text = way.name == "pretty"
             if outcome.output is None:
-                detail = f"CRASH {outcome.crash}" if outcome.crash else f"refused: {outcome.message}"
+                explained += 1
+                known = outcome.crash or explained > EXPLAINED
+                detail = f"refused; {outcome.crash}" if known else driver.reason(source, way.flags)
                 misses.append(Miss(name, way.name, detail))
                 if is_text:
                     misses.append(Miss(name, TEXT, detail))
