@@ -40,7 +40,7 @@ def RustInferTypes : TraitList<[
           regions, inferredReturnTypes);
     }
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
-      return ::slimhlo::isCompatibleReturnTypes(inferred, actual);
+      return ::slimhlo::isCompatibleReturnTypes(getOperationName(), inferred, actual);
     }
   }]> {
     let cppNamespace = "::slimhlo";

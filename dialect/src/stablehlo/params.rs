@@ -51,11 +51,7 @@ fn bounds(parameters: &[i64]) -> Verdict {
         })
         .ok_or_else(|| unexpected(parameters))?;
     if bounds.len() != shape.len() {
-        return Err(format!(
-            "has {} entries, but the tensor type has rank {}",
-            bounds.len(),
-            shape.len()
-        ));
+        return Err(format!("has {} entries, but the tensor type has rank {}", bounds.len(), shape.len()));
     }
     for (dim, (&bound, &size)) in bounds.iter().zip(shape).enumerate() {
         if is_static(bound) && is_static(size) {
