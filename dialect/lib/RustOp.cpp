@@ -38,7 +38,7 @@ LogicalResult slimhlo::inferReturnTypes(StringRef opName, MLIRContext *context,
       cRegions.data(), sink, &inferredReturnTypes));
 }
 
-bool slimhlo::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
+bool slimhlo::isCompatibleReturnTypes(StringRef opName, TypeRange inferred, TypeRange actual) {
   // Nearly always so, and cheaper than crossing over.
   if (inferred == actual)
     return true;
@@ -47,8 +47,8 @@ bool slimhlo::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
     cInferred.push_back(wrap(type));
   for (Type type : actual)
     cActual.push_back(wrap(type));
-  return slimhloAreCompatibleReturnTypes(cInferred.size(), cInferred.data(), cActual.size(),
-                                         cActual.data());
+  return slimhloAreCompatibleReturnTypes(wrap(opName), cInferred.size(), cInferred.data(),
+                                         cActual.size(), cActual.data());
 }
 
 void slimhlo::getEffects(

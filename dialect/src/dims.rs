@@ -2,6 +2,7 @@
 
 //! What is known of the dimensions of tensors, and how the knowledge of several tensors combines.
 
+use crate::ffi;
 use crate::types::{DYNAMIC, Tensor, is_static};
 use melior::ir::Type;
 use std::fmt;
@@ -57,15 +58,17 @@ impl Dim {
     }
 
     /// What is known of a dimension that is `self` in one execution and `other` in another: the size if both agree, else
-    /// the larger bound if there is one for both.
+    /// a bound. Only dynamic sizes bring a bound of their own: a size that may also be dynamic gives up all knowledge,
+    /// while a bound survives a size within it.
     pub fn join(self, other: Self) -> Self {
-        if self.is_static() && self.size == other.size {
-            return self;
-        }
-        let limit = |dim: Self| if dim.is_static() { dim.size } else { dim.bound };
-        match (limit(self), limit(other)) {
-            (left, right) if is_static(left) && is_static(right) => Self::bounded(left.max(right)),
-            _ => Self::UNKNOWN,
+        match (self.is_static(), other.is_static()) {
+            (true, true) if self.size == other.size => self,
+            (true, _) => Self::UNKNOWN,
+            (false, true) => self,
+            (false, false) if self.is_bounded() && other.is_bounded() => {
+                Self::bounded(self.bound.max(other.bound))
+            }
+            (false, false) => Self::UNKNOWN,
         }
     }
 
@@ -92,8 +95,15 @@ impl<'c> Tensor<'c> {
     pub fn dims(&self) -> Vec<Dim> {
         let bounds = self.bounds().unwrap_or_default();
         let bound = |index: usize| bounds.get(index).copied().unwrap_or(DYNAMIC);
-        let dim = |(index, &size): (usize, &i64)| if is_static(size) { Dim::of(size) } else { Dim::bounded(bound(index)) };
+        let dim = |(index, &size): (usize, &i64)| {
+            if is_static(size) { Dim::of(size) } else { Dim::bounded(bound(index)) }
+        };
         self.shape.iter().enumerate().map(dim).collect()
+    }
+
+    /// The same shape and encoding with another element type.
+    pub fn with_element(&self, element: Type<'c>) -> Type<'c> {
+        ffi::ranked_tensor(self.shape, element, self.encoding())
     }
 
     /// Builds a ranked tensor type; bounds of dynamic dimensions become `#stablehlo.bounds`.
@@ -104,11 +114,30 @@ impl<'c> Tensor<'c> {
     }
 }
 
+/// The least specific type of tensors of which one is there in some executions and another in others. `tensors` have
+/// compatible shapes; the element type is that of the first.
+pub fn least_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
+    let Some((first, rest)) = tensors.split_first() else { return Err("there are no values".into()) };
+    if rest.iter().all(|tensor| tensor.ty == first.ty) {
+        return Ok(first.ty);
+    }
+    let mut dims = first.dims();
+    for tensor in rest {
+        if tensor.rank() != dims.len() {
+            return Err(format!("ranks {} and {} differ", dims.len(), tensor.rank()));
+        }
+        for (dim, other) in dims.iter_mut().zip(tensor.dims()) {
+            *dim = dim.join(other);
+        }
+    }
+    Ok(Tensor::of_dims(&dims, first.element))
+}
+
 /// The most specific type of tensors that have the same shape at run time: every size and bound that any of them knows,
 /// and the element type of the first.
 pub fn most_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
     let Some((first, rest)) = tensors.split_first() else { return Err("there are no operands".into()) };
-    if rest.is_empty() {
+    if rest.iter().all(|tensor| tensor.ty == first.ty) {
         return Ok(first.ty);
     }
     let mut dims = first.dims();
@@ -142,8 +171,10 @@ mod tests {
     #[test]
     fn join_keeps_what_both_sides_know() {
         assert_eq!(Dim::of(3).join(Dim::of(3)), Dim::of(3));
-        assert_eq!(Dim::of(3).join(Dim::bounded(5)), Dim::bounded(5));
-        assert_eq!(Dim::of(3).join(Dim::of(4)), Dim::bounded(4));
-        assert_eq!(Dim::of(3).join(Dim::UNKNOWN), Dim::UNKNOWN);
+        assert_eq!(Dim::of(3).join(Dim::of(4)), Dim::UNKNOWN);
+        assert_eq!(Dim::of(3).join(Dim::bounded(5)), Dim::UNKNOWN);
+        assert_eq!(Dim::bounded(5).join(Dim::of(3)), Dim::bounded(5));
+        assert_eq!(Dim::bounded(5).join(Dim::bounded(8)), Dim::bounded(8));
+        assert_eq!(Dim::bounded(5).join(Dim::UNKNOWN), Dim::UNKNOWN);
     }
 }

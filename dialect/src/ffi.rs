@@ -11,7 +11,7 @@ use melior::ir::{Attribute, AttributeLike, Location, OperationRef, Type, TypeLik
 use melior::{ContextRef, StringRef};
 use mlir_sys::{
     MlirAttribute, MlirContext, MlirDialectRegistry, MlirLocation, MlirOperation, MlirStringRef, MlirType,
-    mlirDictionaryAttrGetElementByName, mlirIdentifierStr, mlirIntegerAttrGetValueInt,
+    mlirAttributeGetType, mlirDictionaryAttrGetElementByName, mlirIdentifierStr, mlirIntegerAttrGetValueInt,
     mlirIntegerAttrGetValueSInt, mlirIntegerAttrGetValueUInt, mlirIntegerTypeIsSigned,
     mlirIntegerTypeIsUnsigned, mlirLocationUnknownGet, mlirOperationGetAttributeByName, mlirOperationGetName,
     mlirRankedTensorTypeGetChecked, mlirRankedTensorTypeGetEncoding, mlirShapedTypeGetElementType,
@@ -142,6 +142,12 @@ pub fn attribute_in<'c>(dictionary: DictionaryAttribute<'c>, name: &str) -> Opti
 pub(crate) unsafe fn option<'c>(raw: MlirAttribute) -> Option<Attribute<'c>> {
     // SAFETY: given by the caller.
     if raw.ptr.is_null() { None } else { Some(unsafe { Attribute::from_raw(raw) }) }
+}
+
+/// The type an attribute has; `none` for most.
+pub fn type_of<'c>(attribute: Attribute<'c>) -> Type<'c> {
+    // SAFETY: the attribute is alive.
+    unsafe { Type::from_raw(mlirAttributeGetType(attribute.to_raw())) }
 }
 
 /// The value of an integer attribute, extended to 64 bits by its type's own signedness (signless: sign-extended).

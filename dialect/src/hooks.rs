@@ -136,9 +136,10 @@ pub unsafe extern "C" fn slimhloInferReturnTypes(
 /// See `Hooks.h`.
 ///
 /// # Safety
-/// The counts must be those of the arrays, which hold live types.
+/// The counts must be those of the arrays, which hold live types; `name` must be text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn slimhloAreCompatibleReturnTypes(
+    name: MlirStringRef,
     inferred_count: isize,
     inferred: *const MlirType,
     actual_count: isize,
@@ -147,11 +148,14 @@ pub unsafe extern "C" fn slimhloAreCompatibleReturnTypes(
     // SAFETY: given by the caller.
     let (inferred, actual) =
         unsafe { (slice_or_empty(inferred, inferred_count), slice_or_empty(actual, actual_count)) };
+    // SAFETY: given by the caller.
+    let name = unsafe { ffi::text(name) };
+    let compatible = rules(name).compatible_result.unwrap_or(types::compatible_result);
     inferred.len() == actual.len()
         && inferred.iter().zip(actual).all(|(&inferred, &actual)| {
             // SAFETY: as above.
             let (inferred, actual) = unsafe { (Type::from_raw(inferred), Type::from_raw(actual)) };
-            catch_unwind(|| types::compatible_result(inferred, actual)).unwrap_or(false)
+            catch_unwind(|| compatible(inferred, actual)).unwrap_or(false)
         })
 }
 

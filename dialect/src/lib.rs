@@ -6,6 +6,7 @@
 //! something about them (validity, result types, folds, effects) is Rust, in the modules below, reached from the
 //! generated C++ through the few functions of [`hooks`].
 
+pub mod dense;
 pub mod dims;
 pub mod ffi;
 pub mod hooks;

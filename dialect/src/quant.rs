@@ -4,17 +4,19 @@
 //!
 //! One of the few modules with `unsafe`: melior has no wrappers for the quant dialect.
 
+use melior::ContextRef;
 use melior::ir::{Type, TypeLike};
 use mlir_sys::{
-    mlirComplexTypeGetElementType, mlirFloatTypeGetWidth, mlirIntegerTypeGetWidth, mlirIntegerTypeIsUnsigned,
+    mlirComplexTypeGet, mlirComplexTypeGetElementType, mlirFloatTypeGetWidth, mlirIntegerTypeGet,
+    mlirIntegerTypeGetWidth, mlirIntegerTypeIsUnsigned, mlirIntegerTypeUnsignedGet,
     mlirQuantizedTypeGetExpressedType, mlirQuantizedTypeGetStorageType,
     mlirQuantizedTypeGetStorageTypeIntegralWidth, mlirQuantizedTypeGetStorageTypeMax,
     mlirQuantizedTypeGetStorageTypeMin, mlirQuantizedTypeIsSigned, mlirTypeIsAComplex, mlirTypeIsAFloat,
     mlirTypeIsAInteger, mlirTypeIsAQuantizedType, mlirTypeIsAUniformQuantizedPerAxisType,
-    mlirTypeIsAUniformQuantizedType, mlirUniformQuantizedPerAxisTypeGetNumDims,
-    mlirUniformQuantizedPerAxisTypeGetQuantizedDimension, mlirUniformQuantizedPerAxisTypeGetScale,
-    mlirUniformQuantizedPerAxisTypeGetZeroPoint, mlirUniformQuantizedTypeGetScale,
-    mlirUniformQuantizedTypeGetZeroPoint,
+    mlirTypeIsAUniformQuantizedType, mlirUniformQuantizedPerAxisTypeGet,
+    mlirUniformQuantizedPerAxisTypeGetNumDims, mlirUniformQuantizedPerAxisTypeGetQuantizedDimension,
+    mlirUniformQuantizedPerAxisTypeGetScale, mlirUniformQuantizedPerAxisTypeGetZeroPoint,
+    mlirUniformQuantizedTypeGetScale, mlirUniformQuantizedTypeGetZeroPoint,
 };
 
 /// How finely a quantized type is scaled.
@@ -140,6 +142,26 @@ impl<'c> Quantized<'c> {
         }
     }
 
+    /// The per-axis type that has this one's scales along another dimension; `None` unless this one is per-axis.
+    pub fn along(&self, axis: i32) -> Option<Type<'c>> {
+        let expressed = self.expressed().filter(|_| self.is_per_axis() && axis >= 0)?;
+        let (mut scales, mut zero_points) = (self.scales(), self.zero_points());
+        // SAFETY: all types are alive and the arrays are copied; but for the axis, every value comes from a valid type.
+        unsafe {
+            Some(Type::from_raw(mlirUniformQuantizedPerAxisTypeGet(
+                u32::from(self.is_signed()),
+                self.storage().to_raw(),
+                expressed.to_raw(),
+                scales.len() as isize,
+                scales.as_mut_ptr(),
+                zero_points.as_mut_ptr(),
+                axis,
+                self.storage_min(),
+                self.storage_max(),
+            )))
+        }
+    }
+
     /// Whether two quantized types differ at most in scales and zero points.
     pub fn same_but_for_parameters(&self, other: &Self) -> bool {
         self.storage() == other.storage()
@@ -183,7 +205,10 @@ impl<'c> Number<'c> {
         // SAFETY: the type is alive, and each getter is called for the kind of type it asserts.
         unsafe {
             if mlirTypeIsAInteger(raw) {
-                Self::Integer { width: mlirIntegerTypeGetWidth(raw), unsigned: mlirIntegerTypeIsUnsigned(raw) }
+                Self::Integer {
+                    width: mlirIntegerTypeGetWidth(raw),
+                    unsigned: mlirIntegerTypeIsUnsigned(raw),
+                }
             } else if mlirTypeIsAFloat(raw) {
                 Self::Float { width: mlirFloatTypeGetWidth(raw) }
             } else if mlirTypeIsAComplex(raw) {
@@ -221,4 +246,22 @@ pub fn complex_part(ty: Type<'_>) -> Option<Type<'_>> {
         Number::Complex { part } => Some(part),
         _ => None,
     }
+}
+
+/// `complex<part>`.
+pub fn complex_of(part: Type<'_>) -> Type<'_> {
+    // SAFETY: the type is alive.
+    unsafe { Type::from_raw(mlirComplexTypeGet(part.to_raw())) }
+}
+
+/// `i<width>`.
+pub fn signless(context: ContextRef<'_>, width: u32) -> Type<'_> {
+    // SAFETY: the context is alive.
+    unsafe { Type::from_raw(mlirIntegerTypeGet(context.to_ref().to_raw(), width)) }
+}
+
+/// `ui<width>`.
+pub fn unsigned(context: ContextRef<'_>, width: u32) -> Type<'_> {
+    // SAFETY: the context is alive.
+    unsafe { Type::from_raw(mlirIntegerTypeUnsignedGet(context.to_ref().to_raw(), width)) }
 }

@@ -3,7 +3,7 @@
 //! What the Rust half knows about each op, found by its full name in one hash lookup.
 
 use crate::view::{Inferred, OpView, Verdict};
-use melior::ir::{Attribute, OperationRef, Value};
+use melior::ir::{Attribute, OperationRef, Type, Value};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -26,6 +26,9 @@ pub type Query = fn(&OpView<'_, '_>) -> bool;
 pub type FoldRule =
     for<'c, 'a> fn(OperationRef<'c, 'a>, &[Option<Attribute<'c>>]) -> Option<Vec<Folded<'c, 'a>>>;
 
+/// Whether a result of the second type may stand where the first was inferred.
+pub type CompatibilityRule = fn(Type<'_>, Type<'_>) -> bool;
+
 /// What a result folds to.
 #[derive(Clone, Copy)]
 pub enum Folded<'c, 'a> {
@@ -46,6 +49,8 @@ pub struct Rules {
     pub verify_symbol_use: Option<SymbolRule>,
     /// Infers result types.
     pub infer: Option<InferRule>,
+    /// Compares a result type with the inferred one; by default, sizes and bounds may be unknown to either.
+    pub compatible_result: Option<CompatibilityRule>,
     /// Folds the op.
     pub fold: Option<FoldRule>,
     /// Whether execution is observable other than by the results; asked only of ops whose effects depend on attributes.
@@ -61,6 +66,7 @@ impl Rules {
         verify_regions: None,
         verify_symbol_use: None,
         infer: None,
+        compatible_result: None,
         fold: None,
         has_memory_effects: None,
         is_speculatable: None,
@@ -87,6 +93,12 @@ impl Rules {
     /// With result type inference.
     pub const fn infer(mut self, rule: InferRule) -> Self {
         self.infer = Some(rule);
+        self
+    }
+
+    /// With a comparison of its own of inferred and actual result types.
+    pub const fn compatible_result(mut self, rule: CompatibilityRule) -> Self {
+        self.compatible_result = Some(rule);
         self
     }
 
@@ -121,6 +133,7 @@ static RULES: LazyLock<HashMap<&'static str, Rules>> = LazyLock::new(|| {
         entry.verify_regions = entry.verify_regions.or(rules.verify_regions);
         entry.verify_symbol_use = entry.verify_symbol_use.or(rules.verify_symbol_use);
         entry.infer = entry.infer.or(rules.infer);
+        entry.compatible_result = entry.compatible_result.or(rules.compatible_result);
         entry.fold = entry.fold.or(rules.fold);
         entry.has_memory_effects = entry.has_memory_effects.or(rules.has_memory_effects);
         entry.is_speculatable = entry.is_speculatable.or(rules.is_speculatable);

@@ -30,9 +30,9 @@ MlirLogicalResult slimhloInferReturnTypes(MlirStringRef opName, MlirContext cont
                                           MlirAttribute attributes, intptr_t nRegions,
                                           const MlirRegion *regions, SlimhloTypeSink sink, void *userData);
 
-/// Whether results of `actual` types may stand where `inferred` ones were computed.
-bool slimhloAreCompatibleReturnTypes(intptr_t nInferred, const MlirType *inferred, intptr_t nActual,
-                                     const MlirType *actual);
+/// Whether results of `actual` types may stand where `inferred` ones were computed for an op of this name.
+bool slimhloAreCompatibleReturnTypes(MlirStringRef opName, intptr_t nInferred, const MlirType *inferred,
+                                     intptr_t nActual, const MlirType *actual);
 
 /// Receives one folded result: exactly one of the two is not null.
 typedef void (*SlimhloFoldSink)(MlirAttribute attribute, MlirValue value, void *userData);

@@ -27,7 +27,8 @@ llvm::LogicalResult inferReturnTypes(llvm::StringRef opName, mlir::MLIRContext *
                                      mlir::RegionRange regions,
                                      llvm::SmallVectorImpl<mlir::Type> &inferredReturnTypes);
 
-bool isCompatibleReturnTypes(mlir::TypeRange inferred, mlir::TypeRange actual);
+bool isCompatibleReturnTypes(llvm::StringRef opName, mlir::TypeRange inferred,
+                             mlir::TypeRange actual);
 
 void getEffects(
     mlir::Operation *op,
