@@ -19,7 +19,6 @@ def RustVerified : NativeOpTrait<"RustVerified"> {
 }
 
 /// Result type inference.
-<<<<<<< HEAD
 def RustInferTypesHook : NativeOpTrait<"RustInferTypes", /*traits=*/[], /*extraOpDeclaration=*/[{
   static ::llvm::LogicalResult inferReturnTypes(
       ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> location,
@@ -37,33 +36,6 @@ def RustInferTypesHook : NativeOpTrait<"RustInferTypes", /*traits=*/[], /*extraO
         getOperationName(), context, location, operands,
         ::slimhlo::propertiesToAttributes<$cppClass>(context, attributes, properties),
         regions, inferredReturnTypes);
-=======
-def RustInferTypes : TraitList<[
-  InferTypeOpInterface,
-  NativeOpTrait<"RustInferTypes", /*traits=*/[], /*extraOpDeclaration=*/[{
-    static ::llvm::LogicalResult inferReturnTypes(
-        ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> location,
-        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
-        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
-        ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes);
-    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual);
-  }], /*extraOpDefinition=*/[{
-    ::llvm::LogicalResult $cppClass::inferReturnTypes(
-        ::mlir::MLIRContext *context, ::std::optional<::mlir::Location> location,
-        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
-        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
-        ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes) {
-      return ::slimhlo::inferReturnTypes(
-          getOperationName(), context, location, operands,
-          ::slimhlo::propertiesToAttributes<$cppClass>(context, attributes, properties),
-          regions, inferredReturnTypes);
-    }
-    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
-      return ::slimhlo::isCompatibleReturnTypes(getOperationName(), inferred, actual);
-    }
-  }]> {
-    let cppNamespace = "::slimhlo";
->>>>>>> eec7ccb9e52b168ab30193ac78c52f9b56170671
   }
   bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
     return ::slimhlo::isCompatibleReturnTypes(inferred, actual);

@@ -7,13 +7,37 @@ use crate::rules::Table;
 /// Rule tables of this dialect, one per family of ops.
 pub const TABLES: &[Table] = &[
     // One per line, so that families of ops can be added side by side.
+    batch_norm::TABLE,
+    collective::TABLE,
+    communication::TABLE,
+    contraction::TABLE,
+    convolution::TABLE,
     elementwise::TABLE,
+    gather_scatter::TABLE,
+    linear_algebra::TABLE,
+    random::TABLE,
+    reduction::TABLE,
     shape::TABLE,
+    sort::TABLE,
 ];
 
 pub mod attrs;
-mod ffi;
+mod batch_norm;
+mod collective;
+mod communication;
 mod constraints;
+mod contraction;
+mod convolution;
+mod dim_lists;
 mod elementwise;
+mod ffi;
+mod gather_scatter;
+mod linear_algebra;
+mod matrix;
 pub mod params;
+mod random;
+mod reducer;
+mod reduction;
 mod shape;
+mod sort;
+mod window;
