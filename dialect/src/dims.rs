@@ -3,7 +3,9 @@
 //! What is known of the dimensions of tensors, and how the knowledge of several tensors combines.
 
 use crate::ffi;
+use crate::require;
 use crate::types::{DYNAMIC, Tensor, is_static};
+use crate::view::OpError;
 use melior::ir::Type;
 use std::fmt;
 
@@ -111,6 +113,19 @@ impl<'c> Tensor<'c> {
         let sizes: Vec<i64> = dims.iter().map(|dim| dim.size).collect();
         let bounds: Vec<i64> = dims.iter().map(|dim| dim.bound).collect();
         Self::get(&sizes, element, Some(&bounds))
+    }
+
+    /// Builds a ranked tensor type of computed dimensions, which must not have overflowed.
+    pub fn try_of_dims(dims: &[Dim], element: Type<'c>) -> Result<Type<'c>, OpError> {
+        for (index, dim) in dims.iter().enumerate() {
+            for size in [dim.size, dim.bound] {
+                require!(
+                    size >= 0 || !is_static(size),
+                    "dimension {index} of the result would have the impossible size {size}"
+                );
+            }
+        }
+        Ok(Self::of_dims(dims, element))
     }
 }
 

@@ -49,6 +49,12 @@ pub fn emit_op_error_at(location: Location<'_>, op_name: &str, message: &str) {
     }
 }
 
+/// A location that says nothing.
+pub fn unknown_location<'c>(context: ContextRef<'c>) -> Location<'c> {
+    // SAFETY: the context is alive.
+    unsafe { Location::from_raw(mlirLocationUnknownGet(context.to_ref().to_raw())) }
+}
+
 /// Inserts the stablehlo, chlo and sdy dialects, and those they depend on, into `registry`.
 pub fn register_dialects(registry: &DialectRegistry) {
     // SAFETY: the registry is alive for the call.
