@@ -17,7 +17,7 @@ pub const TABLES: &[Table] = &[
 
 pub mod attrs;
 mod calls;
-mod constraints;
+pub(crate) mod constraints;
 mod control_flow;
 mod dynamic;
 mod elementwise;
