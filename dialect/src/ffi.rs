@@ -15,7 +15,7 @@ use mlir_sys::{
     mlirIntegerAttrGetValueSInt, mlirIntegerAttrGetValueUInt, mlirIntegerTypeIsSigned,
     mlirIntegerTypeIsUnsigned, mlirLocationUnknownGet, mlirOperationGetAttributeByName, mlirOperationGetName,
     mlirRankedTensorTypeGetChecked, mlirRankedTensorTypeGetEncoding, mlirShapedTypeGetElementType,
-    mlirStringAttrGetValue, mlirTupleTypeGet, mlirTypeIsAInteger, mlirTypeIsAShaped,
+    mlirStringAttrGetValue, mlirTupleTypeGet, mlirTypeIsAInteger, mlirTypeIsAShaped, mlirUnrankedTensorTypeGetChecked,
 };
 use std::{slice, str};
 
@@ -247,5 +247,15 @@ pub fn ranked_tensor<'c>(shape: &[i64], element: Type<'c>, encoding: Option<Attr
         let built = build(encoding);
         let raw = if built.ptr.is_null() { build(MlirAttribute { ptr: std::ptr::null() }) } else { built };
         Type::from_raw(raw)
+    }
+}
+
+/// Builds an unranked tensor type; `None` if a tensor cannot hold the element type.
+pub fn unranked_tensor<'c>(element: Type<'c>) -> Option<Type<'c>> {
+    // SAFETY: the element type is alive; a checked build returns null where the plain one would assert.
+    unsafe {
+        let location = mlirLocationUnknownGet(element.context().to_ref().to_raw());
+        let raw = mlirUnrankedTensorTypeGetChecked(location, element.to_raw());
+        (!raw.ptr.is_null()).then(|| Type::from_raw(raw))
     }
 }

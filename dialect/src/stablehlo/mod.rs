@@ -30,7 +30,7 @@ mod batch_norm;
 mod calls;
 mod collective;
 mod communication;
-mod constraints;
+pub(crate) mod constraints;
 mod contraction;
 mod control_flow;
 mod convolution;
