@@ -4,6 +4,7 @@
 
 use crate::ffi;
 use crate::types::{DYNAMIC, Tensor, is_static};
+use crate::view::OpError;
 use melior::ir::Type;
 use std::fmt;
 
@@ -119,6 +120,38 @@ impl<'c> Tensor<'c> {
         let bounds: Vec<i64> = dims.iter().map(|dim| dim.bound).collect();
         Self::get(&sizes, element, Some(&bounds))
     }
+
+    /// Builds a ranked tensor type of computed dimensions, which must not have overflowed.
+    pub fn try_of_dims(dims: &[Dim], element: Type<'c>) -> Result<Type<'c>, OpError> {
+        for (index, dim) in dims.iter().enumerate() {
+            for size in [dim.size, dim.bound] {
+                require!(
+                    size >= 0 || !is_static(size),
+                    "dimension {index} of the result would have the impossible size {size}"
+                );
+            }
+        }
+        Ok(Self::of_dims(dims, element))
+    }
+}
+
+/// The least specific type of tensors of which one is there in some executions and another in others. `tensors` have
+/// compatible shapes; the element type is that of the first.
+pub fn least_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
+    let Some((first, rest)) = tensors.split_first() else { return Err("there are no values".into()) };
+    if rest.iter().all(|tensor| tensor.ty == first.ty) {
+        return Ok(first.ty);
+    }
+    let mut dims = first.dims();
+    for tensor in rest {
+        if tensor.rank() != dims.len() {
+            return Err(format!("ranks {} and {} differ", dims.len(), tensor.rank()));
+        }
+        for (dim, other) in dims.iter_mut().zip(tensor.dims()) {
+            *dim = dim.join(other);
+        }
+    }
+    Ok(Tensor::of_dims(&dims, first.element))
 }
 
 /// The least specific type of tensors of which one is there in some executions and another in others. `tensors` have

@@ -49,6 +49,12 @@ pub fn emit_op_error_at(location: Location<'_>, op_name: &str, message: &str) {
     }
 }
 
+/// A location that says nothing.
+pub fn unknown_location<'c>(context: ContextRef<'c>) -> Location<'c> {
+    // SAFETY: the context is alive.
+    unsafe { Location::from_raw(mlirLocationUnknownGet(context.to_ref().to_raw())) }
+}
+
 /// Inserts the stablehlo, chlo and sdy dialects, and those they depend on, into `registry`.
 pub fn register_dialects(registry: &DialectRegistry) {
     // SAFETY: the registry is alive for the call.
@@ -241,5 +247,15 @@ pub fn ranked_tensor<'c>(shape: &[i64], element: Type<'c>, encoding: Option<Attr
         let built = build(encoding);
         let raw = if built.ptr.is_null() { build(MlirAttribute { ptr: std::ptr::null() }) } else { built };
         Type::from_raw(raw)
+    }
+}
+
+/// Builds an unranked tensor type; `None` if a tensor cannot hold the element type.
+pub fn unranked_tensor<'c>(element: Type<'c>) -> Option<Type<'c>> {
+    // SAFETY: the element type is alive; a checked build returns null where the plain one would assert.
+    unsafe {
+        let location = mlirLocationUnknownGet(element.context().to_ref().to_raw());
+        let raw = mlirUnrankedTensorTypeGetChecked(location, element.to_raw());
+        (!raw.ptr.is_null()).then(|| Type::from_raw(raw))
     }
 }

@@ -22,11 +22,11 @@ use mlir_sys::{
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-const SUCCESS: MlirLogicalResult = MlirLogicalResult { value: 1 };
-const FAILURE: MlirLogicalResult = MlirLogicalResult { value: 0 };
+pub(crate) const SUCCESS: MlirLogicalResult = MlirLogicalResult { value: 1 };
+pub(crate) const FAILURE: MlirLogicalResult = MlirLogicalResult { value: 0 };
 
 /// Runs `rule`; what it rejects, or a panic in it, is reported at `view`.
-fn decide<T>(view: &OpView<'_, '_>, rule: impl FnOnce() -> Result<T, OpError>) -> Option<T> {
+pub(crate) fn decide<T>(view: &OpView<'_, '_>, rule: impl FnOnce() -> Result<T, OpError>) -> Option<T> {
     let outcome = catch_unwind(AssertUnwindSafe(rule)).unwrap_or_else(|_| {
         Err(OpError("met an internal error of slimhlo; please report it with this module".into()))
     });

@@ -219,6 +219,11 @@ impl<'c> Number<'c> {
         }
     }
 
+    /// Whether it is an integer, of any signedness, with this many bits.
+    pub fn is_integer_of_width(&self, bits: u32) -> bool {
+        matches!(self, Self::Integer { width, .. } if *width == bits)
+    }
+
     /// Width in bits of one number; twice that of a part for complex ones, of the storage for quantized ones.
     pub fn width(&self) -> Option<u32> {
         match self {

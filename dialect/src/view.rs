@@ -88,6 +88,14 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
         }
     }
 
+    /// Where the op is, or an unknown location while its types are being inferred silently.
+    pub fn location(&self) -> Location<'c> {
+        match self {
+            Self::Op(op) => op.location(),
+            Self::Parts(parts) => parts.location.unwrap_or_else(|| ffi::unknown_location(parts.context)),
+        }
+    }
+
     /// The op itself, if it exists.
     pub fn operation(&self) -> Option<OperationRef<'c, 'a>> {
         match self {
@@ -185,6 +193,18 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     /// The attribute of this name, or an error that names it.
     pub fn required_attribute(&self, name: &str) -> Result<Attribute<'c>, OpError> {
         self.attribute(name).ok_or_else(|| OpError(format!("attribute '{name}' is missing")))
+    }
+
+    /// A required attribute of one kind.
+    pub fn required<T: TryFrom<Attribute<'c>>>(&self, name: &str) -> Result<T, OpError> {
+        let attribute = self.required_attribute(name)?;
+        T::try_from(attribute)
+            .map_err(|_| OpError(format!("attribute '{name}' has the wrong kind: {attribute}")))
+    }
+
+    /// An optional attribute of one kind.
+    pub fn optional<T: TryFrom<Attribute<'c>>>(&self, name: &str) -> Result<Option<T>, OpError> {
+        if self.attribute(name).is_none() { Ok(None) } else { self.required(name).map(Some) }
     }
 
     /// A required `array<i64: ...>`.

@@ -108,6 +108,7 @@ def main() -> int:
     parser.add_argument("--quiet", action="store_true", help="list no disagreements, only counts by op")
     args = parser.parse_args(with_values(sys.argv[1:], "--opt-flags"))
 
+    driver = Driver(args.opt, tuple(args.opt_flags.split())).ready()
     started = time.monotonic()
     found = templates.cached(args.corpus)
     if args.ops:
@@ -124,7 +125,6 @@ def main() -> int:
     oracle_seconds = time.monotonic() - started
 
     started = time.monotonic()
-    driver = Driver(args.opt, tuple(args.opt_flags.split()))
     outcomes = driver.run([mutant.text for mutant, _ in pairs], ["--mlir-print-op-generic"])
     driver_seconds = time.monotonic() - started
 

@@ -42,12 +42,24 @@ class Driver:
     seconds_per_batch: float = 120.0
     seconds_alone: float = 20.0
 
+    def ready(self) -> Driver:
+        """The driver itself, once it has printed an empty module; raises if it cannot."""
+        outcome = self._run_batch(["module {\n}\n"], ())[0]
+        if not outcome.accepted:
+            raise RuntimeError(f"{self.binary} cannot print an empty module: {outcome.crash or outcome.message}")
+        return self
+
     def run(self, texts: Sequence[str], flags: Sequence[str] = ()) -> list[Outcome]:
         """One outcome per text, in order."""
         batches = [texts[i : i + self.batch] for i in range(0, len(texts), self.batch)]
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             done = pool.map(lambda part: self._run_batch(part, flags), batches)
             return [outcome for part in done for outcome in part]
+
+    def reason(self, text: str, flags: Sequence[str] = ()) -> str:
+        """Why the driver refuses this module; for modules whose own locations hide which of a batch an error is of."""
+        outcome = self._run_batch([text], flags)[0]
+        return f"CRASH {outcome.crash}" if outcome.crash else f"refused: {outcome.message}"
 
     def _run_batch(self, texts: Sequence[str], flags: Sequence[str]) -> list[Outcome]:
         if not texts:
@@ -74,8 +86,8 @@ class Driver:
             tail = " | ".join(errors.strip().splitlines()[:3])
             return self._narrow(texts, flags, f"exit status {done.returncode}: {tail[:400]}")
         messages = _messages_by_module(errors, texts)
-        if len(texts) == 1 and not messages[0]:
-            messages[0] = next((m.group(1) for m in map(_ERROR.match, errors.splitlines()) if m), "")
+        if len(texts) == 1:
+            messages = [next((m.group(1) for m in map(_ERROR.match, errors.splitlines()) if m), "")]
         return [
             Outcome(output if output.strip() else None, message)
             for output, message in zip(outputs, messages, strict=True)

@@ -19,6 +19,7 @@ import dataclasses
 import itertools
 import multiprocessing
 import pathlib
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from opt import Driver, with_values
 JOBS = 2
 SPAN = 250
 SAME_TEXT = 0.99
+EXPLAINED = 10  # refusals per job for which the driver is asked again, alone
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +66,15 @@ class Job:
     binary: str
     flags: tuple[str, ...]
     modules: tuple[tuple[str, str], ...]
+
+
+# The arguments of a while's regions are printed without locations, and get those of the text that is read.
+_PLACE_IN_TEXT = re.compile(r'loc\("(?:-|<stdin>)":\d+:\d+\)')
+
+
+def comparable(generic: str) -> str:
+    """Generic form without locations that depend on where in a file a module stands."""
+    return _PLACE_IN_TEXT.sub('loc("place in text")', generic)
 
 
 def first_difference(expected: str, found: str) -> str:
@@ -102,13 +113,18 @@ def check(job: Job) -> Report:
     driver = Driver(job.binary, job.flags, batch=SPAN, jobs=1)
     misses: list[Miss] = []
     one_way: list[str] = []
+    explained = 0
     for way in WAYS:
         sources = generics if way.generic_input else [text for _, text in job.modules]
         outcomes = driver.run(sources, way.flags)
-        for (name, _), generic, pretty, outcome in zip(job.modules, generics, pretties, outcomes, strict=True):
+        for (name, _), source, generic, pretty, outcome in zip(
+            job.modules, sources, generics, pretties, outcomes, strict=True
+        ):
             is_text = way.name == "pretty"
             if outcome.output is None:
-                detail = f"CRASH {outcome.crash}" if outcome.crash else f"refused: {outcome.message}"
+                explained += 1
+                known = outcome.crash or explained > EXPLAINED
+                detail = f"refused; {outcome.crash}" if known else driver.reason(source, way.flags)
                 misses.append(Miss(name, way.name, detail))
                 if is_text:
                     misses.append(Miss(name, TEXT, detail))
@@ -117,7 +133,7 @@ def check(job: Job) -> Report:
             if is_text and not same_text:
                 misses.append(Miss(name, TEXT, first_difference(pretty.strip(), outcome.output.strip())))
             try:
-                again = jaxlib_ir.generic(jaxlib_ir.parse(outcome.output, context))
+                again = comparable(jaxlib_ir.generic(jaxlib_ir.parse(outcome.output, context)))
             except ir.MLIRError as error:
                 if same_text:
                     one_way.append(name)
@@ -126,10 +142,11 @@ def check(job: Job) -> Report:
                 where = f"{diagnostic.location}: {diagnostic.message}" if diagnostic else error.message
                 misses.append(Miss(name, way.name, f"jaxlib cannot read the output: {where}"))
                 continue
-            if again != generic and same_text:
+            original = comparable(generic)
+            if again != original and same_text:
                 one_way.append(name)
-            elif again != generic:
-                misses.append(Miss(name, way.name, first_difference(generic, again)))
+            elif again != original:
+                misses.append(Miss(name, way.name, first_difference(original, again)))
     return Report(len(job.modules), misses, one_way)
 
 
@@ -160,6 +177,7 @@ def main() -> int:
     started = time.monotonic()
     chosen = [module for module in modules(args.corpus) if args.only in module[0]]
     flags = tuple(args.opt_flags.split())
+    Driver(args.opt, flags).ready()
     jobs = [Job(args.opt, flags, tuple(chosen[i : i + SPAN])) for i in range(0, len(chosen), SPAN)]
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(JOBS, mp_context=context) as pool:

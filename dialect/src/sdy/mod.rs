@@ -5,7 +5,16 @@
 use crate::rules::Table;
 
 /// Rule tables of this dialect, one per family of ops.
-pub const TABLES: &[Table] = &[];
+pub const TABLES: &[Table] = &[collectives::TABLE, ops::TABLE, regions::TABLE];
 
+pub mod attrs;
+pub mod collectives;
+pub mod edges;
+pub(crate) mod ffi;
+pub mod hooks;
+pub mod mesh;
+pub mod ops;
 pub mod params;
-mod pending;
+pub mod regions;
+pub mod rule;
+pub mod sharding;

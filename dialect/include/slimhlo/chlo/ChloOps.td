@@ -68,7 +68,7 @@ class CHLO_Op<string mnemonic, list<Trait> traits = []> : RustOp<Chlo_Dialect, m
 //===----------------------------------------------------------------------===//
 
 class CHLO_UnaryOp<string mnemonic, Type operandType, Type resultType>
-    : CHLO_Op<mnemonic, [Pure, RustInferTypes]> {
+    : CHLO_Op<mnemonic, [Elementwise, Pure, RustInferTypes]> {
   let arguments = (ins Arg<operandType, "tensor to map">:$operand);
   let results = (outs Res<resultType, "tensor of the same shape">:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
@@ -666,7 +666,7 @@ def CHLO_BroadcastCompareOp : CHLO_Op<"broadcast_compare", [RustPure, RustInferT
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
 }
 
-def CHLO_BroadcastSelectOp : CHLO_Op<"broadcast_select", [RustPure, RustInferTypes]> {
+def CHLO_BroadcastSelectOp : CHLO_Op<"broadcast_select", [RustPure]> {
   let summary = "Elementwise choice between two operands, all brought to one shape";
   let description = [{
     Takes `on_true` where `pred` holds and `on_false` elsewhere.
@@ -777,7 +777,7 @@ def CHLO_ScanOp : CHLO_Op<"scan", [
     Arg<Variadic<CHLO_Tensor>, "tensors read slice by slice">:$inputs,
     Arg<Variadic<CHLO_Tensor>, "first carries">:$inits,
     ConfinedAttr<I64Attr, [IntNonNegative]>:$dimension,
-    OptionalAttr<I64Attr>:$scan_dim_size,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$scan_dim_size,
     OptionalAttr<BoolAttr>:$is_reverse,
     OptionalAttr<BoolAttr>:$is_associative);
   let results = (outs

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //! The steps about sources and builds.
 
+use std::env;
+
 use anyhow::{Result, ensure};
 
 use super::{Outcome, Run};
-use crate::shell::Finished;
+use crate::shell::{Finished, llvm_prefix};
 
 pub(super) fn fmt(run: &mut Run) -> Result<Outcome> {
     let finished = run.run(&run.shell.cargo(["fmt", "--all", "--", "--check"]))?;
@@ -84,31 +86,52 @@ pub(super) fn cargo_counts(output: &str) -> (usize, usize) {
     })
 }
 
+/// Installs slimhlo for C++ users, builds the program of one, and runs it.
 pub(super) fn consumer(run: &mut Run) -> Result<Outcome> {
-    let source = "test/consumer";
-    ensure!(run.shell.root.join(source).join("CMakeLists.txt").is_file(), "{source} has no CMakeLists.txt");
-    let folder = run.shell.target.join("consumer").to_string_lossy().into_owned();
-    let compiler = run.shell.llvm("clang++");
-    let configure = [
-        "-S".to_owned(),
-        source.to_owned(),
-        "-B".to_owned(),
-        folder.clone(),
-        "-GNinja".to_owned(),
-        format!("-DCMAKE_CXX_COMPILER={}", compiler.display()),
-        format!("-Dslimhlo_DIR={}", run.shell.root.join("cmake").display()),
-        format!("-DSLIMHLO_TARGET_DIR={}", run.shell.target.join("debug").display()),
-    ];
+    let shell = run.shell;
+    let folder = |name: &str| shell.target.join("xtask/consumer").join(name).to_string_lossy().into_owned();
+    let (package, prefix, build) = (folder("package"), folder("prefix"), folder("build"));
+    let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let package_args = [
+        "-S",
+        "cmake",
+        "-B",
+        &package,
+        &format!("-DCARGO={cargo}"),
+        "-DSLIMHLO_CARGO_PROFILE=dev",
+        // The selection of the build step, so that cargo finds all built.
+        "-DSLIMHLO_CARGO_FLAGS=--workspace",
+    ]
+    .map(str::to_owned);
+    let configure_args = [
+        "-S",
+        "test/consumer",
+        "-B",
+        &build,
+        "-GNinja",
+        &format!("-DCMAKE_CXX_COMPILER={}", shell.llvm("clang++").display()),
+        &format!("-DCMAKE_PREFIX_PATH={prefix};{}", llvm_prefix().display()),
+    ]
+    .map(str::to_owned);
     for command in [
-        run.shell.command("cmake", configure),
-        run.shell.command("cmake", ["--build", &folder]),
-        run.shell.command("ctest", ["--test-dir", &folder, "--output-on-failure", "--no-tests=error"]),
+        shell.command("cmake", package_args),
+        shell.command("cmake", ["--install", &package, "--prefix", &prefix]),
+        shell.command("cmake", configure_args),
+        shell.command("cmake", ["--build", &build]),
     ] {
         if !run.run(&command)?.ok {
             return Ok(Outcome::check(false, format!("{command:?} failed")));
         }
     }
-    Ok(Outcome::check(true, "found, built and ran"))
+    // The program makes an update of zeros and runs dus-to-pad over it.
+    let finished = run.run(&shell.command(format!("{build}/consumer"), [] as [&str; 0]))?;
+    let rewritten = finished.output.contains("stablehlo.pad")
+        && !finished.output.contains("stablehlo.dynamic_update_slice");
+    Ok(match (finished.ok, rewritten) {
+        (true, true) => Outcome::check(true, "installed, found, built and ran"),
+        (true, false) => Outcome::check(false, "the program printed what no pass had rewritten"),
+        (false, _) => Outcome::check(false, "the program failed"),
+    })
 }
 
 #[cfg(test)]

@@ -64,11 +64,20 @@ pub(super) fn llvm(run: &mut Run) -> Result<Outcome> {
 /// All lit tests, with a `slimhlo-opt` that is a stock mlir-opt with the plugin. A test of what only the driver has
 /// says `UNSUPPORTED: plugin`.
 pub(super) fn plugin(run: &mut Run) -> Result<Outcome> {
-    let bin = programs(run.shell, "plugin")?;
     let plugin = library(run.shell)?;
+    let mlir_opt = run.shell.llvm("mlir-opt");
+    // mlir-opt goes on without a plugin that it cannot load, and tests that expect errors might then pass.
+    let load = [format!("--load-dialect-plugin={plugin}"), format!("--load-pass-plugin={plugin}")];
+    let loaded =
+        run.run(&run.shell.command(&mlir_opt, load.into_iter().chain(["--show-dialects".to_owned()])))?;
+    if loaded.output.contains("Failed to load") || !loaded.output.contains("stablehlo") {
+        return Ok(Outcome::check(false, "mlir-opt does not load the plugin"));
+    }
+    let bin = programs(run.shell, "plugin")?;
     let script = format!(
-        "#!/bin/sh\nexec '{}' --load-dialect-plugin='{plugin}' --load-pass-plugin='{plugin}' \"$@\"\n",
-        run.shell.llvm("mlir-opt").display(),
+        "#!/usr/bin/env bash\nmlir_opt='{}'\nplugin='{plugin}'\n{}",
+        mlir_opt.display(),
+        include_str!("plugin-opt.sh")
     );
     let wrapper = bin.join("slimhlo-opt");
     fs::write(&wrapper, script)?;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! The ops by which users and propagation mark values.
+
+use super::attrs::{TensorSharding, View};
+use super::sharding::{self, at};
+use super::ffi;
+use crate::rules::{Rules, Table};
+use crate::types::is_static;
+use crate::view::{OpView, Verdict};
+use crate::{ffi as common, reject, require};
+use melior::ir::block::BlockArgument;
+use melior::ir::operation::OperationResult;
+use melior::ir::{BlockLike, Value};
+
+/// Rules of the marking ops.
+pub const TABLE: Table = &[
+    ("sdy.sharding_constraint", Rules::NONE.verify(verify_sharding)),
+    ("sdy.reshard", Rules::NONE.verify(verify_sharding).is_speculatable(always)),
+    ("sdy.propagation_barrier", Rules::NONE.verify(verify_propagation_barrier)),
+    ("sdy.data_flow_edge", Rules::NONE.verify(verify_data_flow_edge)),
+    ("sdy.func_data_flow_edge", Rules::NONE.verify(verify_func_data_flow_edge)),
+];
+
+fn always(_: &OpView<'_, '_>) -> bool {
+    true
+}
+
+fn verify_sharding(view: &OpView<'_, '_>) -> Verdict {
+    let (Some(op), Some(attribute)) = (view.operation(), view.attribute("sharding")) else { return Ok(()) };
+    let Some(sharding) = TensorSharding::view(attribute) else {
+        reject!("attribute 'sharding' must be a sharding, but is {attribute}")
+    };
+    at("sharding", sharding::verify(op, sharding, view.result_type(0)?))
+}
+
+/// `BOTH` is the last of the four directions.
+const BOTH: i64 = 3;
+
+fn verify_propagation_barrier(view: &OpView<'_, '_>) -> Verdict {
+    require!(
+        view.integer("allowed_direction")? != BOTH,
+        "allowed_direction is BOTH, which bars nothing; leave the op out"
+    );
+    Ok(())
+}
+
+/// What the owner of an edge must be like.
+fn verify_edge_owner(view: &OpView<'_, '_>, value: Value<'_, '_>) -> Verdict {
+    let ty = view.result_type(0)?;
+    let is_static_shape =
+        common::shape(ty).is_some_and(|shape| shape.iter().all(|&size| is_static(size)));
+    require!(is_static_shape, "needs a value of static shape, but its operand is of type {ty}");
+    require!(ffi::has_one_use(value), "must be the only user of its operand");
+    Ok(())
+}
+
+fn verify_data_flow_edge(view: &OpView<'_, '_>) -> Verdict {
+    let owner = view.operand(0)?;
+    verify_edge_owner(view, owner)?;
+    if let Ok(result) = OperationResult::try_from(owner) {
+        let name = common::op_name(result.owner());
+        let carries_edges = matches!(name, "sdy.named_computation" | "sdy.manual_computation");
+        require!(!name.starts_with("sdy.") || carries_edges, "must not be on a result of {name}");
+    }
+    verify_sharding(view)
+}
+
+fn verify_func_data_flow_edge(view: &OpView<'_, '_>) -> Verdict {
+    let owner = view.operand(0)?;
+    verify_edge_owner(view, owner)?;
+    if let Ok(result) = OperationResult::try_from(owner) {
+        let op = result.owner();
+        require!(ffi::is_call(op), "must be on a result of a call, but is on one of {}", common::op_name(op));
+    } else if let Ok(argument) = BlockArgument::try_from(owner) {
+        let is_function_argument = argument.owner().parent_operation().is_some_and(ffi::is_function);
+        require!(is_function_argument, "must be on an argument of a function");
+    }
+    Ok(())
+}
