@@ -3,6 +3,7 @@
 //! What is known of the dimensions of tensors, and how the knowledge of several tensors combines.
 
 use crate::ffi;
+use crate::require;
 use crate::types::{DYNAMIC, Tensor, is_static};
 use crate::view::OpError;
 use melior::ir::Type;
@@ -133,25 +134,6 @@ impl<'c> Tensor<'c> {
         }
         Ok(Self::of_dims(dims, element))
     }
-}
-
-/// The least specific type of tensors of which one is there in some executions and another in others. `tensors` have
-/// compatible shapes; the element type is that of the first.
-pub fn least_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
-    let Some((first, rest)) = tensors.split_first() else { return Err("there are no values".into()) };
-    if rest.iter().all(|tensor| tensor.ty == first.ty) {
-        return Ok(first.ty);
-    }
-    let mut dims = first.dims();
-    for tensor in rest {
-        if tensor.rank() != dims.len() {
-            return Err(format!("ranks {} and {} differ", dims.len(), tensor.rank()));
-        }
-        for (dim, other) in dims.iter_mut().zip(tensor.dims()) {
-            *dim = dim.join(other);
-        }
-    }
-    Ok(Tensor::of_dims(&dims, first.element))
 }
 
 /// The least specific type of tensors of which one is there in some executions and another in others. `tensors` have

@@ -16,6 +16,7 @@ use mlir_sys::{
     mlirIntegerTypeIsUnsigned, mlirLocationUnknownGet, mlirOperationGetAttributeByName, mlirOperationGetName,
     mlirRankedTensorTypeGetChecked, mlirRankedTensorTypeGetEncoding, mlirShapedTypeGetElementType,
     mlirStringAttrGetValue, mlirTupleTypeGet, mlirTypeIsAInteger, mlirTypeIsAShaped,
+    mlirUnrankedTensorTypeGetChecked,
 };
 use std::{slice, str};
 
