@@ -60,17 +60,15 @@ impl Dim {
     }
 
     /// What is known of a dimension that is `self` in one execution and `other` in another: the size if both agree, else
-    /// a bound. Only dynamic sizes bring a bound of their own: a size that may also be dynamic gives up all knowledge,
-    /// while a bound survives a size within it.
+    /// the larger limit if both have one.
     pub fn join(self, other: Self) -> Self {
-        match (self.is_static(), other.is_static()) {
-            (true, true) if self.size == other.size => self,
-            (true, _) => Self::UNKNOWN,
-            (false, true) => self,
-            (false, false) if self.is_bounded() && other.is_bounded() => {
-                Self::bounded(self.bound.max(other.bound))
-            }
-            (false, false) => Self::UNKNOWN,
+        if self.is_static() && self == other {
+            return self;
+        }
+        let limit = |dim: Self| if dim.is_static() { dim.size } else { dim.bound };
+        match (limit(self), limit(other)) {
+            (left, right) if is_static(left) && is_static(right) => Self::bounded(left.max(right)),
+            _ => Self::UNKNOWN,
         }
     }
 
@@ -108,6 +106,15 @@ impl<'c> Tensor<'c> {
         ffi::ranked_tensor(self.shape, element, self.encoding())
     }
 
+    /// A tensor of these dimensions with the same element type, bounded only if this one has bounds.
+    fn like(&self, dims: &[Dim]) -> Type<'c> {
+        if self.bounds().is_some() {
+            return Self::of_dims(dims, self.element);
+        }
+        let sizes: Vec<i64> = dims.iter().map(|dim| dim.size).collect();
+        Self::get(&sizes, self.element, None)
+    }
+
     /// Builds a ranked tensor type; bounds of dynamic dimensions become `#stablehlo.bounds`.
     pub fn of_dims(dims: &[Dim], element: Type<'c>) -> Type<'c> {
         let sizes: Vec<i64> = dims.iter().map(|dim| dim.size).collect();
@@ -130,7 +137,7 @@ impl<'c> Tensor<'c> {
 }
 
 /// The least specific type of tensors of which one is there in some executions and another in others. `tensors` have
-/// compatible shapes; the element type is that of the first.
+/// compatible shapes; element type and kind of encoding are those of the first.
 pub fn least_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
     let Some((first, rest)) = tensors.split_first() else { return Err("there are no values".into()) };
     if rest.iter().all(|tensor| tensor.ty == first.ty) {
@@ -145,11 +152,11 @@ pub fn least_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
             *dim = dim.join(other);
         }
     }
-    Ok(Tensor::of_dims(&dims, first.element))
+    Ok(first.like(&dims))
 }
 
 /// The most specific type of tensors that have the same shape at run time: every size and bound that any of them knows,
-/// and the element type of the first.
+/// and the element type and kind of encoding of the first.
 pub fn most_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
     let Some((first, rest)) = tensors.split_first() else { return Err("there are no operands".into()) };
     if rest.iter().all(|tensor| tensor.ty == first.ty) {
@@ -166,7 +173,7 @@ pub fn most_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
                 .map_err(|why| format!("dimension {index} of operand #{number} does not fit: {why}"))?;
         }
     }
-    Ok(Tensor::of_dims(&dims, first.element))
+    Ok(first.like(&dims))
 }
 
 #[cfg(test)]
@@ -186,9 +193,8 @@ mod tests {
     #[test]
     fn join_keeps_what_both_sides_know() {
         assert_eq!(Dim::of(3).join(Dim::of(3)), Dim::of(3));
-        assert_eq!(Dim::of(3).join(Dim::of(4)), Dim::UNKNOWN);
-        assert_eq!(Dim::of(3).join(Dim::bounded(5)), Dim::UNKNOWN);
-        assert_eq!(Dim::bounded(5).join(Dim::of(3)), Dim::bounded(5));
+        assert_eq!(Dim::of(3).join(Dim::of(4)), Dim::bounded(4));
+        assert_eq!(Dim::of(3).join(Dim::bounded(5)), Dim::bounded(5));
         assert_eq!(Dim::bounded(5).join(Dim::bounded(8)), Dim::bounded(8));
         assert_eq!(Dim::bounded(5).join(Dim::UNKNOWN), Dim::UNKNOWN);
     }

@@ -15,7 +15,10 @@ use melior::ir::{Attribute, OperationRef, Type, TypeLike};
 
 /// Rules of calls.
 pub const TABLE: Table = &[
-    ("stablehlo.composite", Rules::NONE.verify(verify_composite_name).verify_symbol_use(verify_decomposition)),
+    (
+        "stablehlo.composite",
+        Rules::NONE.verify(verify_composite_name).verify_symbol_use(verify_decomposition),
+    ),
     (
         "stablehlo.custom_call",
         Rules::NONE.verify(verify_custom_call).has_memory_effects(has_side_effect).is_speculatable(|_| false),
@@ -104,7 +107,8 @@ fn layouts_fit(name: &str, layouts: Attribute<'_>, types: &[Type<'_>]) -> Verdic
         let mut sorted = order.clone();
         sorted.sort_unstable();
         require!(
-            sorted.len() == rank.unwrap_or(0) && (0..).zip(&sorted).all(|(place, &dimension)| place == dimension),
+            sorted.len() == rank.unwrap_or(0)
+                && (0..).zip(&sorted).all(|(place, &dimension)| place == dimension),
             "{name}_layouts[{index}] = {order:?} does not order the {} dimensions of {ty}",
             rank.unwrap_or(0)
         );
@@ -144,11 +148,15 @@ fn verify_aliases(op: &OpView<'_, '_>) -> Verdict {
         let results = if op.result_count() == 1 {
             op.result_type(0)?
         } else {
-            let results = (0..op.result_count()).map(|index| op.result_type(index)).collect::<Result<Vec<_>, _>>()?;
+            let results =
+                (0..op.result_count()).map(|index| op.result_type(index)).collect::<Result<Vec<_>, _>>()?;
             ffi::tuple_of(op.context(), &results)
         };
         let result = part(results, alias.output_tuple_indices(), "output_tuple_indices")?;
-        require!(operand == result, "alias #{place} of operand part {operand} and result part {result}: types differ");
+        require!(
+            operand == result,
+            "alias #{place} of operand part {operand} and result part {result}: types differ"
+        );
     }
     Ok(())
 }
@@ -164,7 +172,10 @@ fn verify_composite_name(op: &OpView<'_, '_>) -> Verdict {
             && namespace.starts_with(|c: char| c.is_ascii_alphabetic())
             && rest.split('.').all(|part| is_word(part, '$'))
     });
-    require!(valid, "name \"{name}\" must be a namespace and an op name with a dot between, as \"my_dialect.my_op\"");
+    require!(
+        valid,
+        "name \"{name}\" must be a namespace and an op name with a dot between, as \"my_dialect.my_op\""
+    );
     Ok(())
 }
 
@@ -184,7 +195,8 @@ fn verify_decomposition(
     else {
         reject!("decomposition {symbol} is not a function in reach")
     };
-    let op_results = (0..op.result_count()).map(|index| op.result_type(index)).collect::<Result<Vec<_>, _>>()?;
+    let op_results =
+        (0..op.result_count()).map(|index| op.result_type(index)).collect::<Result<Vec<_>, _>>()?;
     for (name, have, want) in [("operand", op.operand_types(), inputs), ("result", op_results, results)] {
         require!(
             have.len() == want.len(),
@@ -193,7 +205,10 @@ fn verify_decomposition(
             want.len()
         );
         for (index, (have, want)) in have.iter().zip(want).enumerate() {
-            require!(*have == want, "{name} #{index} has type {have}, but in decomposition {symbol} it has {want}");
+            require!(
+                *have == want,
+                "{name} #{index} has type {have}, but in decomposition {symbol} it has {want}"
+            );
         }
     }
     Ok(())

@@ -3,9 +3,7 @@
 //! Ops that run regions, tuples, tokens, and what keeps computations apart.
 
 use super::attrs::TokenType;
-use super::constraints::{
-    argument_types, block, display_types, returned_types, same_shape,
-};
+use super::constraints::{argument_types, block, display_types, returned_types, same_shape};
 use crate::dims::least_specific;
 use crate::quant::{Number, unsigned};
 use crate::rules::{Rules, Table};

@@ -3,15 +3,13 @@
 //! Ops whose result shape is computed at run time. Where the operands that say it are constants, they are held against
 //! what is known of the operand and the result.
 
-use super::constraints::{
-    constant_integers, dimension_of, same_operand_type, wrapping_element_count,
-};
+use super::constraints::{constant_integers, dimension_of, same_operand_type, wrapping_element_count};
 use super::shape::{broadcast_axis, broadcast_dimensions, reshaped};
 use crate::quant::Quantized;
+use crate::require;
 use crate::rules::{Rules, Table};
 use crate::types::{Tensor, display_shape, is_static};
 use crate::view::{OpView, Verdict};
-use crate::require;
 
 /// Rules of the dynamic forms of shape ops.
 pub const TABLE: Table = &[
@@ -39,7 +37,11 @@ fn same_or_quantized(operand: &Tensor<'_>, result: &Tensor<'_>) -> Verdict {
 }
 
 /// The constant shape in operand `index`, if it is one. It must be one that `result` may have.
-fn constant_shape(op: &OpView<'_, '_>, index: usize, result: &Tensor<'_>) -> Result<Option<Vec<i64>>, crate::OpError> {
+fn constant_shape(
+    op: &OpView<'_, '_>,
+    index: usize,
+    result: &Tensor<'_>,
+) -> Result<Option<Vec<i64>>, crate::OpError> {
     let Some(shape) = constant_integers(op.operand(index)?, MOST_DIMENSIONS) else { return Ok(None) };
     require!(
         shape.len() == result.rank(),
@@ -115,7 +117,12 @@ fn verify_dynamic_pad(op: &OpView<'_, '_>) -> Verdict {
             operand.element
         );
     }
-    require!(result.rank() == operand.rank(), "result has rank {}, but operand has rank {}", result.rank(), operand.rank());
+    require!(
+        result.rank() == operand.rank(),
+        "result has rank {}, but operand has rank {}",
+        result.rank(),
+        operand.rank()
+    );
     let low = op.operand_tensor(2)?;
     require!(
         usize::try_from(low.shape.first().copied().unwrap_or(0)).is_ok_and(|count| count == operand.rank()),
@@ -156,7 +163,9 @@ fn verify_dynamic_reshape(op: &OpView<'_, '_>) -> Verdict {
     );
     reshaped(&operand, &result)?;
     let Some(shape) = constant_shape(op, 1, &result)? else { return Ok(()) };
-    if let (Some(count), Some(wanted)) = (wrapping_element_count(operand.shape), wrapping_element_count(&shape)) {
+    if let (Some(count), Some(wanted)) =
+        (wrapping_element_count(operand.shape), wrapping_element_count(&shape))
+    {
         require!(count == wanted, "output_shape asks for {wanted} elements, but operand has {count}");
     }
     Ok(())
@@ -175,7 +184,8 @@ fn verify_real_dynamic_slice(op: &OpView<'_, '_>) -> Verdict {
         operand.element
     );
     require!(
-        usize::try_from(starts.shape.first().copied().unwrap_or(0)).is_ok_and(|count| count == operand.rank()),
+        usize::try_from(starts.shape.first().copied().unwrap_or(0))
+            .is_ok_and(|count| count == operand.rank()),
         "start_indices have shape [{}], but operand has rank {}",
         display_shape(starts.shape),
         operand.rank()

@@ -8,7 +8,7 @@ use super::constraints::{
 use crate::dims::most_specific;
 use crate::quant::{Quantized, complex_of, complex_part, is_float, signless};
 use crate::rules::{Rules, Table};
-use crate::types::compatible_element;
+use crate::types::{Tensor, compatible_element};
 use crate::view::{Inferred, OpError, OpView, Verdict};
 use crate::{reject, require};
 
@@ -160,7 +160,7 @@ fn infer_predicate<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
     Ok(vec![op.operand_tensor(0)?.with_element(signless(op.context(), 1))])
 }
 
-/// `min` and `max` are of rank 0 or of the operand's shape (clamp_c1, clamp_c2).
+/// `min` and `max` are of rank 0 or of the operand's shape (clamp_c1, clamp_c2). Bounds are not carried over.
 fn infer_clamp<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
     let operand = op.operand_tensor(1)?;
     for (name, index) in [("min", 0), ("max", 2)] {
@@ -169,7 +169,7 @@ fn infer_clamp<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
             shapes_agree((name, &limit), ("operand", &operand))?;
         }
     }
-    Ok(vec![operand.ty])
+    Ok(vec![Tensor::get(operand.shape, operand.element, None)])
 }
 
 /// `on_true` and `on_false` have one type, and `pred` is of rank 0 or of their shape (select_c1, select_c2).
@@ -215,7 +215,7 @@ fn verify_quantize(op: &OpView<'_, '_>) -> Verdict {
 fn infer_dequantized<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
     let operand = op.operand_tensor(0)?;
     match Quantized::new(operand.element).and_then(|quantized| quantized.expressed()) {
-        Some(expressed) => Ok(vec![operand.with_element(expressed)]),
+        Some(expressed) => Ok(vec![Tensor::get(operand.shape, expressed, None)]),
         None => reject!("operand must be quantized, but is {operand}"),
     }
 }

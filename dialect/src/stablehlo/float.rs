@@ -88,7 +88,8 @@ mod tests {
     fn f32_agrees_with_the_machine() {
         for bits in (0..=u32::MAX).step_by(65_521) {
             let value = f32::from_bits(bits);
-            let expected = (value == 0.0 || value.is_infinite() || value.is_normal()).then(|| f64::from(value));
+            let expected =
+                (value == 0.0 || value.is_infinite() || value.is_normal()).then(|| f64::from(value));
             assert_eq!(F32.read(bits.into()).map(f64::to_bits), expected.map(f64::to_bits), "{bits:#x}");
             if let Some(value) = expected {
                 assert_eq!(F32.write(value), Some(bits.into()));

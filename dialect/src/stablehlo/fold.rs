@@ -17,7 +17,6 @@ use crate::quant::Number;
 use crate::rules::{Folded, Rules, Table};
 use crate::types::Tensor;
 use crate::view::OpView;
-use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, Value, ValueLike};
 
 /// Elements a folded constant may have if they are not all the same.
@@ -25,14 +24,7 @@ pub const LIMIT: usize = 64;
 
 /// Rules of one result from a function of [`Folding`].
 macro_rules! fold {
-    (|$folding:ident $(: &Folding<'_, '_, '_>)?| $folded:expr) => {{
-        // A function rather than a closure: it is generic over the lifetimes of what it folds to.
-        fn rule<'c: 'a, 'a>($folding: &Folding<'c, 'a, '_>) -> Option<Folded<'c, 'a>> {
-            $folded
-        }
-        fold!(rule)
-    }};
-    ($rule:path) => {
+    ($rule:expr) => {
         Rules::NONE.fold(|op, operands| {
             let folding = Folding { op, view: OpView::Op(op), operands };
             $rule(&folding).map(|folded| vec![folded])
@@ -40,11 +32,31 @@ macro_rules! fold {
     };
 }
 
+/// Rules of an op on integers of one type.
+macro_rules! unary {
+    ($compute:expr) => {
+        Rules::NONE.fold(|op, operands| {
+            let folding = Folding { op, view: OpView::Op(op), operands };
+            folding.unary($compute).map(|folded| vec![folded])
+        })
+    };
+}
+
+/// Rules of an op on two integers of one type.
+macro_rules! binary {
+    ($rule:expr) => {
+        Rules::NONE.fold(|op, operands| {
+            let folding = Folding { op, view: OpView::Op(op), operands };
+            folding.binary(&$rule).map(|folded| vec![folded])
+        })
+    };
+}
+
 /// Folding rules.
 pub const TABLE: Table = &[
-    ("stablehlo.abs", fold!(|f| f.unary(|ty, x| Some(if ty.signed(x) < 0 { ty.wrap(x.wrapping_neg()) } else { x })))),
-    ("stablehlo.add", fold!(|f| Folding::binary(f, &ADD))),
-    ("stablehlo.and", fold!(|f| Folding::binary(f, &AND))),
+    ("stablehlo.abs", unary!(|ty, x| Some(if ty.signed(x) < 0 { ty.wrap(x.wrapping_neg()) } else { x }))),
+    ("stablehlo.add", binary!(ADD)),
+    ("stablehlo.and", binary!(AND)),
     ("stablehlo.bitcast_convert", fold!(fold_bitcast_convert)),
     ("stablehlo.broadcast", fold!(fold_broadcast)),
     ("stablehlo.broadcast_in_dim", fold!(fold_broadcast_in_dim)),
@@ -53,8 +65,8 @@ pub const TABLE: Table = &[
     ("stablehlo.concatenate", fold!(fold_concatenate)),
     ("stablehlo.constant", fold!(fold_constant)),
     ("stablehlo.convert", fold!(fold_convert)),
-    ("stablehlo.count_leading_zeros", fold!(|f| f.unary(|ty, x| Some(u64::from(x.leading_zeros() - (64 - ty.width)))))),
-    ("stablehlo.divide", fold!(|f| Folding::binary(f, &DIVIDE))),
+    ("stablehlo.count_leading_zeros", unary!(|ty, x| Some(u64::from(x.leading_zeros() - (64 - ty.width))))),
+    ("stablehlo.divide", binary!(DIVIDE)),
     ("stablehlo.dynamic_reshape", fold!(fold_static_identity)),
     ("stablehlo.dynamic_slice", fold!(fold_static_identity)),
     ("stablehlo.dynamic_update_slice", fold!(fold_dynamic_update_slice)),
@@ -62,27 +74,27 @@ pub const TABLE: Table = &[
     ("stablehlo.get_tuple_element", fold!(fold_get_tuple_element)),
     ("stablehlo.imag", fold!(fold_imag)),
     ("stablehlo.iota", fold!(fold_iota)),
-    ("stablehlo.maximum", fold!(|f| Folding::binary(f, &MAXIMUM))),
-    ("stablehlo.minimum", fold!(|f| Folding::binary(f, &MINIMUM))),
-    ("stablehlo.multiply", fold!(|f| Folding::binary(f, &MULTIPLY))),
-    ("stablehlo.negate", fold!(|f| f.unary(|ty, x| Some(ty.wrap(x.wrapping_neg()))))),
+    ("stablehlo.maximum", binary!(MAXIMUM)),
+    ("stablehlo.minimum", binary!(MINIMUM)),
+    ("stablehlo.multiply", binary!(MULTIPLY)),
+    ("stablehlo.negate", unary!(|ty, x| Some(ty.wrap(x.wrapping_neg())))),
     ("stablehlo.not", fold!(fold_not)),
-    ("stablehlo.or", fold!(|f| Folding::binary(f, &OR))),
+    ("stablehlo.or", binary!(OR)),
     ("stablehlo.pad", fold!(fold_pad)),
-    ("stablehlo.popcnt", fold!(|f| f.unary(|_, x| Some(u64::from(x.count_ones()))))),
+    ("stablehlo.popcnt", unary!(|_, x| Some(u64::from(x.count_ones())))),
     ("stablehlo.real", fold!(fold_real)),
-    ("stablehlo.remainder", fold!(|f| Folding::binary(f, &REMAINDER))),
+    ("stablehlo.remainder", binary!(REMAINDER)),
     ("stablehlo.reshape", fold!(fold_reshape)),
     ("stablehlo.reverse", fold!(fold_reverse)),
     ("stablehlo.select", fold!(fold_select)),
-    ("stablehlo.shift_left", fold!(|f| Folding::binary(f, &SHIFT_LEFT))),
-    ("stablehlo.shift_right_arithmetic", fold!(|f| Folding::binary(f, &SHIFT_RIGHT_ARITHMETIC))),
-    ("stablehlo.shift_right_logical", fold!(|f| Folding::binary(f, &SHIFT_RIGHT_LOGICAL))),
-    ("stablehlo.sign", fold!(|f| f.unary(|ty, x| Some(ty.wrap(ty.signed(x).signum() as u64))))),
+    ("stablehlo.shift_left", binary!(SHIFT_LEFT)),
+    ("stablehlo.shift_right_arithmetic", binary!(SHIFT_RIGHT_ARITHMETIC)),
+    ("stablehlo.shift_right_logical", binary!(SHIFT_RIGHT_LOGICAL)),
+    ("stablehlo.sign", unary!(|ty, x| Some(ty.wrap(ty.signed(x).signum() as u64)))),
     ("stablehlo.slice", fold!(fold_slice)),
-    ("stablehlo.subtract", fold!(|f| Folding::binary(f, &SUBTRACT))),
+    ("stablehlo.subtract", binary!(SUBTRACT)),
     ("stablehlo.transpose", fold!(fold_transpose)),
-    ("stablehlo.xor", fold!(|f| Folding::binary(f, &XOR))),
+    ("stablehlo.xor", binary!(XOR)),
 ];
 
 //===----------------------------------------------------------------------===//
@@ -264,10 +276,8 @@ const XOR: Binary = Binary {
 };
 
 /// Shifts by less than the width; what happens beyond is for the compiler to say.
-const SHIFT_LEFT: Binary = Binary {
-    compute: |ty, x, y| (y < u64::from(ty.width)).then(|| ty.wrap(x << y)),
-    ..SHIFT
-};
+const SHIFT_LEFT: Binary =
+    Binary { compute: |ty, x, y| (y < u64::from(ty.width)).then(|| ty.wrap(x << y)), ..SHIFT };
 
 const SHIFT_RIGHT_LOGICAL: Binary =
     Binary { compute: |ty, x, y| (y < u64::from(ty.width)).then(|| x >> y), ..SHIFT };
@@ -441,9 +451,7 @@ fn fold_constant<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {
 }
 
 fn fold_reshape<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {
-    if let Some(folded) =
-        folding.forward(0).or_else(|| folding.undone_by("stablehlo.reshape", |_| true))
-    {
+    if let Some(folded) = folding.forward(0).or_else(|| folding.undone_by("stablehlo.reshape", |_| true)) {
         return Some(folded);
     }
     let source = folding.constant(0)?;
@@ -516,7 +524,8 @@ fn fold_reverse<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {
     if dimensions.iter().all(|&dimension| matches!(size(dimension), Some(0 | 1))) {
         return folding.forward(0);
     }
-    let undoes = |inner: &OpView<'c, 'a>| inner.i64_array("dimensions").is_ok_and(|inner| inner == dimensions);
+    let undoes =
+        |inner: &OpView<'c, 'a>| inner.i64_array("dimensions").is_ok_and(|inner| inner == dimensions);
     if let Some(folded) = folding.undone_by("stablehlo.reverse", undoes) {
         return Some(folded);
     }
@@ -542,7 +551,10 @@ fn fold_slice<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {
     let strides = folding.view.i64_array("strides").ok()?;
     let source = folding.constant(0)?;
     folding.gather(&source, |index| {
-        let from = index.iter().zip(starts.iter().zip(strides)).map(|(&place, (&start, &stride))| start + place * stride);
+        let from = index
+            .iter()
+            .zip(starts.iter().zip(strides))
+            .map(|(&place, (&start, &stride))| start + place * stride);
         place_of(operand.shape, from)
     })
 }
@@ -576,7 +588,11 @@ fn fold_pad<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {
             from.extend(inside.then(|| offset / step));
         }
         let inside = from.len() == index.len();
-        elements.extend_from_slice(if inside { source.element(place_of(operand.shape, from)) } else { &value });
+        elements.extend_from_slice(if inside {
+            source.element(place_of(operand.shape, from))
+        } else {
+            &value
+        });
     })?;
     folding.build(elements)
 }
@@ -584,8 +600,9 @@ fn fold_pad<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {
 fn fold_concatenate<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {
     let dimension = usize::try_from(folding.view.integer("dimension").ok()?).ok()?;
     let count = folding.view.operand_count();
-    let sizes: Vec<i64> =
-        (0..count).map(|index| folding.operand(index)?.shape.get(dimension).copied()).collect::<Option<_>>()?;
+    let sizes: Vec<i64> = (0..count)
+        .map(|index| folding.operand(index)?.shape.get(dimension).copied())
+        .collect::<Option<_>>()?;
     // Empty operands add nothing.
     let mut filled = (0..count).filter(|&index| sizes[index] != 0);
     match (filled.next(), filled.next()) {
@@ -641,8 +658,7 @@ fn fold_get_tuple_element<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c,
 /// lowest first, as the bytes of a little-endian machine do.
 fn fold_bitcast_convert<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {
     let same = |inner: &OpView<'c, 'a>| inner.operand_count() == 1;
-    if let Some(folded) =
-        folding.forward(0).or_else(|| folding.undone_by("stablehlo.bitcast_convert", same))
+    if let Some(folded) = folding.forward(0).or_else(|| folding.undone_by("stablehlo.bitcast_convert", same))
     {
         return Some(folded);
     }
@@ -679,9 +695,7 @@ fn fold_imag<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {
 //===----------------------------------------------------------------------===//
 
 fn fold_not<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {
-    folding
-        .undone_by("stablehlo.not", |_| true)
-        .or_else(|| folding.unary(|ty, x| Some(ty.wrap(!x))))
+    folding.undone_by("stablehlo.not", |_| true).or_else(|| folding.unary(|ty, x| Some(ty.wrap(!x))))
 }
 
 fn fold_select<'c: 'a, 'a>(folding: &Folding<'c, 'a, '_>) -> Rule<'c, 'a> {

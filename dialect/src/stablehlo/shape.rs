@@ -14,7 +14,7 @@ use crate::rules::{Rules, Table};
 use crate::types::{Tensor, compatible_result, compatible_size, display_shape, is_static};
 use crate::view::{Inferred, OpError, OpView, Verdict};
 use crate::{reject, require};
-use melior::ir::{AttributeLike, Type};
+use melior::ir::Type;
 
 /// Rules of the ops that shape tensors.
 pub const TABLE: Table = &[
@@ -100,15 +100,14 @@ fn verify_bitcast_convert(op: &OpView<'_, '_>) -> Verdict {
     Ok(())
 }
 
-/// New leading dimensions before the operand's own (broadcast_c1).
+/// New leading dimensions before the operand's own (broadcast_c1). Bounds are not carried over.
 fn infer_broadcast<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
     let operand = op.operand_tensor(0)?;
     let sizes = op.i64_array("broadcast_sizes")?;
     for (index, &size) in sizes.iter().enumerate() {
         require!(size >= 0, "broadcast_sizes[{index}] = {size} is negative");
     }
-    let dims: Vec<Dim> = sizes.iter().map(|&size| Dim::of(size)).chain(operand.dims()).collect();
-    Ok(vec![Tensor::of_dims(&dims, operand.element)])
+    Ok(vec![Tensor::get(&[sizes, operand.shape].concat(), operand.element, None)])
 }
 
 /// What `broadcast_in_dim` and its dynamic form have in common: each operand dimension has one of its own in the result.

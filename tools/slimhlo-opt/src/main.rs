@@ -9,11 +9,7 @@ use std::process::exit;
 use std::ptr;
 
 unsafe extern "C" {
-    fn slimhloOptMain(
-        argc: c_int,
-        argv: *mut *mut c_char,
-        register_passes: extern "C" fn(),
-    ) -> c_int;
+    fn slimhloOptMain(argc: c_int, argv: *mut *mut c_char, register_passes: extern "C" fn()) -> c_int;
 }
 
 extern "C" fn register_passes() {
