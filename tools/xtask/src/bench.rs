@@ -35,7 +35,8 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
         let driver = shell.target.join("release/slimhlo-opt").to_string_lossy().into_owned();
         let corpus = shell.target.join(CORPUS).to_string_lossy().into_owned();
         // Its modules are made of the corpora's; this does nothing where they are current.
-        shell.must("corpus", &shell.command(setup::python(shell), ["-u", "test/oracle/corpus.py", &corpus]))?;
+        shell
+            .must("corpus", &shell.command(setup::python(shell), ["-u", "test/oracle/corpus.py", &corpus]))?;
         let args = ["-u", script, "--opt", &driver, "--corpus", &corpus];
         shell.show(&shell.command(setup::python(shell), args))?;
     }
