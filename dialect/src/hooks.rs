@@ -5,9 +5,10 @@
 //! A panic in a rule is a bug of ours; it must not unwind into C++. Each hook catches it, reports it at the op as an
 //! internal error, and fails.
 
+use crate::quant::verify_quantized;
 use crate::rules::{Folded, rules};
 use crate::types;
-use crate::view::{OpError, OpView, Parts};
+use crate::view::{OpError, OpView, Parts, Verdict};
 use crate::{ffi, stablehlo};
 use melior::ContextRef;
 use melior::ir::attribute::DictionaryAttribute;
@@ -33,6 +34,17 @@ pub(crate) fn decide<T>(view: &OpView<'_, '_>, rule: impl FnOnce() -> Result<T, 
     outcome.map_err(|error| view.report(&error)).ok()
 }
 
+/// Verifies what type constraints of an op ask of the whole tensor type, beyond its element type.
+fn verify_types(op: &OpView<'_, '_>) -> Verdict {
+    for (index, ty) in op.operand_types().into_iter().enumerate() {
+        verify_quantized(ty).map_err(|why| OpError(format!("operand #{index} {why}")))?;
+    }
+    for index in 0..op.result_count() {
+        verify_quantized(op.result_type(index)?).map_err(|why| OpError(format!("result #{index} {why}")))?;
+    }
+    Ok(())
+}
+
 /// # Safety
 /// `count` values must follow `data`, or `count` be zero.
 unsafe fn slice_or_empty<'a, T>(data: *const T, count: isize) -> &'a [T] {
@@ -48,8 +60,11 @@ unsafe fn slice_or_empty<'a, T>(data: *const T, count: isize) -> &'a [T] {
 pub unsafe extern "C" fn slimhloVerifyOp(op: MlirOperation) -> MlirLogicalResult {
     // SAFETY: given by the caller.
     let view = OpView::Op(unsafe { OperationRef::from_raw(op) });
-    let Some(rule) = rules(view.name()).verify else { return SUCCESS };
-    decide(&view, || rule(&view)).map_or(FAILURE, |()| SUCCESS)
+    let verify = || {
+        verify_types(&view)?;
+        rules(view.name()).verify.map_or(Ok(()), |rule| rule(&view))
+    };
+    decide(&view, verify).map_or(FAILURE, |()| SUCCESS)
 }
 
 /// See `Hooks.h`.

@@ -4,7 +4,10 @@
 //!
 //! One of the few modules with `unsafe`: melior has no wrappers for the quant dialect.
 
+use crate::ffi;
+use crate::types::is_static;
 use melior::ContextRef;
+use melior::ir::r#type::TupleType;
 use melior::ir::{Type, TypeLike};
 use mlir_sys::{
     mlirComplexTypeGet, mlirComplexTypeGetElementType, mlirFloatTypeGetWidth, mlirIntegerTypeGet,
@@ -170,6 +173,32 @@ impl<'c> Quantized<'c> {
             && self.expressed() == other.expressed()
             && self.is_per_axis() == other.is_per_axis()
     }
+}
+
+/// Verifies what a quantized element type promises about the tensor it is in, tensors in tuples included: zero points
+/// that can be stored, and for a per-axis type a dimension with as many indices as there are scales.
+pub fn verify_quantized(ty: Type<'_>) -> Result<(), String> {
+    if let Ok(tuple) = TupleType::try_from(ty) {
+        return (0..tuple.type_count())
+            .filter_map(|index| tuple.r#type(index).ok())
+            .try_for_each(verify_quantized);
+    }
+    let Some(quantized) = ffi::element_type(ty).and_then(Quantized::new) else { return Ok(()) };
+    let (low, high) = (quantized.storage_min(), quantized.storage_max());
+    let zero_points = quantized.zero_points();
+    if let Some(zero_point) = zero_points.iter().find(|&zero_point| !(low..=high).contains(zero_point)) {
+        return Err(format!(
+            "{ty} has zero point {zero_point}, which is not in the storage range {low} to {high}"
+        ));
+    }
+    let (Some(axis), Some(shape)) = (quantized.quantized_dimension(), ffi::shape(ty)) else { return Ok(()) };
+    let Some(&size) = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)) else {
+        return Err(format!("{ty} is quantized along dimension {axis}, but has rank {}", shape.len()));
+    };
+    if is_static(size) && usize::try_from(size) != Ok(zero_points.len()) {
+        return Err(format!("{ty} has {} scales for dimension {axis} of size {size}", zero_points.len()));
+    }
+    Ok(())
 }
 
 /// What kind of number an element type is.

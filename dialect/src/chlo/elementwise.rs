@@ -45,14 +45,20 @@ pub const TABLE: Table = &[
     ("chlo.polygamma", BINARY),
     ("chlo.zeta", BINARY),
     ("chlo.constant", Rules::NONE.infer(infer_constant)),
-    ("chlo.constant_like", Rules::NONE.verify(verify_constant_like).infer(infer_constant_like).fold(fold_constant_like)),
+    (
+        "chlo.constant_like",
+        Rules::NONE.verify(verify_constant_like).infer(infer_constant_like).fold(fold_constant_like),
+    ),
 ];
 
 fn verify_same_type(op: &OpView<'_, '_>) -> Verdict {
     let first = op.operand_type(0)?;
     for index in 1..op.operand_count() {
         let ty = op.operand_type(index)?;
-        require!(compatible_result(first, ty), "operand #{index} is of type {ty}, but operand #0 of type {first}");
+        require!(
+            compatible_result(first, ty),
+            "operand #{index} is of type {ty}, but operand #0 of type {first}"
+        );
     }
     let result = op.result_type(0)?;
     require!(compatible_result(first, result), "result is of type {result}, but operand #0 of type {first}");

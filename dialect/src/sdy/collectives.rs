@@ -137,7 +137,10 @@ impl<'c> Ends<'c> {
         );
         let parts: Vec<Vec<Part>> = at(
             name,
-            lists.iter().map(|list: AxisRefList| self.axes.resolve_list(list.axes())).collect::<Result<_, _>>(),
+            lists
+                .iter()
+                .map(|list: AxisRefList| self.axes.resolve_list(list.axes()))
+                .collect::<Result<_, _>>(),
         )?;
         at(name, self.axes.check_disjoint(parts.iter().map(Vec::as_slice)))?;
         Ok(parts)
@@ -274,7 +277,9 @@ fn verify_all_to_all(view: &OpView<'_, '_>) -> Verdict {
     let rank = ends.to_dims.len();
     let dimension = |what: &str, number: i64| {
         let index = usize::try_from(number).ok().filter(|&index| index < rank);
-        index.ok_or_else(|| OpError(format!("params: {what} dimension {number} is not one of the {rank} there are")))
+        index.ok_or_else(|| {
+            OpError(format!("params: {what} dimension {number} is not one of the {rank} there are"))
+        })
     };
     let mut dims = ends.from_dims.clone();
     let mut used = vec![false; rank];

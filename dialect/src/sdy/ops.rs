@@ -3,8 +3,8 @@
 //! The ops by which users and propagation mark values.
 
 use super::attrs::{TensorSharding, View};
-use super::sharding::{self, at};
 use super::ffi;
+use super::sharding::{self, at};
 use crate::rules::{Rules, Table};
 use crate::types::is_static;
 use crate::view::{OpView, Verdict};
@@ -48,8 +48,7 @@ fn verify_propagation_barrier(view: &OpView<'_, '_>) -> Verdict {
 /// What the owner of an edge must be like.
 fn verify_edge_owner(view: &OpView<'_, '_>, value: Value<'_, '_>) -> Verdict {
     let ty = view.result_type(0)?;
-    let is_static_shape =
-        common::shape(ty).is_some_and(|shape| shape.iter().all(|&size| is_static(size)));
+    let is_static_shape = common::shape(ty).is_some_and(|shape| shape.iter().all(|&size| is_static(size)));
     require!(is_static_shape, "needs a value of static shape, but its operand is of type {ty}");
     require!(ffi::has_one_use(value), "must be the only user of its operand");
     Ok(())

@@ -39,7 +39,9 @@ impl<'c> Body<'c> {
             let argument = block.argument(index).map_err(|error| OpError(error.to_string()))?;
             arguments.push(argument.r#type());
         }
-        let Some(terminator) = block.terminator() else { reject!("has a body that does not end with sdy.return") };
+        let Some(terminator) = block.terminator() else {
+            reject!("has a body that does not end with sdy.return")
+        };
         let name = ffi::op_name(terminator);
         require!(name == "sdy.return", "has a body that ends with {name} rather than sdy.return");
         let results = terminator.operands().map(|value| value.r#type()).collect();
@@ -106,7 +108,8 @@ fn verify_manual_computation(view: &OpView<'_, '_>) -> Verdict {
     let Some(manual) = view.attribute("manual_axes").and_then(ManualAxes::view) else {
         reject!("attribute 'manual_axes' must be a list of axis names")
     };
-    let manual: Vec<&str> = manual.names().iter().map(|name: StringAttribute| ffi::string_value(name)).collect();
+    let manual: Vec<&str> =
+        manual.names().iter().map(|name: StringAttribute| ffi::string_value(name)).collect();
     let around = manual_axes_around(op);
     if let Some(axis) = manual.iter().find(|axis| around.contains(axis)) {
         reject!("manual_axes: a sdy.manual_computation around is manual on axis \"{axis}\" already");

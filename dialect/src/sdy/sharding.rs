@@ -102,7 +102,9 @@ pub fn verify<'c>(op: OperationRef<'c, '_>, sharding: TensorSharding<'c>, ty: Ty
         );
         return Ok(());
     }
-    let Some(shape) = common::shape(ty) else { reject!("is of a value of type {ty}, whose rank is not known") };
+    let Some(shape) = common::shape(ty) else {
+        reject!("is of a value of type {ty}, whose rank is not known")
+    };
     require!(dims.len() == shape.len(), "has {} dimensions, but type {ty} has {}", dims.len(), shape.len());
 
     for (index, dim) in dims.iter().enumerate() {
@@ -250,7 +252,10 @@ fn result_sharding<'c>(op: OperationRef<'c, '_>, index: usize) -> Option<TensorS
 }
 
 /// The sharding that `value` has as seen from `user`; `None` if it has none.
-pub fn placement<'c>(user: OperationRef<'c, '_>, value: Value<'c, '_>) -> Result<Option<Placement<'c>>, OpError> {
+pub fn placement<'c>(
+    user: OperationRef<'c, '_>,
+    value: Value<'c, '_>,
+) -> Result<Option<Placement<'c>>, OpError> {
     let take_apart = |sharding: Option<TensorSharding<'c>>| {
         sharding.map(|sharding| Placement::new(user, sharding)).transpose()
     };
