@@ -141,7 +141,8 @@ pub fn compatible_result(inferred: Type<'_>, actual: Type<'_>) -> bool {
     if inferred.is_unranked_tensor() || actual.is_unranked_tensor() {
         let elements = (ffi::element_type(inferred), ffi::element_type(actual));
         let both_tensors = inferred.is_tensor() && actual.is_tensor();
-        return both_tensors && matches!(elements, (Some(left), Some(right)) if compatible_element(left, right));
+        return both_tensors
+            && matches!(elements, (Some(left), Some(right)) if compatible_element(left, right));
     }
     let (Some(inferred), Some(actual)) = (Tensor::new(inferred), Tensor::new(actual)) else { return false };
     compatible_element(inferred.element, actual.element) && compatible_bounded_shape(&inferred, &actual)

@@ -85,7 +85,9 @@ fn broadcast_shape<'c>(op: &OpView<'c, '_>) -> Result<Option<(Vec<i64>, Option<&
     }
     let mut shape = large.shape.to_vec();
     for (&size, &dim) in small.shape.iter().zip(dims) {
-        let Some(index) = usize::try_from(dim).ok().filter(|&index| index < shape.len()) else { return Ok(None) };
+        let Some(index) = usize::try_from(dim).ok().filter(|&index| index < shape.len()) else {
+            return Ok(None);
+        };
         let Some(size) = broadcast_size(size, large.shape[index]) else { return Ok(None) };
         shape[index] = size;
     }

@@ -9,7 +9,6 @@ use crate::types::{Tensor, compatible_result, compatible_shape, display_shape};
 use crate::view::{Inferred, OpError, OpView, Verdict};
 use crate::{ffi, reject, require};
 use melior::ir::attribute::DenseElementsAttribute;
-use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, AttributeLike, OperationRef, Type, TypeLike, ValueLike};
 
 /// The result is of the operand's type, but for what only one of them knows of its shape.
@@ -45,14 +44,20 @@ pub const TABLE: Table = &[
     ("chlo.polygamma", BINARY),
     ("chlo.zeta", BINARY),
     ("chlo.constant", Rules::NONE.infer(infer_constant)),
-    ("chlo.constant_like", Rules::NONE.verify(verify_constant_like).infer(infer_constant_like).fold(fold_constant_like)),
+    (
+        "chlo.constant_like",
+        Rules::NONE.verify(verify_constant_like).infer(infer_constant_like).fold(fold_constant_like),
+    ),
 ];
 
 fn verify_same_type(op: &OpView<'_, '_>) -> Verdict {
     let first = op.operand_type(0)?;
     for index in 1..op.operand_count() {
         let ty = op.operand_type(index)?;
-        require!(compatible_result(first, ty), "operand #{index} is of type {ty}, but operand #0 of type {first}");
+        require!(
+            compatible_result(first, ty),
+            "operand #{index} is of type {ty}, but operand #0 of type {first}"
+        );
     }
     let result = op.result_type(0)?;
     require!(compatible_result(first, result), "result is of type {result}, but operand #0 of type {first}");
@@ -116,6 +121,10 @@ fn fold_constant_like<'c, 'a>(
     let result = op.result(0).ok()?.r#type();
     let value = ffi::attribute_of(op, "value")?;
     Tensor::new(result).filter(|tensor| tensor.is_static() && tensor.encoding().is_none())?;
+    // Other attributes may be of the element type as well, but a splat is not made of them.
+    if !value.is_integer() && !value.is_float() {
+        return None;
+    }
     let splat = DenseElementsAttribute::new(result, &[value]).ok()?;
     Some(vec![Folded::Constant(splat.into())])
 }

@@ -35,7 +35,9 @@ impl Roles {
             let mut dims = Vec::with_capacity(list.len());
             for &dim in list {
                 let Some(index) = usize::try_from(dim).ok().filter(|&index| index < rank) else {
-                    reject!("{side}_{role}_dimensions has {dim}, which is not a dimension of {side} of rank {rank}")
+                    reject!(
+                        "{side}_{role}_dimensions has {dim}, which is not a dimension of {side} of rank {rank}"
+                    )
                 };
                 dims.push(index);
             }
@@ -49,7 +51,10 @@ impl Roles {
         let mut taken = vec![false; rank];
         for (role, dims) in &roles[..if shared { 2 } else { 3 }] {
             for &dim in dims {
-                require!(!taken[dim], "dimension {dim} of {side} has another role besides {role}, or has it twice");
+                require!(
+                    !taken[dim],
+                    "dimension {dim} of {side} has another role besides {role}, or has it twice"
+                );
                 taken[dim] = true;
             }
         }
@@ -65,7 +70,11 @@ fn sizes(tensor: &Tensor<'_>, dims: &[usize]) -> Vec<i64> {
 }
 
 /// Rejects paired dimensions whose sizes differ.
-fn same_sizes(role: &str, (lhs, lhs_dims): (&Tensor<'_>, &[usize]), (rhs, rhs_dims): (&Tensor<'_>, &[usize])) -> Verdict {
+fn same_sizes(
+    role: &str,
+    (lhs, lhs_dims): (&Tensor<'_>, &[usize]),
+    (rhs, rhs_dims): (&Tensor<'_>, &[usize]),
+) -> Verdict {
     require!(
         lhs_dims.len() == rhs_dims.len(),
         "lhs has {} {role} dimensions, but rhs has {}",
@@ -89,7 +98,9 @@ fn verify(op: &OpView<'_, '_>) -> Verdict {
     let Some(numbers) = RaggedDotDimensionNumbers::view(numbers) else {
         reject!("ragged_dot_dimension_numbers must be #chlo.ragged_dot, but is {numbers}")
     };
-    if let Some(config) = op.attribute("precision_config").and_then(|config| ArrayAttribute::try_from(config).ok()) {
+    if let Some(config) =
+        op.attribute("precision_config").and_then(|config| ArrayAttribute::try_from(config).ok())
+    {
         require!(config.len() <= 2, "precision_config has {} entries for 2 operands", config.len());
     }
 
@@ -131,7 +142,9 @@ fn verify(op: &OpView<'_, '_>) -> Verdict {
             left.batching.iter().chain(free).copied().collect()
         }
     };
-    let Some(&groups) = group_sizes.shape.last() else { reject!("group_sizes must have a dimension, but is of rank 0") };
+    let Some(&groups) = group_sizes.shape.last() else {
+        reject!("group_sizes must have a dimension, but is of rank 0")
+    };
     if group_sizes.rank() != 1 {
         let mut expected = sizes(&lhs, &outer);
         expected.push(groups);

@@ -25,7 +25,10 @@ fn infer_top_k<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
     require!(tensor.rank() >= 1, "operand must have a dimension to search along, but is of rank 0");
     let mut dims = tensor.dims();
     if let (Some(last), Some(&size)) = (dims.last_mut(), tensor.shape.last()) {
-        require!(!is_static(size) || k <= size, "k = {k} exceeds the operand's last dimension of size {size}");
+        require!(
+            !is_static(size) || k <= size,
+            "k = {k} exceeds the operand's last dimension of size {size}"
+        );
         *last = Dim::of(k);
     }
     Ok(vec![Tensor::of_dims(&dims, tensor.element), Tensor::of_dims(&dims, index)])

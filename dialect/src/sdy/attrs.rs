@@ -366,7 +366,8 @@ impl<'c> DimensionSharding<'c> {
         is_closed: bool,
         priority: Option<i64>,
     ) -> Option<Self> {
-        ffi::new_dimension_sharding(context.as_context(), &raw(axes), is_closed, priority).and_then(Self::view)
+        ffi::new_dimension_sharding(context.as_context(), &raw(axes), is_closed, priority)
+            .and_then(Self::view)
     }
 
     /// Priority in propagation, 0 first.

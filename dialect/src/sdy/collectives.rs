@@ -8,7 +8,7 @@ use super::sharding::{self, Placement, at, resolve_all};
 use crate::rules::{Folded, Rules, Table};
 use crate::view::{OpError, OpView, Verdict};
 use crate::{reject, require};
-use melior::ir::operation::{OperationLike, OperationResult};
+use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef};
 
 /// Rules of the collectives.
@@ -137,7 +137,10 @@ impl<'c> Ends<'c> {
         );
         let parts: Vec<Vec<Part>> = at(
             name,
-            lists.iter().map(|list: AxisRefList| self.axes.resolve_list(list.axes())).collect::<Result<_, _>>(),
+            lists
+                .iter()
+                .map(|list: AxisRefList| self.axes.resolve_list(list.axes()))
+                .collect::<Result<_, _>>(),
         )?;
         at(name, self.axes.check_disjoint(parts.iter().map(Vec::as_slice)))?;
         Ok(parts)
@@ -274,7 +277,9 @@ fn verify_all_to_all(view: &OpView<'_, '_>) -> Verdict {
     let rank = ends.to_dims.len();
     let dimension = |what: &str, number: i64| {
         let index = usize::try_from(number).ok().filter(|&index| index < rank);
-        index.ok_or_else(|| OpError(format!("params: {what} dimension {number} is not one of the {rank} there are")))
+        index.ok_or_else(|| {
+            OpError(format!("params: {what} dimension {number} is not one of the {rank} there are"))
+        })
     };
     let mut dims = ends.from_dims.clone();
     let mut used = vec![false; rank];
@@ -347,7 +352,7 @@ fn fold_all_slice<'c, 'a>(
     if let Some(folded) = fold_identity(op, operands) {
         return Some(folded);
     }
-    let gather = OperationResult::try_from(op.operand(0).ok()?).ok()?.owner();
+    let gather = crate::ffi::as_result(op.operand(0).ok()?)?.owner();
     if crate::ffi::op_name(gather) != "sdy.all_gather"
         || crate::ffi::attribute_of(gather, "gathering_axes") != crate::ffi::attribute_of(op, "slicing_axes")
     {

@@ -12,9 +12,11 @@ use melior::ir::operation::OperationLike;
 
 /// All ends of edges.
 fn ends<'c>(edges: PropagationEdges<'c>) -> impl Iterator<Item = EdgeValueRef<'c>> {
-    edges.steps().iter().flat_map(|step: PropagationOneStep| step.axes().iter()).flat_map(
-        |axis: AxisToPropagationDetails| axis.source().into_iter().chain(axis.targets().iter()),
-    )
+    edges
+        .steps()
+        .iter()
+        .flat_map(|step: PropagationOneStep| step.axes().iter())
+        .flat_map(|axis: AxisToPropagationDetails| axis.source().into_iter().chain(axis.targets().iter()))
 }
 
 /// Verifies the edges noted down at an op.
@@ -22,12 +24,13 @@ pub fn verify<'c>(op: OperationRef<'c, '_>, edges: PropagationEdges<'c>) -> Verd
     let mut mesh: Option<Axes<'c>> = None;
     for end in ends(edges) {
         let Ok(index) = usize::try_from(end.index()) else { continue };
-        let value = if end.is_result() {
-            op.result(index).map(Into::into)
-        } else {
-            op.operand(index)
+        // Asked for only where there is one: the error of a missing value holds the printed op.
+        let value = match end.is_result() {
+            true if index < op.result_count() => op.result(index).ok().map(Into::into),
+            false if index < op.operand_count() => op.operand(index).ok(),
+            _ => None,
         };
-        let Ok(value) = value else { continue };
+        let Some(value) = value else { continue };
         let Some(placement) = placement(op, value)? else { continue };
         match &mesh {
             None => mesh = Some(Axes::new(placement.mesh)),
@@ -73,8 +76,14 @@ pub fn verify_parameters(parameters: &[i64]) -> Verdict {
             let mut targets = Vec::new();
             for _ in 0..next()? {
                 let target = (next()?, next()?);
-                require!(target != source, "propagation step {step} has an axis whose source is a target, too");
-                require!(!targets.contains(&target), "propagation step {step} has an axis with a target twice");
+                require!(
+                    target != source,
+                    "propagation step {step} has an axis whose source is a target, too"
+                );
+                require!(
+                    !targets.contains(&target),
+                    "propagation step {step} has an axis with a target twice"
+                );
                 targets.push(target);
             }
         }

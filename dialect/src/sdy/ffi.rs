@@ -4,13 +4,11 @@
 
 use crate::ffi::{option, slice_of, text};
 use melior::ir::attribute::FlatSymbolRefAttribute;
-use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, AttributeLike, Location, OperationRef, Value, ValueLike};
 use melior::{ContextRef, StringRef};
 use mlir_sys::{
     MlirAttribute, MlirContext, MlirLocation, MlirOperation, MlirStringRef, mlirFlatSymbolRefAttrGetValue,
-    mlirOpOperandGetNextUse,
-    mlirOpOperandIsNull, mlirValueGetFirstUse,
+    mlirOpOperandGetNextUse, mlirOpOperandIsNull, mlirValueGetFirstUse,
 };
 
 /// Values as they cross over.
@@ -210,7 +208,11 @@ pub(crate) fn new_mesh<'c>(
     unsafe { option(slimhloSdyMeshAttrGet(location.to_raw(), List::of(axes), List::of(device_ids))) }
 }
 
-pub(crate) fn new_sub_axis_info<'c>(context: ContextRef<'c>, pre_size: i64, size: i64) -> Option<Attribute<'c>> {
+pub(crate) fn new_sub_axis_info<'c>(
+    context: ContextRef<'c>,
+    pre_size: i64,
+    size: i64,
+) -> Option<Attribute<'c>> {
     // SAFETY: the context is alive.
     unsafe { option(slimhloSdySubAxisInfoAttrGet(raw(context), pre_size, size)) }
 }

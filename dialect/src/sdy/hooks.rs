@@ -41,8 +41,9 @@ fn verify_operation_attribute<'c>(op: OperationRef<'c, '_>, name: &str, attribut
         }
         name if EDGES_PER_VALUE.contains(&name) => {
             let all_edges = ArrayAttribute::try_from(attribute).is_ok_and(|array| {
-                (0..array.len())
-                    .all(|index| array.element(index).is_ok_and(|edges| PropagationEdges::view(edges).is_some()))
+                (0..array.len()).all(|index| {
+                    array.element(index).is_ok_and(|edges| PropagationEdges::view(edges).is_some())
+                })
             });
             if !all_edges {
                 reject!("attribute '{name}' must be an array of #sdy.propagation_edges, but is {attribute}");

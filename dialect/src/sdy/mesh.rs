@@ -78,7 +78,10 @@ impl<'c> Axes<'c> {
             before.checked_mul(size).is_some_and(|end| full % end == 0),
             "sub-axis \"{name}\":({before}){size} does not divide axis \"{name}\" of size {full}"
         );
-        require!(size != full, "sub-axis \"{name}\":({before}){size} is the whole axis \"{name}\" of size {full}");
+        require!(
+            size != full,
+            "sub-axis \"{name}\":({before}){size} is the whole axis \"{name}\" of size {full}"
+        );
         Ok(Part { axis, before, size })
     }
 

@@ -3,14 +3,12 @@
 //! The ops by which users and propagation mark values.
 
 use super::attrs::{TensorSharding, View};
-use super::sharding::{self, at};
 use super::ffi;
+use super::sharding::{self, at};
 use crate::rules::{Rules, Table};
 use crate::types::is_static;
 use crate::view::{OpView, Verdict};
 use crate::{ffi as common, reject, require};
-use melior::ir::block::BlockArgument;
-use melior::ir::operation::OperationResult;
 use melior::ir::{BlockLike, Value};
 
 /// Rules of the marking ops.
@@ -48,8 +46,7 @@ fn verify_propagation_barrier(view: &OpView<'_, '_>) -> Verdict {
 /// What the owner of an edge must be like.
 fn verify_edge_owner(view: &OpView<'_, '_>, value: Value<'_, '_>) -> Verdict {
     let ty = view.result_type(0)?;
-    let is_static_shape =
-        common::shape(ty).is_some_and(|shape| shape.iter().all(|&size| is_static(size)));
+    let is_static_shape = common::shape(ty).is_some_and(|shape| shape.iter().all(|&size| is_static(size)));
     require!(is_static_shape, "needs a value of static shape, but its operand is of type {ty}");
     require!(ffi::has_one_use(value), "must be the only user of its operand");
     Ok(())
@@ -58,7 +55,7 @@ fn verify_edge_owner(view: &OpView<'_, '_>, value: Value<'_, '_>) -> Verdict {
 fn verify_data_flow_edge(view: &OpView<'_, '_>) -> Verdict {
     let owner = view.operand(0)?;
     verify_edge_owner(view, owner)?;
-    if let Ok(result) = OperationResult::try_from(owner) {
+    if let Some(result) = common::as_result(owner) {
         let name = common::op_name(result.owner());
         let carries_edges = matches!(name, "sdy.named_computation" | "sdy.manual_computation");
         require!(!name.starts_with("sdy.") || carries_edges, "must not be on a result of {name}");
@@ -69,10 +66,10 @@ fn verify_data_flow_edge(view: &OpView<'_, '_>) -> Verdict {
 fn verify_func_data_flow_edge(view: &OpView<'_, '_>) -> Verdict {
     let owner = view.operand(0)?;
     verify_edge_owner(view, owner)?;
-    if let Ok(result) = OperationResult::try_from(owner) {
+    if let Some(result) = common::as_result(owner) {
         let op = result.owner();
         require!(ffi::is_call(op), "must be on a result of a call, but is on one of {}", common::op_name(op));
-    } else if let Ok(argument) = BlockArgument::try_from(owner) {
+    } else if let Some(argument) = common::as_block_argument(owner) {
         let is_function_argument = argument.owner().parent_operation().is_some_and(ffi::is_function);
         require!(is_function_argument, "must be on an argument of a function");
     }

@@ -59,7 +59,10 @@ fn verify_mesh(parameters: &[i64]) -> Verdict {
     let mut sorted = device_ids.to_vec();
     sorted.sort_unstable();
     if let Some((expected, found)) = (0..).zip(&sorted).find(|(expected, found)| expected != *found) {
-        reject!("mesh must have each device id from 0 to {} once; {expected} is missing, {found} is not", device_count - 1);
+        reject!(
+            "mesh must have each device id from 0 to {} once; {expected} is missing, {found} is not",
+            device_count - 1
+        );
     }
     require!(
         device_ids != sorted || device_ids.is_empty(),

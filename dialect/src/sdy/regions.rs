@@ -12,7 +12,6 @@ use crate::view::{OpError, OpView, Verdict};
 use crate::{reject, require};
 use melior::ir::attribute::StringAttribute;
 use melior::ir::operation::OperationLike;
-use melior::ir::r#type::TupleType;
 use melior::ir::{BlockLike, OperationRef, RegionLike, Type, ValueLike};
 
 /// Rules of the ops with regions.
@@ -39,7 +38,9 @@ impl<'c> Body<'c> {
             let argument = block.argument(index).map_err(|error| OpError(error.to_string()))?;
             arguments.push(argument.r#type());
         }
-        let Some(terminator) = block.terminator() else { reject!("has a body that does not end with sdy.return") };
+        let Some(terminator) = block.terminator() else {
+            reject!("has a body that does not end with sdy.return")
+        };
         let name = ffi::op_name(terminator);
         require!(name == "sdy.return", "has a body that ends with {name} rather than sdy.return");
         let results = terminator.operands().map(|value| value.r#type()).collect();
@@ -106,7 +107,8 @@ fn verify_manual_computation(view: &OpView<'_, '_>) -> Verdict {
     let Some(manual) = view.attribute("manual_axes").and_then(ManualAxes::view) else {
         reject!("attribute 'manual_axes' must be a list of axis names")
     };
-    let manual: Vec<&str> = manual.names().iter().map(|name: StringAttribute| ffi::string_value(name)).collect();
+    let manual: Vec<&str> =
+        manual.names().iter().map(|name: StringAttribute| ffi::string_value(name)).collect();
     let around = manual_axes_around(op);
     if let Some(axis) = manual.iter().find(|axis| around.contains(axis)) {
         reject!("manual_axes: a sdy.manual_computation around is manual on axis \"{axis}\" already");
@@ -174,8 +176,8 @@ fn verify_manual_computation(view: &OpView<'_, '_>) -> Verdict {
 
 /// The type of the only element of a tuple, or the type itself.
 fn only_element(ty: Type<'_>) -> Type<'_> {
-    match TupleType::try_from(ty) {
-        Ok(tuple) if tuple.type_count() == 1 => tuple.r#type(0).unwrap_or(ty),
+    match ffi::as_tuple(ty) {
+        Some(tuple) if tuple.type_count() == 1 => tuple.r#type(0).unwrap_or(ty),
         _ => ty,
     }
 }

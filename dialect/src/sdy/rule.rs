@@ -63,12 +63,7 @@ fn verify_mappings<'c>(
     sizes: &[i64],
     seen: &mut [bool],
 ) -> Verdict {
-    require!(
-        mappings.len() == types.len(),
-        "has {} mappings for {} {side}s",
-        mappings.len(),
-        types.len()
-    );
+    require!(mappings.len() == types.len(), "has {} mappings for {} {side}s", mappings.len(), types.len());
     for (value, (mapping, &ty)) in mappings.iter().zip(types).enumerate() {
         let Some(shape) = ffi::shape(ty).filter(|shape| shape.iter().all(|&size| is_static(size))) else {
             reject!("needs {side} #{value} to have a static shape, but it is of type {ty}")
