@@ -6,8 +6,10 @@
 
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{DictionaryAttribute, IntegerAttribute, StringAttribute, TypeAttribute};
-use melior::ir::r#type::FunctionType;
-use melior::ir::{Attribute, AttributeLike, Location, OperationRef, Type, TypeLike};
+use melior::ir::block::BlockArgument;
+use melior::ir::operation::OperationResult;
+use melior::ir::r#type::{FunctionType, TupleType};
+use melior::ir::{Attribute, AttributeLike, Location, OperationRef, Type, TypeLike, Value, ValueLike};
 use melior::{ContextRef, StringRef};
 use mlir_sys::{
     MlirAttribute, MlirContext, MlirDialectRegistry, MlirLocation, MlirOperation, MlirStringRef, MlirType,
@@ -15,7 +17,7 @@ use mlir_sys::{
     mlirIntegerAttrGetValueSInt, mlirIntegerAttrGetValueUInt, mlirIntegerTypeIsSigned,
     mlirIntegerTypeIsUnsigned, mlirLocationUnknownGet, mlirOperationGetAttributeByName, mlirOperationGetName,
     mlirRankedTensorTypeGetChecked, mlirRankedTensorTypeGetEncoding, mlirShapedTypeGetElementType,
-    mlirStringAttrGetValue, mlirTupleTypeGet, mlirTypeIsAInteger, mlirTypeIsAShaped,
+    mlirStringAttrGetValue, mlirTupleTypeGet, mlirTypeIsAInteger, mlirTypeIsAShaped, mlirTypeIsATuple,
     mlirUnrankedTensorTypeGetChecked,
 };
 use std::{slice, str};
@@ -259,4 +261,23 @@ pub fn unranked_tensor<'c>(element: Type<'c>) -> Option<Type<'c>> {
         let raw = mlirUnrankedTensorTypeGetChecked(location, element.to_raw());
         (!raw.ptr.is_null()).then(|| Type::from_raw(raw))
     }
+}
+
+// melior's own conversions put the printed value into their errors. Printing a value prints, and first verifies, the
+// whole module around it: far too much for a question, and endless if it is asked by a verifier.
+
+/// `value` as the result of an op, if it is one.
+pub fn as_result<'c, 'a>(value: Value<'c, 'a>) -> Option<OperationResult<'c, 'a>> {
+    if value.is_operation_result() { OperationResult::try_from(value).ok() } else { None }
+}
+
+/// `value` as the argument of a block, if it is one.
+pub fn as_block_argument<'c, 'a>(value: Value<'c, 'a>) -> Option<BlockArgument<'c, 'a>> {
+    if value.is_block_argument() { BlockArgument::try_from(value).ok() } else { None }
+}
+
+/// `ty` as a tuple type, if it is one.
+pub fn as_tuple(ty: Type<'_>) -> Option<TupleType<'_>> {
+    // SAFETY: the type is alive.
+    if unsafe { mlirTypeIsATuple(ty.to_raw()) } { TupleType::try_from(ty).ok() } else { None }
 }

@@ -177,7 +177,8 @@ class Builder:
             if wanted is None and self.rng.random() < 0.2:
                 value = self.rng.choice((-1, -2, full, full + 3, full - part + 1, int(limits.max), int(limits.min)))
                 value = int(limits.max) + 1 + value if unsigned and value < 0 else value
-            value = max(int(limits.min), min(int(limits.max), value))
+            # Above the range of i64, XLA itself takes a ui64 start for a negative one where it turns updates to pads.
+            value = max(int(limits.min), min(int(limits.max), np.iinfo(np.int64).max, value))
             self.huge_start |= unsigned and value > limits.max // 2
             if self.rng.random() < 0.04:
                 names.append(self.argument((), element, np.array(value).astype(DTYPES[element])))

@@ -9,7 +9,6 @@ use crate::types::{Tensor, compatible_result, compatible_shape, display_shape};
 use crate::view::{Inferred, OpError, OpView, Verdict};
 use crate::{ffi, reject, require};
 use melior::ir::attribute::DenseElementsAttribute;
-use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, AttributeLike, OperationRef, Type, TypeLike, ValueLike};
 
 /// The result is of the operand's type, but for what only one of them knows of its shape.
@@ -122,6 +121,10 @@ fn fold_constant_like<'c, 'a>(
     let result = op.result(0).ok()?.r#type();
     let value = ffi::attribute_of(op, "value")?;
     Tensor::new(result).filter(|tensor| tensor.is_static() && tensor.encoding().is_none())?;
+    // Other attributes may be of the element type as well, but a splat is not made of them.
+    if !value.is_integer() && !value.is_float() {
+        return None;
+    }
     let splat = DenseElementsAttribute::new(result, &[value]).ok()?;
     Some(vec![Folded::Constant(splat.into())])
 }

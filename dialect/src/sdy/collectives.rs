@@ -8,7 +8,7 @@ use super::sharding::{self, Placement, at, resolve_all};
 use crate::rules::{Folded, Rules, Table};
 use crate::view::{OpError, OpView, Verdict};
 use crate::{reject, require};
-use melior::ir::operation::{OperationLike, OperationResult};
+use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef};
 
 /// Rules of the collectives.
@@ -352,7 +352,7 @@ fn fold_all_slice<'c, 'a>(
     if let Some(folded) = fold_identity(op, operands) {
         return Some(folded);
     }
-    let gather = OperationResult::try_from(op.operand(0).ok()?).ok()?.owner();
+    let gather = crate::ffi::as_result(op.operand(0).ok()?)?.owner();
     if crate::ffi::op_name(gather) != "sdy.all_gather"
         || crate::ffi::attribute_of(gather, "gathering_axes") != crate::ffi::attribute_of(op, "slicing_axes")
     {

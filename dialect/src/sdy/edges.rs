@@ -24,8 +24,13 @@ pub fn verify<'c>(op: OperationRef<'c, '_>, edges: PropagationEdges<'c>) -> Verd
     let mut mesh: Option<Axes<'c>> = None;
     for end in ends(edges) {
         let Ok(index) = usize::try_from(end.index()) else { continue };
-        let value = if end.is_result() { op.result(index).map(Into::into) } else { op.operand(index) };
-        let Ok(value) = value else { continue };
+        // Asked for only where there is one: the error of a missing value holds the printed op.
+        let value = match end.is_result() {
+            true if index < op.result_count() => op.result(index).ok().map(Into::into),
+            false if index < op.operand_count() => op.operand(index).ok(),
+            _ => None,
+        };
+        let Some(value) = value else { continue };
         let Some(placement) = placement(op, value)? else { continue };
         match &mesh {
             None => mesh = Some(Axes::new(placement.mesh)),

@@ -4,7 +4,6 @@
 
 use crate::ffi::{option, slice_of, text};
 use melior::ir::attribute::FlatSymbolRefAttribute;
-use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, AttributeLike, Location, OperationRef, Value, ValueLike};
 use melior::{ContextRef, StringRef};
 use mlir_sys::{

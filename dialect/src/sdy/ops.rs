@@ -9,8 +9,6 @@ use crate::rules::{Rules, Table};
 use crate::types::is_static;
 use crate::view::{OpView, Verdict};
 use crate::{ffi as common, reject, require};
-use melior::ir::block::BlockArgument;
-use melior::ir::operation::OperationResult;
 use melior::ir::{BlockLike, Value};
 
 /// Rules of the marking ops.
@@ -57,7 +55,7 @@ fn verify_edge_owner(view: &OpView<'_, '_>, value: Value<'_, '_>) -> Verdict {
 fn verify_data_flow_edge(view: &OpView<'_, '_>) -> Verdict {
     let owner = view.operand(0)?;
     verify_edge_owner(view, owner)?;
-    if let Ok(result) = OperationResult::try_from(owner) {
+    if let Some(result) = common::as_result(owner) {
         let name = common::op_name(result.owner());
         let carries_edges = matches!(name, "sdy.named_computation" | "sdy.manual_computation");
         require!(!name.starts_with("sdy.") || carries_edges, "must not be on a result of {name}");
@@ -68,10 +66,10 @@ fn verify_data_flow_edge(view: &OpView<'_, '_>) -> Verdict {
 fn verify_func_data_flow_edge(view: &OpView<'_, '_>) -> Verdict {
     let owner = view.operand(0)?;
     verify_edge_owner(view, owner)?;
-    if let Ok(result) = OperationResult::try_from(owner) {
+    if let Some(result) = common::as_result(owner) {
         let op = result.owner();
         require!(ffi::is_call(op), "must be on a result of a call, but is on one of {}", common::op_name(op));
-    } else if let Ok(argument) = BlockArgument::try_from(owner) {
+    } else if let Some(argument) = common::as_block_argument(owner) {
         let is_function_argument = argument.owner().parent_operation().is_some_and(ffi::is_function);
         require!(is_function_argument, "must be on an argument of a function");
     }

@@ -12,7 +12,6 @@ use crate::view::{OpError, OpView, Verdict};
 use crate::{reject, require};
 use melior::ir::attribute::StringAttribute;
 use melior::ir::operation::OperationLike;
-use melior::ir::r#type::TupleType;
 use melior::ir::{BlockLike, OperationRef, RegionLike, Type, ValueLike};
 
 /// Rules of the ops with regions.
@@ -177,8 +176,8 @@ fn verify_manual_computation(view: &OpView<'_, '_>) -> Verdict {
 
 /// The type of the only element of a tuple, or the type itself.
 fn only_element(ty: Type<'_>) -> Type<'_> {
-    match TupleType::try_from(ty) {
-        Ok(tuple) if tuple.type_count() == 1 => tuple.r#type(0).unwrap_or(ty),
+    match ffi::as_tuple(ty) {
+        Some(tuple) if tuple.type_count() == 1 => tuple.r#type(0).unwrap_or(ty),
         _ => ty,
     }
 }

@@ -11,9 +11,7 @@ use crate::ffi as common;
 use crate::view::{OpError, Verdict};
 use crate::{reject, require};
 use melior::ir::attribute::StringAttribute;
-use melior::ir::block::BlockArgument;
-use melior::ir::operation::{OperationLike, OperationResult};
-use melior::ir::r#type::TupleType;
+use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, BlockLike, OperationRef, Type, Value};
 
 /// The attribute by which ops of any dialect say how their results are sharded.
@@ -59,7 +57,7 @@ pub fn manual_axes_of<'c>(op: OperationRef<'c, '_>) -> Vec<&'c str> {
 
 /// The type whose dimensions a sharding of a value of type `ty` is about: that of the only element of a tuple.
 pub fn sharded_type<'c>(ty: Type<'c>) -> Result<Type<'c>, OpError> {
-    let Ok(tuple) = TupleType::try_from(ty) else { return Ok(ty) };
+    let Some(tuple) = common::as_tuple(ty) else { return Ok(ty) };
     match tuple.type_count() {
         1 => tuple.r#type(0).map_err(|error| OpError(error.to_string())),
         count => reject!("shards a tuple of {count} elements; only one of a single element can be sharded"),
@@ -259,10 +257,10 @@ pub fn placement<'c>(
     let take_apart = |sharding: Option<TensorSharding<'c>>| {
         sharding.map(|sharding| Placement::new(user, sharding)).transpose()
     };
-    if let Ok(result) = OperationResult::try_from(value) {
+    if let Some(result) = common::as_result(value) {
         return take_apart(result_sharding(result.owner(), result.result_number()));
     }
-    let Ok(argument) = BlockArgument::try_from(value) else { return Ok(None) };
+    let Some(argument) = common::as_block_argument(value) else { return Ok(None) };
     let index = argument.argument_number();
     let block = argument.owner();
     let Some(owner) = block.parent_operation() else { return Ok(None) };

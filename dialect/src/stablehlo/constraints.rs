@@ -9,8 +9,7 @@ use crate::types::{Tensor, compatible_element, compatible_shape, display_shape, 
 use crate::view::{Inferred, OpError, OpView, Verdict};
 use crate::{reject, require};
 use melior::ir::block::BlockLike;
-use melior::ir::operation::OperationResult;
-use melior::ir::{Attribute, BlockRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{Attribute, AttributeLike, BlockRef, RegionLike, Type, Value, ValueLike};
 
 /// Every operand and result that is a ranked tensor, with how a diagnostic calls it.
 pub fn tensors<'c>(op: &OpView<'c, '_>) -> Vec<(String, Tensor<'c>)> {
@@ -189,7 +188,7 @@ pub fn same_scales(from: &Quantized<'_>, to: &Quantized<'_>) -> Verdict {
 
 /// The op that computes a value, if one does.
 pub fn producer<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<OpView<'c, 'a>> {
-    OperationResult::try_from(value).ok().map(|result| OpView::Op(result.owner()))
+    crate::ffi::as_result(value).map(|result| OpView::Op(result.owner()))
 }
 
 /// The attribute of the constant that computes a value, if one does.

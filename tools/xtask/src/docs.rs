@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::setup;
 use crate::shell::{Shell, llvm_prefix};
@@ -76,58 +76,9 @@ fn tidy(text: &str) -> String {
     format!("{}\n", lines.join("\n").trim())
 }
 
+/// The passes describe themselves.
 fn passes(shell: &Shell) -> Result<Page> {
-    let driver = shell.target.join("debug/slimhlo-opt");
-    ensure!(driver.is_file(), "{} is missing", driver.display());
-    let listed =
-        shell.command(&driver, ["--list-passes"]).read().context("slimhlo-opt --list-passes failed")?;
-    let entries = pass_entries(&listed);
-    ensure!(!entries.is_empty(), "slimhlo-opt --list-passes names no pass of slimhlo's");
-    let text = format!(
-        "# Passes\n\n`cargo xtask docs` writes this page from what `slimhlo-opt` registers.\n\n{entries}"
-    );
+    let program = shell.target.join("debug/pass-docs");
+    let text = shell.command(&program, [] as [&str; 0]).read().context("pass-docs failed")?;
     Ok(Page { path: "docs/passes.md".into(), text: tidy(&text) })
-}
-
-/// Reads the list of an mlir-opt: a pass is indented by two, its options by more, and text follows a dash.
-fn pass_entries(listed: &str) -> String {
-    let mut entries = String::new();
-    let mut ours = false;
-    for line in listed.lines() {
-        let flag = line.trim_start();
-        let Some((flag, text)) = flag.strip_prefix("--").and_then(|flag| flag.split_once(" -")) else {
-            continue;
-        };
-        let (flag, text) = (flag.trim(), text.trim());
-        if line.len() - line.trim_start().len() <= 2 {
-            ours = flag.starts_with("slimhlo-");
-            if ours {
-                entries.push_str(&format!("\n## `--{flag}`\n\n{text}\n"));
-            }
-        } else if ours {
-            entries.push_str(&format!("\n- `{flag}`: {text}"));
-        }
-    }
-    entries
-}
-
-#[cfg(test)]
-mod tests {
-    use super::pass_entries;
-
-    #[test]
-    fn only_our_passes_with_their_options_are_listed() {
-        let listed = "Passes:
-  --cse                     -   Eliminate common sub-expressions
-    --deep                  - Not ours
-  --slimhlo-dus-to-pad      -   Turn updates of zeros into pads
-    --limit=<long>          - Most bytes that may be added
-    =none                   -   none
-Pass Pipelines:
-  --sparsifier              -   Standard pipeline
-";
-        let page = "\n## `--slimhlo-dus-to-pad`\n\nTurn updates of zeros into pads\n
-- `limit=<long>`: Most bytes that may be added";
-        assert_eq!(pass_entries(listed), page);
-    }
 }

@@ -106,7 +106,7 @@ impl Shell {
             if self.live {
                 eprintln!("{}", finished.tail());
             }
-            bail!("{title} failed: {command:?}");
+            bail!("{title} failed");
         }
         Ok(finished.output)
     }

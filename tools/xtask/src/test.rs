@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use console::style;
+use console::{style, truncate_str};
 use duct::Expression;
 
 use crate::shell::{Finished, Shell};
@@ -244,7 +244,8 @@ fn summarize(rows: &[Row]) -> ExitCode {
     let lines: Vec<Vec<String>> = rows
         .iter()
         .map(|Row { step, outcome, time }| {
-            vec![step.name(), verdict(outcome).to_string(), seconds(*time), outcome.figure.clone()]
+            let figure = truncate_str(&outcome.figure, 100, "...").into_owned();
+            vec![step.name(), verdict(outcome).to_string(), seconds(*time), figure]
         })
         .collect();
     println!("\n{}", table::render(&["Step", "Verdict", "Time", "Result"], &[1, 3], &lines));

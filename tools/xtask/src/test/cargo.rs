@@ -113,14 +113,17 @@ pub(super) fn consumer(run: &mut Run) -> Result<Outcome> {
         &format!("-DCMAKE_PREFIX_PATH={prefix};{}", llvm_prefix().display()),
     ]
     .map(str::to_owned);
-    for command in [
-        shell.command("cmake", package_args),
-        shell.command("cmake", ["--install", &package, "--prefix", &prefix]),
-        shell.command("cmake", configure_args),
-        shell.command("cmake", ["--build", &build]),
+    for (what, command) in [
+        ("the package does not configure", shell.command("cmake", package_args)),
+        (
+            "the package does not install",
+            shell.command("cmake", ["--install", &package, "--prefix", &prefix]),
+        ),
+        ("the program does not find the package", shell.command("cmake", configure_args)),
+        ("the program does not build", shell.command("cmake", ["--build", &build])),
     ] {
         if !run.run(&command)?.ok {
-            return Ok(Outcome::check(false, format!("{command:?} failed")));
+            return Ok(Outcome::check(false, what));
         }
     }
     // The program makes an update of zeros and runs dus-to-pad over it.
