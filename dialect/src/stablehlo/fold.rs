@@ -176,9 +176,9 @@ const SHIFT: Binary = Binary {
     same: Same::Unknown,
 };
 
-/// The sum; of bools, whether either holds.
+/// The sum. That of two true bools is true by the specification and false by XLA, and so left alone.
 const ADD: Binary = Binary {
-    compute: |ty, x, y| Some(if ty.is_bool() { x | y } else { ty.wrap(x.wrapping_add(y)) }),
+    compute: |ty, x, y| (!ty.is_bool() || x & y == 0).then(|| ty.wrap(x.wrapping_add(y))),
     neutral: Some(ZERO),
     absorbing: None,
     commutes: true,
