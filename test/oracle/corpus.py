@@ -47,7 +47,7 @@ def stamp() -> dict[str, str]:
     sources = b"".join((here / name).read_bytes() for name in ("corpus.py", "programs.py", "store.py"))
     packages = ("jax", "jaxlib", "numpy", "ml_dtypes")
     return {name: importlib.metadata.version(name) for name in packages} | {
-        "sources": hashlib.sha256(sources).hexdigest(),
+        "sources": hashlib.sha256(sources).hexdigest()
     }
 
 
@@ -68,14 +68,12 @@ def lower_harnesses(span: tuple[int, int]) -> Records:
     records: Records = []
     for number, harness in enumerate(test_harnesses.all_harnesses[slice(*span)], span[0]):
         name = f"{number:05d} {harness.fullname}"
-        unsupported = [
-            limit for limit in harness.jax_unimplemented if limit.filter(device="cpu", dtype=harness.dtype)
-        ]
+        unsupported = [limit for limit in harness.jax_unimplemented if limit.filter(device="cpu", dtype=harness.dtype)]
         try:
             args = harness.dyn_args_maker(np.random.RandomState(number))
             text = jax.jit(harness.dyn_fun).lower(*args).as_text(debug_info=True)
             records.append(store.Entry(name, text))
-        except Exception as error:  # noqa: BLE001 - a harness may fail in any way; each failure is listed
+        except Exception as error:  # a harness may fail in any way; each failure is listed
             declared = f"declared: {unsupported[0].description}; " if unsupported else ""
             records.append(store.Skipped(name, declared + reason_of(error)))
     return records
@@ -142,7 +140,7 @@ def backcompat(_: object = None) -> Records:
                     name = f"{path} {key}"
                     try:
                         records.append(store.Entry(name, reader(data[key])))
-                    except Exception as error:  # noqa: BLE001 - listed
+                    except Exception as error:  # listed
                         records.append(store.Skipped(name, reason_of(error)))
     return records
 
@@ -154,9 +152,7 @@ def reference_programs(_: object = None) -> Records:
     """Our own programs; one that does not lower is an error of ours, so it is not caught."""
     import programs
 
-    return [
-        store.Entry(name, program().as_text(debug_info=True)) for name, program in programs.PROGRAMS.items()
-    ]
+    return [store.Entry(name, program().as_text(debug_info=True)) for name, program in programs.PROGRAMS.items()]
 
 
 # --- all of it ----------------------------------------------------------------------------------------------------
@@ -176,8 +172,7 @@ def build(out: pathlib.Path) -> None:
     for corpus in store.CORPORA:
         store.write(out / f"{corpus}.jsonl", [r for r in records[corpus] if isinstance(r, store.Entry)])
     store.write(
-        out / "skipped.jsonl",
-        [r for corpus in store.CORPORA for r in records[corpus] if isinstance(r, store.Skipped)],
+        out / "skipped.jsonl", [r for corpus in store.CORPORA for r in records[corpus] if isinstance(r, store.Skipped)]
     )
 
 

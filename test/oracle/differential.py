@@ -4,8 +4,8 @@
     python test/oracle/differential.py --opt target/debug/slimhlo-opt --pipeline '--slimhlo-dus-to-pad' --count 2000 --seed 1
 
 Generates programs around dynamic_update_slice (see slices.py), runs the driver's pipeline over them, and executes each
-changed program before and after: in XLA for CPU and, every time, in the StableHLO interpreter. Results must be the same
-bit by bit. The changed programs have to be a large share, else the test says nothing and fails.
+changed program before and after: in XLA for CPU and, where it can, in the StableHLO interpreter. Results must be the
+same bit by bit. The changed programs, and those executed, have to be a large share, else the test says nothing and fails.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from opt import Driver, with_values
 JOBS = 2
 SPAN = 40
 CHANGED_SHARE = 0.4
+EXECUTED_SHARE = {"xla": 0.95, "interpreter": 0.6}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,30 +82,30 @@ def compare(cases: list[Case]) -> Report:
             not_run.append(("interpreter", "its results of complex type cannot be read from Python"))
             continue
         try:
-            before, after = (
+            wants, haves = (
                 execute.run_interpreter(text, case.program.arguments, context)
                 for text in (case.program.text, case.after)
             )
-        except Exception as error:  # noqa: BLE001 - the interpreter lacks some types; counted and printed
+        except Exception as error:  # the interpreter lacks some types; counted and printed
             not_run.append((f"interpreter {case.program.element}", reason_of(error)))
             continue
         executed["interpreter"] += 1
-        for number, (want, have) in enumerate(zip(before, after, strict=True)):
+        for number, (want, have) in enumerate(zip(wants, haves, strict=True)):
             if want != have:
                 detail = f"result {number}\n    before: {want[:400]}\n    after:  {have[:400]}"
                 findings.append(Finding(case, "interpreter", detail))
     arguments = [case.program.arguments for case in cases]
     try:
-        before = execute.run_xla([case.program.text for case in cases], arguments)
-        after = execute.run_xla([case.after for case in cases], arguments)
-    except Exception as error:  # noqa: BLE001 - XLA lacks some types; counted and printed
+        all_before = execute.run_xla([case.program.text for case in cases], arguments)
+        all_after = execute.run_xla([case.after for case in cases], arguments)
+    except Exception as error:  # XLA lacks some types; counted and printed
         not_run.extend((f"xla {case.program.element}", reason_of(error)) for case in cases)
         return Report(findings, not_run, dict(executed))
     executed["xla"] += len(cases)
-    for case, wants, haves in zip(cases, before, after, strict=True):
-        for number, (want, have) in enumerate(zip(wants, haves, strict=True)):
-            if want != have:
-                detail = f"result {number}\n    before: {want[:200]!r}\n    after:  {have[:200]!r}"
+    for case, before, after in zip(cases, all_before, all_after, strict=True):
+        for number, (expected, found) in enumerate(zip(before, after, strict=True)):
+            if expected != found:
+                detail = f"result {number}\n    before: {expected[:200]!r}\n    after:  {found[:200]!r}"
                 findings.append(Finding(case, "xla", detail))
     return Report(findings, not_run, dict(executed))
 
@@ -171,7 +172,7 @@ def main() -> int:
         f"executed before and after: {executed['xla']} in XLA, {executed['interpreter']} in the interpreter; "
         f"{wrong} programs differ, {len(failures)} failures of the driver; {time.monotonic() - started:.0f} s"
     )
-    ran = min(executed["xla"], executed["interpreter"]) >= 0.8 * len(changed)
+    ran = all(executed[where] >= share_run * len(changed) for where, share_run in EXECUTED_SHARE.items())
     return 0 if share >= CHANGED_SHARE and ran and not wrong and not failures else 1
 
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import xla_cpu  # first: it sets the flags with which JAX starts
-
 import jax
-import jaxlib_ir
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
+
+import jaxlib_ir
+import xla_cpu  # first: it sets the flags with which JAX starts
 
 jax.config.update("jax_enable_x64", True)
 
@@ -63,12 +63,13 @@ def run_xla(texts: Sequence[str], arguments: Sequence[Sequence[np.ndarray]]) -> 
 
 def _attribute(array: np.ndarray, kind: str) -> str:
     """An array as a dense attribute, bit by bit where the type has whole bytes."""
-    if array.dtype == np.bool_ or "4" in array.dtype.name and array.dtype.name in ("int4", "uint4"):
+    if array.dtype.name in ("bool", "int4", "uint4"):
         body = np.array2string(array.astype(np.int8), separator=",", threshold=1 << 30)
         if array.dtype == np.bool_:
             body = body.replace("1", "true").replace("0", "false")
         return f"dense<{body if array.size else ''}> : {kind}"
-    return f'dense<"0x{np.ascontiguousarray(array).tobytes().hex().upper()}"> : {kind}' if array.size else f"dense<> : {kind}"
+    body = f'"0x{np.ascontiguousarray(array).tobytes().hex().upper()}"' if array.size else ""
+    return f"dense<{body}> : {kind}"
 
 
 def _without_broadcast(text: str) -> str:

@@ -37,12 +37,12 @@ def parse(text: str, context: ir.Context | None = None) -> ir.Module:
 
 def generic(module: ir.Module, *, locations: bool = True) -> str:
     """The module in generic form."""
-    return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=locations)
+    return str(module.operation.get_asm(print_generic_op_form=True, enable_debug_info=locations))
 
 
 def pretty(module: ir.Module, *, locations: bool = True) -> str:
     """The module in the ops' own syntax."""
-    return module.operation.get_asm(enable_debug_info=locations)
+    return str(module.operation.get_asm(enable_debug_info=locations))
 
 
 def refusal(text: str, context: ir.Context) -> str | None:

@@ -100,7 +100,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--opt", required=True, metavar="BIN", help="the driver")
     parser.add_argument("--opt-flags", default="", help="more flags for the driver, separated by spaces")
-    parser.add_argument("--corpus", type=pathlib.Path, metavar="DIR", help="corpora to take ops from; default: seeds only")
+    parser.add_argument(
+        "--corpus", type=pathlib.Path, metavar="DIR", help="corpora to take ops from; default: seeds only"
+    )
     parser.add_argument("--count", type=int, default=6000, metavar="N", help="mutants in all (default: 6000)")
     parser.add_argument("--seed", type=int, default=1, metavar="S")
     parser.add_argument("--ops", default="", help="only these ops, by name, separated by commas")
@@ -148,7 +150,9 @@ def main() -> int:
 
     if not args.quiet:
         for number, (mutant, theirs, ours) in enumerate(disagreements):
-            print(f"[{number}] {mutant.op} {mutant.kind} (from {mutant.origin})\n  jaxlib:  {theirs}\n  slimhlo: {ours}")
+            print(
+                f"[{number}] {mutant.op} {mutant.kind} (from {mutant.origin})\n  jaxlib:  {theirs}\n  slimhlo: {ours}"
+            )
     if args.dump:
         args.dump.mkdir(parents=True, exist_ok=True)
         for number, (mutant, theirs, ours) in enumerate(disagreements):

@@ -390,7 +390,7 @@ def _change_dense(value: str, rng: random.Random) -> str | None:
         body = splat[0] if splat else "0"
         return f"dense<{body}> : {_change_type(found[2], rng)}"
     rows = split_top(body[1:-1])
-    rows.pop() if rng.random() < 0.5 else rows.append(rows[-1])
+    rows = rows[:-1] if rng.random() < 0.5 else [*rows, rows[-1]]
     if not rows:
         return None
     dims = _replaced(tensor.dims, 0, str(len(rows)))
@@ -626,9 +626,9 @@ def region_terminator(t: Template, rng: random.Random) -> Template | None:
         if kind == "none":
             values, types = [], []
         elif kind == "drop" and values:
-            values.pop(), types.pop()
+            values, types = values[:-1], types[:-1]
         elif kind == "double" and values:
-            values.append(values[-1]), types.append(types[-1])
+            values, types = [*values, values[-1]], [*types, types[-1]]
         elif kind == "shuffle" and len(values) > 1:
             values, types = values[::-1], types[::-1]
         elif kind == "other":

@@ -265,7 +265,9 @@ def matmul_by_shard_map() -> Lowered:
         partial = lax.psum_scatter(a @ b, "y", scatter_dimension=0, tiled=True)
         return lax.all_to_all(partial, "x", split_axis=0, concat_axis=1, tiled=True)
 
-    product = jax.shard_map(local, mesh=devices, in_specs=(P("x", "y"), P("y", None)), out_specs=P("y", "x"), check_vma=False)
+    product = jax.shard_map(
+        local, mesh=devices, in_specs=(P("x", "y"), P("y", None)), out_specs=P("y", "x"), check_vma=False
+    )
     return jax.jit(product).lower(spec((1024, 2048)), spec((2048, 512)))
 
 
@@ -275,7 +277,9 @@ def matmul_by_shard_map() -> Lowered:
 @program
 def attention() -> Lowered:
     def attend(q: Array, k: Array, v: Array) -> Array:
-        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=jnp.float32) / jnp.sqrt(jnp.float32(q.shape[-1]))
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=jnp.float32) / jnp.sqrt(
+            jnp.float32(q.shape[-1])
+        )
         mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
         weights = jax.nn.softmax(jnp.where(mask, scores, -jnp.inf), axis=-1)
         return jnp.einsum("bhqk,bkhd->bqhd", weights.astype(v.dtype), v)

@@ -98,9 +98,9 @@ class Report:
 
 def check(job: Job) -> Report:
     """Every check on every module of the job."""
-    import jaxlib_ir
     from jaxlib.mlir import ir
 
+    import jaxlib_ir
 
     context = jaxlib_ir.make_context()
     generics: list[str] = []

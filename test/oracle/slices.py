@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 from collections.abc import Sequence
 
@@ -67,7 +68,7 @@ def random_array(rng: np.random.Generator, shape: Shape, element: str) -> np.nda
     if not is_float(element):
         low, high = (0, 14) if element.startswith("u") else (-7, 7)
         return rng.integers(low, high, shape).astype(dtype)
-    values = (rng.standard_normal(shape) * 4).astype(dtype)
+    values: np.ndarray = (rng.standard_normal(shape) * 4).astype(dtype)
     bits = SPECIAL_BITS[dtype]
     flat = np.ascontiguousarray(values).reshape(-1).view(f"u{np.dtype(dtype).itemsize}")
     for i in range(flat.size):
@@ -192,6 +193,8 @@ class Builder:
     def elementwise(self, value: str, shape: Shape) -> str:
         """An op whose result has the same bits however XLA fuses it."""
         kind = tensor(shape, self.element)
+        unary: tuple[str, ...]
+        binary: tuple[str, ...]
         if self.element == "i1":
             unary, binary = ("not",), ("and", "or", "xor")
         elif is_complex(self.element):
@@ -219,7 +222,8 @@ class Builder:
 
     def update(self, shape: Shape) -> str:
         """What is written: an argument, part of a larger one, something computed, or another splat."""
-        kind = self.rng.choices(("argument", "slice", "elementwise", "splat", "concatenate", "pad", "dus"), (6, 2, 3, 1, 1, 1, 1))[0]
+        kinds = {"argument": 6, "slice": 2, "elementwise": 3, "splat": 1, "concatenate": 1, "pad": 1, "dus": 1}
+        kind = self.rng.choices(list(kinds), list(kinds.values()))[0]
         want = tensor(shape, self.element)
         if kind == "slice":
             full = tuple(size + self.rng.randint(0, 2) for size in shape)
@@ -252,7 +256,10 @@ class Builder:
             spread = part + max(0, part - 1) * inner
             before = self.rng.randint(-1 if spread else 0, max(0, size - spread))
             after = size - spread - before
-            low.append(before), high.append(after), interior.append(inner), source.append(part)
+            low.append(before)
+            high.append(after)
+            interior.append(inner)
+            source.append(part)
         operand = self.argument(tuple(source))
         scalar = scalar or self.scalar()
         types = f"{tensor(tuple(source), self.element)}, {tensor((), self.element)}"
@@ -291,7 +298,7 @@ class Builder:
         rows = shape[0] if shape else 0
         if rows >= 2 and self.rng.random() < 0.5:
             cuts = sorted({0, rows, *(self.rng.randint(0, rows) for _ in range(3))})
-            spans = list(zip(cuts, cuts[1:], strict=False))
+            spans = list(itertools.pairwise(cuts))
             if self.rng.random() < 0.3:
                 self.rng.shuffle(spans)
             if self.rng.random() < 0.3:
@@ -320,11 +327,14 @@ class Builder:
         value = self.assign(self.splat(shape, scalar), shape)
         padding = scalar if self.rng.random() < 0.6 else self.scalar()
         low, high = ([self.rng.randint(0, 2) for _ in shape] for _ in range(2))
-        out = tuple(l + s + h for l, s, h in zip(low, shape, high, strict=True))
-        return self.op(
-            f"stablehlo.pad {value}, {padding}, low = {low}, high = {high}, interior = {[0] * len(shape)} : "
-            f"({tensor(shape, self.element)}, {tensor((), self.element)}) -> {tensor(out, self.element)}"
-        ) + f" {out}"
+        out = tuple(sum(sizes) for sizes in zip(low, shape, high, strict=True))
+        return (
+            self.op(
+                f"stablehlo.pad {value}, {padding}, low = {low}, high = {high}, interior = {[0] * len(shape)} : "
+                f"({tensor(shape, self.element)}, {tensor((), self.element)}) -> {tensor(out, self.element)}"
+            )
+            + f" {out}"
+        )
 
     def not_a_splat(self, shape: Shape) -> str:
         """An update of something that varies, which has to stay as it is."""

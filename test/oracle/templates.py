@@ -10,10 +10,11 @@ import pathlib
 import re
 from collections.abc import Iterator
 
-import jaxlib_ir
-import store
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
+
+import jaxlib_ir
+import store
 
 SEEDS = pathlib.Path(__file__).parent / "seeds"
 DIALECTS = ("stablehlo.", "chlo.", "sdy.")
@@ -178,7 +179,7 @@ def isolate(op: ir.Operation, origin: str, symbols: dict[str, ir.Operation]) -> 
     """The op as a template, or None if it is too long to be worth changing."""
     attributes = str(op.attributes)
     shardings = [_sharding(value) for value in op.operands] if op.name.startswith("sdy.") else []
-    mentions = " ".join((attributes, op.get_asm(print_generic_op_form=True), *shardings))
+    mentions = " ".join((attributes, str(op.get_asm(print_generic_op_form=True)), *shardings))
     wanted = list(dict.fromkeys(re.findall(r"@([\w$.]+)", mentions)))
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
@@ -199,7 +200,7 @@ def isolate(op: ir.Operation, origin: str, symbols: dict[str, ir.Operation]) -> 
         if value not in captured:
             captured[value] = block.add_argument(value.type, unknown)
         nested.operands[number] = captured[value]
-    text = module.operation.get_asm(print_generic_op_form=True)
+    text = jaxlib_ir.generic(module, locations=False)
     if len(text) > LONGEST:
         return None
     lines_before, _, rest = text.partition('  "func.func"() <{function_type = () -> (), sym_name = "main"}> ({\n')
@@ -247,7 +248,7 @@ def _of_module(module: ir.Module, origin: str, seen: set[str]) -> Iterator[Templ
             continue
         seen.add(signature)
         if op.name == "sdy.mesh":
-            text = "".join(f"  {line}\n" for line in op.get_asm(print_generic_op_form=True).splitlines())
+            text = "".join(f"  {line}\n" for line in str(op.get_asm(print_generic_op_form=True)).splitlines())
             yield Template("", f"{origin} sdy.mesh", text, (), (), (), (), (), (), ())
         elif template := isolate(op, origin, symbols):
             yield template

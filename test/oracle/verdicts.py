@@ -68,8 +68,9 @@ def _one_worker(texts: Sequence[str]) -> list[Verdict]:
 
 
 def _worker() -> None:
-    import jaxlib_ir
     from jaxlib.mlir import ir
+
+    import jaxlib_ir
 
     context = jaxlib_ir.make_context()
     for number, line in enumerate(sys.stdin):

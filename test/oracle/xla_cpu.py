@@ -11,12 +11,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
 
-import jaxlib_ir
 import numpy as np
 from jax._src import compiler, xla_bridge
 from jax._src.interpreters import mlir as jax_mlir
 from jax._src.lib import xla_client
 from jaxlib.mlir import ir
+
+import jaxlib_ir
 
 
 def integer_attribute(module: ir.Module, name: str, default: int) -> int:

@@ -74,7 +74,9 @@ fn build(profile_dir: &Path) -> Result<()> {
         None => bail!("{} names no cargo profile", profile_dir.display()),
     };
     let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
-        .args(["build", "--quiet", "--package=slimhlo-opt", "--package=slimhlo-plugin", "--profile", profile])
+        // The whole workspace, as `cargo build` does: a selection may unify the features of dependencies otherwise,
+        // and cargo would build MLIR's bindings and our C++ once more.
+        .args(["build", "--quiet", "--workspace", "--profile", profile])
         .arg("--target-dir")
         .arg(profile_dir.parent().unwrap_or(profile_dir))
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/// Emits "'<op name>' op <message>" at the op's location, with the op as a note where the context asks for it.
+/// Emits "'<op name>' op <message>" at the op's location, with the op as a note where the context
+/// asks for it.
 void slimhloEmitOpError(MlirOperation op, MlirStringRef message);
 
 /// Emits "'<op name>' op <message>" at `location` for an op that does not exist yet.
@@ -21,8 +22,8 @@ void slimhloEmitOpErrorAt(MlirLocation location, MlirStringRef opName, MlirStrin
 /// Inserts the stablehlo, chlo and sdy dialects, and those they depend on, into `registry`.
 void slimhloRegisterDialects(MlirDialectRegistry registry);
 
-/// Sizes of a ranked shaped type in storage order; dynamic ones are INT64_MIN. The pointer lives as long as the context;
-/// `rank` is -1 and the pointer null if the type is not a ranked shaped type.
+/// Sizes of a ranked shaped type in storage order; dynamic ones are INT64_MIN. The pointer lives as
+/// long as the context; `rank` is -1 and the pointer null if the type is not a ranked shaped type.
 const int64_t *slimhloShapedTypeGetShape(MlirType type, intptr_t *rank);
 
 /// The values of a `DenseI64ArrayAttr`, valid as long as the context; null and -1 if it is not one.

@@ -9,7 +9,8 @@
 
 namespace slimhlo {
 
-/// Inserts the stablehlo, chlo and sdy dialects into `registry`. The dialects they depend on follow on loading.
+/// Inserts the stablehlo, chlo and sdy dialects into `registry`. The dialects they depend on follow
+/// on loading.
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<stablehlo::StablehloDialect, chlo::ChloDialect, sdy::SdyDialect>();
 }

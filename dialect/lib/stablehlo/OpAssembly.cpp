@@ -145,10 +145,17 @@ void slimhlo::stablehlo::printPairwiseTypes(OpAsmPrinter &printer, Operation *, 
 
 ParseResult slimhlo::stablehlo::parseTokenTypes(OpAsmParser &parser, Operands &inputs,
                                                 Types &inputTypes, Type &result) {
+  SMLoc loc = parser.getCurrentLocation();
   if (parser.parseType(result))
     return failure();
+  auto function = dyn_cast<FunctionType>(result);
   inputTypes.append(inputs.size(), result);
-  return success();
+  if (!function)
+    return success();
+  SmallVector<Type *> types;
+  for (Type &type : inputTypes)
+    types.push_back(&type);
+  return assignFunctionType(parser, loc, function, types, result);
 }
 
 void slimhlo::stablehlo::printTokenTypes(OpAsmPrinter &printer, Operation *, OperandRange,
@@ -189,7 +196,7 @@ void slimhlo::stablehlo::printOperandsBeforeAttribute(OpAsmPrinter &printer, Ope
 ParseResult
 slimhlo::stablehlo::parseOptionalRegions(OpAsmParser &parser,
                                          SmallVectorImpl<std::unique_ptr<Region>> &regions) {
-  if (failed(parser.parseOptionalLParen()))
+  if (failed(parser.parseOptionalLParen()) || succeeded(parser.parseOptionalRParen()))
     return success();
   auto parseRegion = [&]() -> ParseResult {
     return parser.parseRegion(*regions.emplace_back(std::make_unique<Region>()));

@@ -10,9 +10,7 @@
 
 using namespace mlir;
 
-static void registerDialects(DialectRegistry *registry) {
-  slimhloRegisterDialects(wrap(registry));
-}
+static void registerDialects(DialectRegistry *registry) { slimhloRegisterDialects(wrap(registry)); }
 
 extern "C" DialectPluginLibraryInfo mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "slimhlo", slimhloVersion(), registerDialects};

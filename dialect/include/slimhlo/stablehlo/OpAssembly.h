@@ -76,7 +76,7 @@ mlir::ParseResult parsePairwiseTypes(mlir::OpAsmParser &parser, Types &operands,
 void printPairwiseTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::TypeRange operands,
                         mlir::TypeRange results);
 
-/// One type, for all operands and the result.
+/// One type, for all operands and the result; a function type is read too.
 mlir::ParseResult parseTokenTypes(mlir::OpAsmParser &parser, Operands &inputs, Types &inputTypes,
                                   mlir::Type &result);
 void printTokenTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::OperandRange inputs,

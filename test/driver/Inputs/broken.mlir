@@ -1,0 +1,1 @@
+func.func @f() -> tensor<2xf32> { return }
