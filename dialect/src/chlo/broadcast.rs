@@ -68,8 +68,11 @@ fn broadcast_size(left: i64, right: i64) -> Option<i64> {
     }
 }
 
-/// The shape that both operands are brought to, with the bounds of its dynamic sizes.
-fn broadcast_shape<'c>(op: &OpView<'c, '_>) -> Result<Option<(Vec<i64>, Option<&'c [i64]>)>, OpError> {
+/// Sizes, and the bounds of the dynamic ones.
+type Shape<'c> = (Vec<i64>, Option<&'c [i64]>);
+
+/// The shape that both operands are brought to.
+fn broadcast_shape<'c>(op: &OpView<'c, '_>) -> Result<Option<Shape<'c>>, OpError> {
     let (Some(lhs), Some(rhs)) = (Tensor::new(op.operand_type(0)?), Tensor::new(op.operand_type(1)?)) else {
         return Ok(None);
     };

@@ -187,9 +187,9 @@ impl<'c> Ends<'c> {
 
     /// Rejects a result whose unreduced axes are not those of the operand and `added`.
     fn expect_unreduced(&self, added: impl IntoIterator<Item = Part>) -> Verdict {
-        let mut expected = self.from_unreduced()?;
+        let mut expected = self.unreduced_before()?;
         expected.extend(added);
-        let (expected, actual) = (normalized(expected), normalized(self.to_unreduced()?));
+        let (expected, actual) = (normalized(expected), normalized(self.unreduced_after()?));
         require!(
             expected == actual,
             "out_sharding is unreduced along {}, but the operand's sharding leads to {}",
@@ -199,11 +199,11 @@ impl<'c> Ends<'c> {
         Ok(())
     }
 
-    fn from_unreduced(&self) -> Result<Vec<Part>, OpError> {
+    fn unreduced_before(&self) -> Result<Vec<Part>, OpError> {
         resolve_all(&self.axes, &self.from.unreduced)
     }
 
-    fn to_unreduced(&self) -> Result<Vec<Part>, OpError> {
+    fn unreduced_after(&self) -> Result<Vec<Part>, OpError> {
         resolve_all(&self.axes, &self.to.unreduced)
     }
 }
@@ -246,7 +246,7 @@ fn verify_all_reduce(view: &OpView<'_, '_>) -> Verdict {
     if let Some(part) = first_overlap(&axes, kept) {
         reject!("reduction_axes: the operand is cut or replicated along {}", ends.axes.show(part));
     }
-    if let Some(part) = first_overlap(&axes, ends.to_unreduced()?) {
+    if let Some(part) = first_overlap(&axes, ends.unreduced_after()?) {
         reject!("reduction_axes: out_sharding is unreduced along {}", ends.axes.show(part));
     }
     Ok(())
@@ -260,7 +260,7 @@ fn verify_replicated_to_unreduced(view: &OpView<'_, '_>) -> Verdict {
     if let Some(part) = first_overlap(&axes, ends.from_dims.iter().flatten().copied()) {
         reject!("axes: the operand is cut along {}", ends.axes.show(part));
     }
-    if let Some(part) = first_overlap(&axes, ends.from_unreduced()?) {
+    if let Some(part) = first_overlap(&axes, ends.unreduced_before()?) {
         reject!("axes: the operand is unreduced along {} already", ends.axes.show(part));
     }
     ends.expect_unreduced(axes)
