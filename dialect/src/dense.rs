@@ -108,6 +108,8 @@ impl<'c> Dense<'c> {
         let width = element_bytes(tensor.element)?;
         let count = usize::try_from(tensor.element_count()?).ok()?;
         let fits = data.len() == width || Some(data.len()) == count.checked_mul(width);
+        // One element for none is no splat.
+        let data = if count == 0 { Vec::new() } else { data };
         fits.then_some(Self { tensor, width, data: Cow::Owned(data), count })
     }
 

@@ -443,8 +443,12 @@ fn joined(left: Dim, right: Dim) -> Option<Dim> {
     if !is_static(limit(left)) || !is_static(limit(right)) {
         return Some(Dim::UNKNOWN);
     }
-    let sum = limit(left).checked_add(limit(right))?;
-    Some(if left.is_static() && right.is_static() { Dim::of(sum) } else { Dim::bounded(sum) })
+    match limit(left).checked_add(limit(right)) {
+        Some(sum) if left.is_static() && right.is_static() => Some(Dim::of(sum)),
+        Some(sum) => Some(Dim::bounded(sum)),
+        // A bound beyond all sizes bounds nothing.
+        None => (!left.is_static() || !right.is_static()).then_some(Dim::UNKNOWN),
+    }
 }
 
 /// The dimension exists (get_dimension_size_c1).
