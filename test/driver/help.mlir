@@ -1,5 +1,6 @@
 // Everything mlir-opt has, and ours. The plugin's passes show up in a stock mlir-opt's help as well.
 
+// UNSUPPORTED: plugin
 // RUN: slimhlo-opt --help | FileCheck %s
 // RUN: slimhlo-opt --help | FileCheck %s --check-prefix=STANDARD
 // RUN: slimhlo-opt --show-dialects | FileCheck %s --check-prefix=DIALECTS
