@@ -141,6 +141,8 @@ fn compile(prefix: &Path, root: &Path, generated: &Path) -> Result<()> {
     sources.sort();
     cc::Build::new()
         .cpp(true)
+        // The glue is thin, and debug information of MLIR's headers doubles the time it takes to compile.
+        .debug(false)
         .compiler(prefix.join("bin/clang++"))
         .std("c++17")
         .flag("-fno-rtti")

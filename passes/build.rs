@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut build = cc::Build::new();
     build
         .cpp(true)
+        .debug(false)
         .compiler(prefix.join("bin/clang++"))
         .std("c++17")
         .flag("-fno-rtti")

@@ -107,8 +107,8 @@ impl<'c> Quantized<'c> {
 
     /// The dimension a per-axis type has a scale for each index of.
     pub fn quantized_dimension(&self) -> Option<i64> {
-        // SAFETY: asked of a per-axis type only.
         self.is_per_axis().then(|| {
+            // SAFETY: asked of a per-axis type only.
             i64::from(unsafe { mlirUniformQuantizedPerAxisTypeGetQuantizedDimension(self.ty.to_raw()) })
         })
     }

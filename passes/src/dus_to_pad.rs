@@ -413,6 +413,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     }
 
     /// What the array holds after `update`, or, where that is not worth knowing, what it held before.
+    #[expect(clippy::result_large_err, reason = "either way it is the one value, moved in and out")]
     fn put(
         &mut self,
         contents: Contents<'c, 'a>,

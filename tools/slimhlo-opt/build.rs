@@ -13,6 +13,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={}", source.display());
     cc::Build::new()
         .cpp(true)
+        // The glue is thin, and debug information of MLIR's headers doubles the time it takes to compile.
+        .debug(false)
         .compiler(prefix.join("bin/clang++"))
         .std("c++17")
         .flag("-fno-rtti")

@@ -9,16 +9,36 @@
 #include "mlir/CAPI/Wrap.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace slimhlo::sdy;
 
 #include "slimhlo/sdy/SdyDialect.cpp.inc"
 
+namespace {
+
+struct SdyInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Operation *, bool) const final { return true; }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final { return true; }
+
+  bool isLegalToInline(Operation *op, Region *into, bool, IRMapping &) const final {
+    // An edge into a function is one no more in the caller, and an axis that a callee shards along
+    // may be bound where it is called.
+    Operation *owner = into->getParentOp();
+    return !isa<FuncDataFlowEdgeOp>(op) && !isa<ManualComputationOp>(owner) &&
+           !owner->getParentOfType<ManualComputationOp>();
+  }
+};
+
+} // namespace
+
 void SdyDialect::initialize() {
   registerSdyAttributes();
   registerSdyOps();
-  addInterfaces<slimhlo::RustFoldInterface>();
+  addInterfaces<slimhlo::RustFoldInterface, SdyInlinerInterface>();
 }
 
 LogicalResult SdyDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {

@@ -68,8 +68,14 @@ fn broadcast_size(left: i64, right: i64) -> Option<i64> {
     }
 }
 
-/// The shape that both operands are brought to, with the bounds of its dynamic sizes.
-fn broadcast_shape<'c>(op: &OpView<'c, '_>) -> Result<Option<(Vec<i64>, Option<&'c [i64]>)>, OpError> {
+/// A shape, with the bounds of its dynamic sizes.
+struct Shape<'c> {
+    sizes: Vec<i64>,
+    bounds: Option<&'c [i64]>,
+}
+
+/// The shape that both operands are brought to; `None` if it is not known.
+fn broadcast_shape<'c>(op: &OpView<'c, '_>) -> Result<Option<Shape<'c>>, OpError> {
     let (Some(lhs), Some(rhs)) = (Tensor::new(op.operand_type(0)?), Tensor::new(op.operand_type(1)?)) else {
         return Ok(None);
     };
@@ -83,16 +89,16 @@ fn broadcast_shape<'c>(op: &OpView<'c, '_>) -> Result<Option<(Vec<i64>, Option<&
     if dims.len() != small.rank() {
         return Ok(None);
     }
-    let mut shape = large.shape.to_vec();
+    let mut sizes = large.shape.to_vec();
     for (&size, &dim) in small.shape.iter().zip(dims) {
-        let Some(index) = usize::try_from(dim).ok().filter(|&index| index < shape.len()) else {
+        let Some(index) = usize::try_from(dim).ok().filter(|&index| index < sizes.len()) else {
             return Ok(None);
         };
         let Some(size) = broadcast_size(size, large.shape[index]) else { return Ok(None) };
-        shape[index] = size;
+        sizes[index] = size;
     }
-    let keeps_bounds = shape.iter().zip(large.shape).all(|(&new, &old)| is_static(new) == is_static(old));
-    Ok(Some((shape, large.bounds().filter(|_| keeps_bounds))))
+    let keeps_bounds = sizes.iter().zip(large.shape).all(|(&new, &old)| is_static(new) == is_static(old));
+    Ok(Some(Shape { sizes, bounds: large.bounds().filter(|_| keeps_bounds) }))
 }
 
 /// What both operands are brought to, with the given element type.
@@ -101,7 +107,7 @@ fn infer<'c>(op: &OpView<'c, '_>, element: Type<'c>) -> Inferred<'c> {
         reject!("a tensor cannot hold elements of type {element}")
     };
     let known = broadcast_shape(op)?;
-    Ok(vec![known.map_or(unranked, |(shape, bounds)| Tensor::get(&shape, element, bounds))])
+    Ok(vec![known.map_or(unranked, |shape| Tensor::get(&shape.sizes, element, shape.bounds))])
 }
 
 fn infer_same_element<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
@@ -153,4 +159,26 @@ fn verify_select(op: &OpView<'_, '_>) -> Verdict {
         display_shape(&shape)
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_meet_at_the_one_that_is_not_1() {
+        assert_eq!(broadcast_size(4, 1), Some(4));
+        assert_eq!(broadcast_size(1, 0), Some(0));
+        assert_eq!(broadcast_size(DYNAMIC, 4), Some(4));
+        assert_eq!(broadcast_size(DYNAMIC, 1), Some(DYNAMIC));
+        assert_eq!(broadcast_size(DYNAMIC, 0), Some(DYNAMIC));
+        assert_eq!(broadcast_size(3, 4), None);
+    }
+
+    #[test]
+    fn shapes_line_up_at_their_last_dimension() {
+        assert_eq!(broadcast_trailing(&[2, 1], &[3, 1, 4]), Some(vec![3, 2, 4]));
+        assert_eq!(broadcast_trailing(&[], &[3]), Some(vec![3]));
+        assert_eq!(broadcast_trailing(&[2], &[3]), None);
+    }
 }

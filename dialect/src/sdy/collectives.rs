@@ -187,9 +187,9 @@ impl<'c> Ends<'c> {
 
     /// Rejects a result whose unreduced axes are not those of the operand and `added`.
     fn expect_unreduced(&self, added: impl IntoIterator<Item = Part>) -> Verdict {
-        let mut expected = self.from_unreduced()?;
+        let mut expected = self.operand_unreduced()?;
         expected.extend(added);
-        let (expected, actual) = (normalized(expected), normalized(self.to_unreduced()?));
+        let (expected, actual) = (normalized(expected), normalized(self.result_unreduced()?));
         require!(
             expected == actual,
             "out_sharding is unreduced along {}, but the operand's sharding leads to {}",
@@ -199,11 +199,11 @@ impl<'c> Ends<'c> {
         Ok(())
     }
 
-    fn from_unreduced(&self) -> Result<Vec<Part>, OpError> {
+    fn operand_unreduced(&self) -> Result<Vec<Part>, OpError> {
         resolve_all(&self.axes, &self.from.unreduced)
     }
 
-    fn to_unreduced(&self) -> Result<Vec<Part>, OpError> {
+    fn result_unreduced(&self) -> Result<Vec<Part>, OpError> {
         resolve_all(&self.axes, &self.to.unreduced)
     }
 }
@@ -246,7 +246,7 @@ fn verify_all_reduce(view: &OpView<'_, '_>) -> Verdict {
     if let Some(part) = first_overlap(&axes, kept) {
         reject!("reduction_axes: the operand is cut or replicated along {}", ends.axes.show(part));
     }
-    if let Some(part) = first_overlap(&axes, ends.to_unreduced()?) {
+    if let Some(part) = first_overlap(&axes, ends.result_unreduced()?) {
         reject!("reduction_axes: out_sharding is unreduced along {}", ends.axes.show(part));
     }
     Ok(())
@@ -260,7 +260,7 @@ fn verify_replicated_to_unreduced(view: &OpView<'_, '_>) -> Verdict {
     if let Some(part) = first_overlap(&axes, ends.from_dims.iter().flatten().copied()) {
         reject!("axes: the operand is cut along {}", ends.axes.show(part));
     }
-    if let Some(part) = first_overlap(&axes, ends.from_unreduced()?) {
+    if let Some(part) = first_overlap(&axes, ends.operand_unreduced()?) {
         reject!("axes: the operand is unreduced along {} already", ends.axes.show(part));
     }
     ends.expect_unreduced(axes)
@@ -362,11 +362,7 @@ fn fold_all_slice<'c, 'a>(
     let before = sharding::placement(gather, source).ok()??;
     let after = crate::ffi::attribute_of(op, "out_sharding").and_then(TensorSharding::view)?;
     let after = Placement::new(op, after).ok()?;
-    let same = before.mesh_or_ref == after.mesh_or_ref
-        && before.dims == after.dims
-        && before.replicated == after.replicated
-        && before.unreduced == after.unreduced;
-    same.then(|| vec![Folded::Value(source)])
+    (before == after).then(|| vec![Folded::Value(source)])
 }
 
 /// A permutation to the sharding that the operand has anyway.
@@ -378,9 +374,5 @@ fn fold_collective_permute<'c, 'a>(
     let before = sharding::placement(op, operand).ok()??;
     let after = crate::ffi::attribute_of(op, "out_sharding").and_then(TensorSharding::view)?;
     let after = Placement::new(op, after).ok()?;
-    let same = before.mesh_or_ref == after.mesh_or_ref
-        && before.dims == after.dims
-        && before.replicated == after.replicated
-        && before.unreduced == after.unreduced;
-    same.then(|| vec![Folded::Value(operand)])
+    (before == after).then(|| vec![Folded::Value(operand)])
 }

@@ -191,3 +191,56 @@ pub fn first_overlap(left: &[Part], right: impl IntoIterator<Item = Part> + Clon
 pub fn piece_count(parts: &[Part]) -> i64 {
     parts.iter().fold(1i64, |count, part| count.saturating_mul(part.size))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn part(axis: usize, before: i64, size: i64) -> Part {
+        Part { axis, before, size }
+    }
+
+    #[test]
+    fn parts_overlap_where_they_share_steps() {
+        assert!(part(0, 1, 4).overlaps(part(0, 2, 2)));
+        assert!(!part(0, 1, 2).overlaps(part(0, 2, 2)));
+        assert!(!part(0, 1, 8).overlaps(part(1, 1, 8)));
+        // An axis of size 1 has no steps to share, but is still used twice.
+        assert!(part(0, 1, 1).overlaps(part(0, 1, 1)));
+    }
+
+    #[test]
+    fn appending_joins_what_continues() {
+        let mut parts = vec![part(1, 1, 4), part(0, 1, 2)];
+        append(&mut parts, part(0, 2, 2));
+        assert_eq!(parts, [part(1, 1, 4), part(0, 1, 4)]);
+        append(&mut parts, part(0, 8, 2));
+        assert_eq!(parts, [part(1, 1, 4), part(0, 1, 4), part(0, 8, 2)]);
+    }
+
+    #[test]
+    fn only_a_suffix_can_be_removed() {
+        let mut parts = vec![part(1, 1, 4), part(0, 1, 8)];
+        assert!(!remove_suffix(&mut parts, part(0, 1, 2)));
+        assert!(!remove_suffix(&mut parts, part(1, 1, 4)));
+        assert!(remove_suffix(&mut parts, part(0, 4, 2)));
+        assert_eq!(parts, [part(1, 1, 4), part(0, 1, 4)]);
+        assert!(remove_suffix(&mut parts, part(0, 1, 4)));
+        assert_eq!(parts, [part(1, 1, 4)]);
+        assert!(!remove_suffix(&mut Vec::new(), part(0, 1, 2)));
+    }
+
+    #[test]
+    fn normalizing_sorts_and_joins() {
+        assert_eq!(
+            normalized(vec![part(1, 2, 2), part(0, 1, 2), part(1, 1, 2)]),
+            [part(0, 1, 2), part(1, 1, 4)]
+        );
+    }
+
+    #[test]
+    fn pieces_multiply() {
+        assert_eq!(piece_count(&[]), 1);
+        assert_eq!(piece_count(&[part(0, 1, 4), part(1, 2, 3)]), 12);
+    }
+}

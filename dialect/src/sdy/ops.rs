@@ -5,24 +5,21 @@
 use super::attrs::{TensorSharding, View};
 use super::ffi;
 use super::sharding::{self, at};
-use crate::rules::{Rules, Table};
+use crate::rules::{Folded, Rules, Table};
 use crate::types::is_static;
 use crate::view::{OpView, Verdict};
 use crate::{ffi as common, reject, require};
-use melior::ir::{BlockLike, Value};
+use melior::ir::operation::OperationLike;
+use melior::ir::{Attribute, BlockLike, OperationRef, Value};
 
 /// Rules of the marking ops.
 pub const TABLE: Table = &[
     ("sdy.sharding_constraint", Rules::NONE.verify(verify_sharding)),
-    ("sdy.reshard", Rules::NONE.verify(verify_sharding).is_speculatable(always)),
+    ("sdy.reshard", Rules::NONE.verify(verify_sharding).fold(fold_reshard)),
     ("sdy.propagation_barrier", Rules::NONE.verify(verify_propagation_barrier)),
     ("sdy.data_flow_edge", Rules::NONE.verify(verify_data_flow_edge)),
     ("sdy.func_data_flow_edge", Rules::NONE.verify(verify_func_data_flow_edge)),
 ];
-
-fn always(_: &OpView<'_, '_>) -> bool {
-    true
-}
 
 fn verify_sharding(view: &OpView<'_, '_>) -> Verdict {
     let (Some(op), Some(attribute)) = (view.operation(), view.attribute("sharding")) else { return Ok(()) };
@@ -74,4 +71,16 @@ fn verify_func_data_flow_edge(view: &OpView<'_, '_>) -> Verdict {
         require!(is_function_argument, "must be on an argument of a function");
     }
     Ok(())
+}
+
+/// Resharding what was just resharded the same way.
+fn fold_reshard<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    _operands: &[Option<Attribute<'c>>],
+) -> Option<Vec<Folded<'c, 'a>>> {
+    let operand = op.operand(0).ok()?;
+    let before = common::as_result(operand)?.owner();
+    let same = common::op_name(before) == "sdy.reshard"
+        && common::attribute_of(before, "sharding") == common::attribute_of(op, "sharding");
+    same.then(|| vec![Folded::Value(operand)])
 }

@@ -60,13 +60,59 @@ fn verify_mesh(parameters: &[i64]) -> Verdict {
     sorted.sort_unstable();
     if let Some((expected, found)) = (0..).zip(&sorted).find(|(expected, found)| expected != *found) {
         reject!(
-            "mesh must have each device id from 0 to {} once; {expected} is missing, {found} is not",
+            "mesh must have each device id from 0 to {} once, but {found} takes the place of {expected}",
             device_count - 1
         );
     }
-    require!(
-        device_ids != sorted || device_ids.is_empty(),
-        "mesh lists device ids that count up, which must be left out"
-    );
+    require!(device_ids != sorted, "mesh lists device ids that count up, which must be left out");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with a mesh, empty if nothing is.
+    fn mesh(parameters: &[i64]) -> String {
+        let mut said = String::new();
+        let valid = verify_parameters("sdy.mesh", parameters, &mut |message| said.push_str(message));
+        assert_eq!(valid, said.is_empty());
+        said
+    }
+
+    #[test]
+    fn meshes_have_one_device_per_place() {
+        assert_eq!(mesh(&[0]), "");
+        assert_eq!(mesh(&[0, 7]), "");
+        assert_eq!(mesh(&[2, 2, 0, 4, 1]), "");
+        assert_eq!(mesh(&[1, 2, 0, 1, 0]), "");
+        assert_eq!(mesh(&[1, 2, 0, 0, 1]), "mesh lists device ids that count up, which must be left out");
+        assert_eq!(
+            mesh(&[1, 2, 0, 3, 1]),
+            "mesh must have each device id from 0 to 1 once, but 1 takes the place of 0"
+        );
+        assert_eq!(mesh(&[1, 2, 0, 3]), "mesh has 1 device ids, but its axes make 2 devices");
+        assert_eq!(mesh(&[0, 1, 2]), "mesh without axes has 2 device ids, but may have one at most");
+        assert_eq!(mesh(&[2, 2, 0, 2, 0]), "mesh axes #0 and #1 have the same name");
+        assert_eq!(mesh(&[1, 0, 0]), "mesh axis size 0 must be at least 1");
+        assert_eq!(mesh(&[2, i64::MAX, 0, 2, 1, 5]), "mesh has more devices than 64 bits can count");
+        assert_eq!(mesh(&[3, 2, 0]), "mesh has fewer parameters than its 3 axes need");
+    }
+
+    #[test]
+    fn propagation_steps_have_different_indices_and_targets() {
+        let mut said = Vec::new();
+        let mut edges = |parameters: &[i64]| {
+            verify_parameters("sdy.propagation_edges", parameters, &mut |message| {
+                said.push(message.to_owned())
+            })
+        };
+        assert!(edges(&[0, 1, 0, 0, 1, 1, 0]));
+        assert!(!edges(&[-1, 1, 0, 0, 1, 1, 0]));
+        assert!(!edges(&[0, 0, 0, 0]));
+        assert!(!edges(&[0, 1, 0, 0, 1, 0, 0]));
+        assert!(!edges(&[0, 1, 0, 0, 2, 1, 0, 1, 0]));
+        assert!(!edges(&[0, 1, 0, 0, 2, 1, 0]));
+        assert_eq!(said.len(), 5);
+    }
 }

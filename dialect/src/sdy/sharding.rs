@@ -3,7 +3,7 @@
 //! Shardings of values: whether one fits a type and a mesh, and which one a value has.
 
 use super::attrs::{
-    AxisRef, DimensionSharding, List, ManualAxes, Mesh, TensorSharding, TensorShardingPerValue, View,
+    AxisRef, DimensionSharding, ManualAxes, Mesh, TensorSharding, TensorShardingPerValue, View,
 };
 use super::ffi;
 use super::mesh::{Axes, Part};
@@ -175,7 +175,7 @@ impl<'c> From<DimensionSharding<'c>> for Dim<'c> {
 }
 
 /// A sharding taken apart, so that it can differ from what is written.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Placement<'c> {
     /// The mesh, or the name of one, as written.
     pub mesh_or_ref: Option<Attribute<'c>>,
@@ -277,9 +277,4 @@ pub fn placement<'c>(
         "stablehlo.while" => take_apart(per_value(owner, SHARDING, index)),
         _ => Ok(None),
     }
-}
-
-/// The axes of a list, for callers that hold them as a vector.
-pub fn axis_vec<'c>(list: List<'c, AxisRef<'c>>) -> Vec<AxisRef<'c>> {
-    list.iter().collect()
 }

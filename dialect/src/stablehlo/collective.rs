@@ -141,6 +141,7 @@ fn verify_gathered(op: &OpView<'_, '_>, index: usize, dimension: i64) -> Verdict
         operand.element
     );
     let dimension = one_in_range("all_gather_dim", dimension, operand.rank(), &format!("operand #{index}"))?;
+    same_rank(&operand, &result)?;
     same_other_dimensions(&operand, &result, dimension)?;
     let (size, gathered) = (operand.shape[dimension], result.shape[dimension]);
     require!(size != 0, "operand #{index} has size 0 in the gathered dimension {dimension}");
@@ -151,13 +152,18 @@ fn verify_gathered(op: &OpView<'_, '_>, index: usize, dimension: i64) -> Verdict
     Ok(())
 }
 
-fn same_other_dimensions(operand: &Tensor<'_>, result: &Tensor<'_>, dimension: usize) -> Verdict {
+fn same_rank(operand: &Tensor<'_>, result: &Tensor<'_>) -> Verdict {
     require!(
         operand.rank() == result.rank(),
         "operand has rank {}, but result has {}",
         operand.rank(),
         result.rank()
     );
+    Ok(())
+}
+
+/// All sizes but that of one dimension are the same at run time.
+fn same_other_dimensions(operand: &Tensor<'_>, result: &Tensor<'_>, dimension: usize) -> Verdict {
     for (index, (&from, &to)) in operand.shape.iter().zip(result.shape).enumerate() {
         require!(
             index == dimension || compatible_size(from, to),
@@ -184,7 +190,8 @@ fn infer_all_reduce<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
         return Ok(Vec::new());
     }
     let element = accumulator_elements(op, 0, 1)?[0];
-    let result = |index| Ok(Tensor::of_dims(&op.operand_tensor(index)?.dims(), element));
+    // A bound is no part of what is inferred: the result may be larger than the operand's bound says.
+    let result = |index| Ok(Tensor::get(op.operand_tensor(index)?.shape, element, None));
     (0..op.operand_count()).map(result).collect()
 }
 
@@ -193,22 +200,27 @@ fn verify_reduce_scatter(op: &OpView<'_, '_>) -> Verdict {
     verify_global_device_ids(op)?;
     let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
     verify_combiner(op, &operand)?;
+    let dimension =
+        one_in_range("scatter_dimension", op.integer("scatter_dimension")?, operand.rank(), "operand")?;
+    same_rank(&operand, &result)?;
+    let (size, scattered) = (operand.shape[dimension], result.shape[dimension]);
+    if !is_static(size) || !is_static(scattered) {
+        // Nothing more is asked of a result before both sizes are known, not even its element type.
+        return Ok(());
+    }
+    for (name, size) in [("operand", size), ("result", scattered)] {
+        require!(size != 0, "{name} has size 0 in the scattered dimension {dimension}");
+    }
+    require!(
+        size % scattered == 0,
+        "operand has size {size} in dimension {dimension}, not a multiple of the {scattered} of the result"
+    );
+    same_other_dimensions(&operand, &result, dimension)?;
     let element = accumulator_elements(op, 0, 1)?[0];
     require!(
         result.element == element,
         "result has element type {}, but the body returns {element}",
         result.element
-    );
-    let dimension =
-        one_in_range("scatter_dimension", op.integer("scatter_dimension")?, operand.rank(), "operand")?;
-    same_other_dimensions(&operand, &result, dimension)?;
-    let (size, scattered) = (operand.shape[dimension], result.shape[dimension]);
-    for (name, size) in [("operand", size), ("result", scattered)] {
-        require!(size != 0, "{name} has size 0 in the scattered dimension {dimension}");
-    }
-    require!(
-        !is_static(size) || !is_static(scattered) || size % scattered == 0,
-        "operand has size {size} in dimension {dimension}, not a multiple of the {scattered} of the result"
     );
     Ok(())
 }

@@ -6,12 +6,11 @@ use super::attrs::{ChannelHandle, FutureType, TokenType};
 use super::constraints::{argument_types, block, returned_types};
 use crate::rules::{Rules, Table};
 use crate::types::Tensor;
-use crate::view::{Inferred, OpError, OpView, Verdict};
+use crate::view::{Inferred, OpView, Verdict};
 use crate::{ffi, reject, require};
 use melior::ir::attribute::{ArrayAttribute, IntegerAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, Type, TypeLike};
 
 /// Rules of this family.
 pub const TABLE: Table = &[

@@ -9,7 +9,7 @@ use crate::types::{Tensor, compatible_element, compatible_shape, display_shape, 
 use crate::view::{Inferred, OpError, OpView, Verdict};
 use crate::{reject, require};
 use melior::ir::block::BlockLike;
-use melior::ir::{Attribute, AttributeLike, BlockRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{Attribute, BlockRef, RegionLike, Type, Value, ValueLike};
 
 /// Every operand and result that is a ranked tensor, with how a diagnostic calls it.
 pub fn tensors<'c>(op: &OpView<'c, '_>) -> Vec<(String, Tensor<'c>)> {

@@ -220,8 +220,8 @@ fn verify_slice_sizes(indexing: &Indexing<'_>, slice_sizes: &[i64]) -> Verdict {
     }
     for (index, (&slice, &size)) in slice_sizes.iter().zip(indexing.operand.shape).enumerate() {
         require!(
-            !is_static(size) || (0..=size).contains(&slice),
-            "slice_sizes[{index}] = {slice} is not in [0, {size}], dimension {index} of operand being of size {size}"
+            slice >= 0 && (slice <= size || !is_static(size)),
+            "slice_sizes[{index}] = {slice} does not fit into dimension {index} of operand, which has size {size}"
         );
     }
     Ok(())

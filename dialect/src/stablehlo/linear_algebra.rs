@@ -46,7 +46,8 @@ fn infer_triangular_solve<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
     let (a, b) = (op.operand_tensor(0)?, op.operand_tensor(1)?);
     square("a", &a)?;
     require!(a.rank() == b.rank(), "a has rank {}, but b has rank {}", a.rank(), b.rank());
-    let ((order, _), (rows, columns)) = (matrix("a", &a)?, matrix("b", &b)?);
+    // Of a's two sizes, which are the same at run time, the last one is compared.
+    let ((_, order), (rows, columns)) = (matrix("a", &a)?, matrix("b", &b)?);
     let (shared, what) = if op.boolean("left_side", true)? { (rows, "rows") } else { (columns, "columns") };
     require!(
         compatible_size(order, shared),

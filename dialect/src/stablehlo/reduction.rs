@@ -132,13 +132,12 @@ fn verify_select_and_scatter(op: &OpView<'_, '_>) -> Verdict {
     let sizes = op.optional_i64_array("window_dimensions")?.unwrap_or_default();
     one_size_per_dimension(sizes, &operand)?;
     let window = SELECT_AND_SCATTER.read(op, sizes)?;
-    let shape: Vec<i64> =
-        window.iter().zip(operand.shape).map(|(window, &size)| window.places(size)).collect();
+    let places: Vec<Dim> =
+        window.iter().zip(operand.shape).map(|(window, &size)| Dim::of(window.places(size))).collect();
+    let places = Tensor::try_of_dims(&places, operand.element)?;
     require!(
-        compatible_shape(&shape, source.shape),
-        "source has shape [{}], but the window has [{}] places",
-        display_shape(source.shape),
-        display_shape(&shape)
+        same_in_any_precision(source.ty, places),
+        "source has type {source}, but one element per place of the window makes {places}"
     );
     Ok(())
 }

@@ -237,11 +237,13 @@ fn verify_transpose(op: &OpView<'_, '_>) -> Verdict {
     let Some((from, to)) = both_per_axis(&operand, &result) else { return Ok(()) };
     same_scales(&from, &to)?;
     let permutation = op.i64_array("permutation")?;
-    let (axis, result_axis) = (from.quantized_dimension(), to.quantized_dimension());
-    let source = result_axis.and_then(|axis| permutation.get(usize::try_from(axis).ok()?).copied());
+    let (Some(axis), Some(result_axis)) = (from.quantized_dimension(), to.quantized_dimension()) else {
+        return Ok(());
+    };
+    let source = usize::try_from(result_axis).ok().and_then(|axis| permutation.get(axis));
     require!(
-        source == axis,
-        "result is quantized along dimension {result_axis:?}, which comes from {source:?}, but operand along {axis:?}"
+        source == Some(&axis),
+        "result is quantized along dimension {result_axis}, but operand along {axis}, which goes elsewhere"
     );
     Ok(())
 }

@@ -152,7 +152,7 @@ impl OptionValue for Bytes {
 impl fmt::Display for Bytes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (suffix, unit) in &UNITS[..4] {
-            if self.0 >= *unit && self.0 % unit == 0 {
+            if self.0 >= *unit && self.0.is_multiple_of(*unit) {
                 return write!(formatter, "{}{suffix}", self.0 / unit);
             }
         }

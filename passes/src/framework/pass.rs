@@ -211,6 +211,9 @@ pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("a panic without a message")
 }
 
+/// Makes a pass from one text per option, or says what is wrong with them.
+type Create = fn(&[&str]) -> Result<Box<dyn AnyPass>, String>;
+
 /// What is known of a pass without an instance of it: all that registration, help and docs need.
 #[derive(Clone, Debug)]
 pub struct PassInfo {
@@ -229,7 +232,7 @@ pub struct PassInfo {
     /// Its counters.
     pub statistics: &'static [Statistic],
     pub(crate) dependent_dialects: fn(&DialectRegistry),
-    pub(crate) create: fn(&[&str]) -> Result<Box<dyn AnyPass>, String>,
+    pub(crate) create: Create,
 }
 
 impl PassInfo {

@@ -14,6 +14,7 @@ use melior::RewriterBase;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Location, Operation, OperationRef, RegionLike, Value, ValueLike};
+use std::collections::HashSet;
 
 /// Visits `root` and every op nested in it, parents first. The callback must not erase or move ops; collect them, or
 /// use [`Patterns`].
@@ -298,13 +299,13 @@ impl<'c, 'p> Patterns<'c, 'p> {
 
 /// The location for what replaces `ops`: theirs, fused if they differ.
 pub fn location_of<'c: 'a, 'a>(ops: &[OperationRef<'c, 'a>]) -> Option<Location<'c>> {
-    let mut locations: Vec<Location<'c>> = Vec::new();
-    for op in ops {
-        let location = op.location();
-        if !locations.contains(&location) {
-            locations.push(location);
-        }
-    }
+    let mut seen = HashSet::new();
+    let locations: Vec<Location<'c>> = ops
+        .iter()
+        .map(OperationLike::location)
+        // Locations are uniqued: the same one has the same address.
+        .filter(|location| seen.insert(location.to_raw().ptr))
+        .collect();
     match locations[..] {
         [] => None,
         [only] => Some(only),
