@@ -120,7 +120,7 @@ def StableHLO_CrossReplicaSumOp : StableHLO_Op<"cross-replica-sum", [RustInferTy
   let results = (outs StableHLO_Tensor:$result);
 }
 
-def StableHLO_ReduceScatterOp : StableHLO_Op<"reduce_scatter", [StableHLO_ReturnTerminator]> {
+def StableHLO_ReduceScatterOp : StableHLO_Op<"reduce_scatter"> {
   let summary = "combine over processes and keep a part";
   let description = [{
     The operands of all processes of a group combined by `computation`, of which each process keeps its part along
