@@ -5,7 +5,9 @@
 use crate::dense::Dense;
 use crate::dims::{Dim, most_specific};
 use crate::quant::Quantized;
-use crate::types::{Tensor, compatible_element, compatible_shape, display_shape, is_static};
+use crate::types::{
+    Tensor, all_shapes_static, compatible_element, compatible_shape, display_shape, is_static,
+};
 use crate::view::{Inferred, OpError, OpView, Verdict};
 use crate::{reject, require};
 use melior::ir::block::BlockLike;
@@ -221,6 +223,16 @@ pub fn argument_types<'c>(block: BlockRef<'c, '_>) -> Vec<Type<'c>> {
 pub fn returned_types<'c>(block: BlockRef<'c, '_>) -> Vec<Type<'c>> {
     let Some(terminator) = block.terminator() else { return Vec::new() };
     OpView::Op(terminator).operand_types()
+}
+
+/// Whether an op whose result has the shape of its operands may run where it did not run before: nothing is said about
+/// the result's sizes that a single operand does not say, and several operands cannot differ in a size.
+pub fn sizes_cannot_be_wrong(op: &OpView<'_, '_>) -> bool {
+    let (1, Ok(operand), Ok(result)) = (op.operand_count(), op.operand_tensor(0), op.result_tensor(0)) else {
+        return all_shapes_static(op);
+    };
+    operand.rank() == result.rank()
+        && operand.shape.iter().zip(result.shape).all(|(&from, &to)| is_static(from) || !is_static(to))
 }
 
 /// Prints types as a list.

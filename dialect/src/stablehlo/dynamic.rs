@@ -11,13 +11,16 @@ use crate::rules::{Rules, Table};
 use crate::types::{Tensor, display_shape, is_static};
 use crate::view::{OpView, Verdict};
 
+/// The shape may turn out to be one that the op cannot make.
+const RUN_TIME_SHAPE: Rules = Rules::NONE.is_speculatable(|_| false);
+
 /// Rules of the dynamic forms of shape ops.
 pub const TABLE: Table = &[
-    ("stablehlo.dynamic_broadcast_in_dim", Rules::NONE.verify(verify_dynamic_broadcast_in_dim)),
-    ("stablehlo.dynamic_iota", Rules::NONE.verify(verify_dynamic_iota)),
-    ("stablehlo.dynamic_pad", Rules::NONE.verify(verify_dynamic_pad)),
-    ("stablehlo.dynamic_reshape", Rules::NONE.verify(verify_dynamic_reshape)),
-    ("stablehlo.real_dynamic_slice", Rules::NONE.verify(verify_real_dynamic_slice)),
+    ("stablehlo.dynamic_broadcast_in_dim", RUN_TIME_SHAPE.verify(verify_dynamic_broadcast_in_dim)),
+    ("stablehlo.dynamic_iota", RUN_TIME_SHAPE.verify(verify_dynamic_iota)),
+    ("stablehlo.dynamic_pad", RUN_TIME_SHAPE.verify(verify_dynamic_pad)),
+    ("stablehlo.dynamic_reshape", RUN_TIME_SHAPE.verify(verify_dynamic_reshape)),
+    ("stablehlo.real_dynamic_slice", RUN_TIME_SHAPE.verify(verify_real_dynamic_slice)),
 ];
 
 /// More dimensions than any tensor has; longer shape operands are not worth reading.

@@ -4,6 +4,7 @@
 
 use super::constraints::{
     compatible_elements, infer_first, infer_most_specific, same_element, same_shape, shapes_agree,
+    sizes_cannot_be_wrong,
 };
 use crate::dims::most_specific;
 use crate::quant::{Quantized, complex_of, complex_part, is_float, signless};
@@ -14,11 +15,15 @@ use crate::{reject, require};
 
 /// Operands and result have the same type, but for what only one of them knows of its shape, and for the scales of
 /// quantized elements.
-const SAME_TYPE: Rules = Rules::NONE.verify(verify_same_type).infer(infer_most_specific);
+const SAME_TYPE: Rules =
+    Rules::NONE.verify(verify_same_type).infer(infer_most_specific).is_speculatable(sizes_cannot_be_wrong);
 
 /// Rules of the elementwise ops.
 pub const TABLE: Table = &[
-    ("stablehlo.abs", Rules::NONE.verify(same_shape).infer(infer_real)),
+    (
+        "stablehlo.abs",
+        Rules::NONE.verify(same_shape).infer(infer_real).is_speculatable(sizes_cannot_be_wrong),
+    ),
     ("stablehlo.add", Rules::NONE.verify(verify_add).infer(infer_most_specific)),
     ("stablehlo.and", SAME_TYPE),
     ("stablehlo.atan2", SAME_TYPE),
@@ -27,15 +32,21 @@ pub const TABLE: Table = &[
     ("stablehlo.clamp", Rules::NONE.verify(compatible_elements).infer(infer_clamp)),
     ("stablehlo.compare", Rules::NONE.verify(verify_compare).infer(infer_predicate)),
     ("stablehlo.complex", Rules::NONE.verify(verify_complex).infer(infer_complex)),
-    ("stablehlo.convert", Rules::NONE.verify(same_shape)),
+    ("stablehlo.convert", Rules::NONE.verify(same_shape).is_speculatable(sizes_cannot_be_wrong)),
     ("stablehlo.cosine", SAME_TYPE),
     ("stablehlo.count_leading_zeros", SAME_TYPE),
     ("stablehlo.divide", SAME_TYPE),
     ("stablehlo.exponential", SAME_TYPE),
     ("stablehlo.exponential_minus_one", SAME_TYPE),
     ("stablehlo.floor", SAME_TYPE),
-    ("stablehlo.imag", Rules::NONE.verify(same_shape).infer(infer_real)),
-    ("stablehlo.is_finite", Rules::NONE.verify(same_shape).infer(infer_predicate)),
+    (
+        "stablehlo.imag",
+        Rules::NONE.verify(same_shape).infer(infer_real).is_speculatable(sizes_cannot_be_wrong),
+    ),
+    (
+        "stablehlo.is_finite",
+        Rules::NONE.verify(same_shape).infer(infer_predicate).is_speculatable(sizes_cannot_be_wrong),
+    ),
     ("stablehlo.log", SAME_TYPE),
     ("stablehlo.log_plus_one", SAME_TYPE),
     ("stablehlo.logistic", SAME_TYPE),
@@ -47,8 +58,14 @@ pub const TABLE: Table = &[
     ("stablehlo.or", SAME_TYPE),
     ("stablehlo.popcnt", SAME_TYPE),
     ("stablehlo.power", SAME_TYPE),
-    ("stablehlo.real", Rules::NONE.verify(same_shape).infer(infer_real)),
-    ("stablehlo.reduce_precision", Rules::NONE.verify(verify_reduce_precision).infer(infer_first)),
+    (
+        "stablehlo.real",
+        Rules::NONE.verify(same_shape).infer(infer_real).is_speculatable(sizes_cannot_be_wrong),
+    ),
+    (
+        "stablehlo.reduce_precision",
+        Rules::NONE.verify(verify_reduce_precision).infer(infer_first).is_speculatable(sizes_cannot_be_wrong),
+    ),
     ("stablehlo.remainder", SAME_TYPE),
     ("stablehlo.round_nearest_afz", SAME_TYPE),
     ("stablehlo.round_nearest_even", SAME_TYPE),
@@ -63,8 +80,14 @@ pub const TABLE: Table = &[
     ("stablehlo.subtract", SAME_TYPE),
     ("stablehlo.tan", SAME_TYPE),
     ("stablehlo.tanh", SAME_TYPE),
-    ("stablehlo.uniform_dequantize", Rules::NONE.verify(same_shape).infer(infer_dequantized)),
-    ("stablehlo.uniform_quantize", Rules::NONE.verify(verify_quantize)),
+    (
+        "stablehlo.uniform_dequantize",
+        Rules::NONE.verify(same_shape).infer(infer_dequantized).is_speculatable(sizes_cannot_be_wrong),
+    ),
+    (
+        "stablehlo.uniform_quantize",
+        Rules::NONE.verify(verify_quantize).is_speculatable(sizes_cannot_be_wrong),
+    ),
     ("stablehlo.xor", SAME_TYPE),
 ];
 

@@ -5,7 +5,7 @@
 
 use super::constraints::{
     both_per_axis, compatible_elements, constant_integers, dimension_of, distinct_dimensions, infer_first,
-    one_per_dimension, same_element, same_index_type, same_scale, same_scales, scalar,
+    one_per_dimension, same_element, same_index_type, same_scale, same_scales, scalar, sizes_cannot_be_wrong,
     wrapping_element_count,
 };
 use crate::dims::Dim;
@@ -28,12 +28,15 @@ pub const TABLE: Table = &[
         "stablehlo.dynamic_update_slice",
         Rules::NONE.verify(verify_dynamic_update_slice).infer(infer_dynamic_update_slice),
     ),
-    ("stablehlo.get_dimension_size", Rules::NONE.infer(infer_get_dimension_size)),
+    ("stablehlo.get_dimension_size", Rules::NONE.infer(infer_get_dimension_size).is_speculatable(|_| true)),
     ("stablehlo.iota", Rules::NONE.verify(verify_iota)),
     ("stablehlo.pad", Rules::NONE.verify(same_element).infer(infer_pad)),
     ("stablehlo.reshape", Rules::NONE.verify(verify_reshape)),
-    ("stablehlo.reverse", Rules::NONE.verify(verify_reverse).infer(infer_first)),
-    ("stablehlo.set_dimension_size", Rules::NONE.infer(infer_set_dimension_size)),
+    (
+        "stablehlo.reverse",
+        Rules::NONE.verify(verify_reverse).infer(infer_first).is_speculatable(sizes_cannot_be_wrong),
+    ),
+    ("stablehlo.set_dimension_size", Rules::NONE.infer(infer_set_dimension_size).is_speculatable(|_| false)),
     ("stablehlo.slice", Rules::NONE.verify(same_element).infer(infer_slice)),
     ("stablehlo.transpose", Rules::NONE.verify(verify_transpose).infer(infer_transpose)),
 ];
