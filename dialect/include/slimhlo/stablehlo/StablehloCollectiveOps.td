@@ -120,11 +120,7 @@ def StableHLO_CrossReplicaSumOp : StableHLO_Op<"cross-replica-sum", [RustInferTy
   let results = (outs StableHLO_Tensor:$result);
 }
 
-<<<<<<< HEAD
-def StableHLO_ReduceScatterOp : StableHLO_Op<"reduce_scatter"> {
-=======
 def StableHLO_ReduceScatterOp : StableHLO_Op<"reduce_scatter", [RustSymbolUser]> {
->>>>>>> 3175bad6ef57225a5f624b24c2ad650b4fff148e
   let summary = "combine over processes and keep a part";
   let description = [{
     The operands of all processes of a group combined by `computation`, of which each process keeps its part along
