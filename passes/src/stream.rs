@@ -624,6 +624,10 @@ fn is_costly(name: &str) -> bool {
 struct Outside<'c, 'a> {
     /// For each chunk of the plan.
     users: Vec<Vec<OperationRef<'c, 'a>>>,
+    /// For each chunk, whether something outside is computed from it: what is done again inside goes on being done outside.
+    needed: Vec<bool>,
+    /// For each chunk, bytes of what is there that it is computed from.
+    sources: Vec<i64>,
 }
 
 impl<'c: 'a, 'a> Outside<'c, 'a> {
@@ -632,7 +636,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         for chunk in plan.chunks.iter().filter(|chunk| chunk.source != Source::Slice) {
             inside.extend(defining_op_key(chunk.value));
         }
-        let users = plan
+        let users: Vec<Vec<_>> = plan
             .chunks
             .iter()
             .map(|chunk| match chunk.source {
@@ -640,13 +644,26 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 _ => users(chunk.value).filter(|user| !inside.contains(&ir::op_key(*user))).collect(),
             })
             .collect();
-        Self { users }
+        let mut needed: Vec<bool> = users.iter().map(|users| !users.is_empty()).collect();
+        for at in (0..plan.chunks.len()).rev().filter(|&at| plan.chunks[at].source != Source::Slice) {
+            if needed[at] {
+                streamed_operands(plan, at).for_each(|from| needed[from] = true);
+            }
+        }
+        let mut sources = vec![0i64; plan.chunks.len()];
+        for at in 0..plan.chunks.len() {
+            sources[at] = match plan.chunks[at].source {
+                Source::Slice => bytes(plan.chunks[at].value),
+                _ => streamed_operands(plan, at).fold(0, |sum, from| sum.saturating_add(sources[from])),
+            };
+        }
+        Self { users, needed, sources }
     }
 
     /// The values that stay whatever the loop does, so that it may as well slice them.
     fn needed_whole(&self, plan: &Plan<'c, 'a>) -> HashSet<usize> {
         let mut whole = HashSet::new();
-        for (chunk, users) in plan.chunks.iter().zip(&self.users) {
+        for ((chunk, users), needed) in plan.chunks.iter().zip(&self.users).zip(&self.needed) {
             let Source::Op(_) = chunk.source else { continue };
             let Some(op) = defining_op(chunk.value) else { continue };
             let name = op_name(op);
@@ -657,7 +674,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 !ir::is_fusible(op_name(*user)) && op_name(*user) != "stablehlo.reduce"
             };
             if plan.wholes.contains(&chunk.value)
-                || (!users.is_empty() && is_costly(name))
+                || (*needed && is_costly(name))
                 || users.iter().any(stored_for)
                 || users.len() > 1
             {
@@ -666,6 +683,20 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         }
         whole
     }
+}
+
+/// The places of the chunks that the one at `at` is computed from.
+fn streamed_operands<'c: 'a, 'a>(plan: &Plan<'c, 'a>, at: usize) -> impl Iterator<Item = usize> {
+    let chunk = &plan.chunks[at];
+    let operands = match (&chunk.source, defining_op(chunk.value)) {
+        (Source::Op(dims), Some(op)) => op
+            .operands()
+            .zip(dims)
+            .filter_map(|(operand, dim)| plan.position(operand, (*dim)?))
+            .collect(),
+        _ => Vec::new(),
+    };
+    operands.into_iter()
 }
 
 /// For each chunk whether its value takes memory of its own.
@@ -697,7 +728,9 @@ fn stored<'c: 'a, 'a>(
         let Some(op) = defining_op(chunk.value) else { continue };
         let name = op_name(op);
         let kernel = !ir::is_fusible(name);
-        let needed_outside = !outside.users[at].is_empty();
+        // What is computed from values of its size takes the place of one of them: nothing is gained there.
+        let needed_outside =
+            !outside.users[at].is_empty() && outside.sources[at] <= bytes(chunk.value) / 4;
         if chunk.source == Source::Slice {
             continue;
         }
