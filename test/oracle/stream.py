@@ -42,6 +42,7 @@ class Program:
 
     name: str
     text: str
+    reference: str
     inputs: list[np.ndarray]
     terms: int
     exact: bool
@@ -213,6 +214,16 @@ def initial_value(source: Source) -> Made:
         rows = table[indices]
         return lax.reduce(rows, start if given else rows.dtype.type(5), joins[kind], (0,))
 
+    def reference(table, indices, start):
+        rows = table[indices]
+        first = start if given else rows.dtype.type(5)
+        identity = rows.dtype.type({"add": 0, "mul": 1}[kind])
+        return joins[kind](first, lax.reduce(rows, identity, joins[kind], (0,)))
+
+    if kind in ("add", "mul"):
+        # XLA for CPU splits long reductions and counts an initial value that is no identity once per part.
+        f.reference = reference
+
     inputs = [source.values((size, width), dtype), source.indices((count,), "int32", size, "promise_in_bounds")]
     return f, [*inputs, source.values((), dtype)], count, integer or kind in ("max", "min")
 
@@ -253,8 +264,10 @@ def generate(count: int, seed: int) -> list[Program]:
         family = FAMILIES[number % len(FAMILIES)]
         function, inputs, terms, exact = family(source)
         text = jax.jit(function, keep_unused=True).lower(*inputs).as_text()
+        reference = getattr(function, "reference", function)
+        expected = jax.jit(reference, keep_unused=True).lower(*inputs).as_text()
         name = f"{family.__name__} {seed}/{number}"
-        programs.append(Program(name, text, inputs, terms, exact, int(source.one(CHUNK_BYTES))))
+        programs.append(Program(name, text, expected, inputs, terms, exact, int(source.one(CHUNK_BYTES))))
     return programs
 
 
@@ -313,7 +326,7 @@ def main() -> int:
             changed += 1
             loops[program.name.partition(" ")[0]] += 1
             try:
-                pairs = zip(run(program.text, program.inputs), run(after.output, program.inputs), strict=True)
+                pairs = zip(run(program.reference, program.inputs), run(after.output, program.inputs), strict=True)
                 wrong = [found for pair in pairs if (found := difference(program, *pair))]
             except Exception as error:
                 wrong = [f"it does not run: {error}"]
