@@ -77,7 +77,7 @@ use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use plan::{Plan, Source, Stop, bytes};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::ScatterDimensionNumbers;
+use slimhlo_dialect::stablehlo::attrs::{DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
 use std::collections::{BTreeSet, HashSet};
 
@@ -121,22 +121,60 @@ enum Role {
         identity: Option<&'static str>,
     },
     Scatter,
+    /// A dot, streamed along contracted dimensions: the number is the left operand's.
+    Contract,
+    /// An op each chunk of whose result is computed by itself, and put in its place.
+    Place,
 }
 
-/// A reduce or scatter, to be streamed along a dimension.
+/// A reduce, scatter or dot, to be streamed along a dimension.
 #[derive(Clone)]
 struct Consumer<'c, 'a> {
     op: OperationRef<'c, 'a>,
     role: Role,
     /// The element type to accumulate in, if not the op's own.
     widen: Option<Type<'c>>,
-    /// Dimensions it may be streamed along: of a reduction's operand, of a scatter's updates.
+    /// Dimensions it may be streamed along: of a reduction's operand, of a scatter's updates, of a dot's left operand or,
+    /// where chunks of a result are put in their place, of the result.
     dims: Vec<usize>,
     /// The one it is.
     dim: usize,
 }
 
 impl<'c: 'a, 'a> Consumer<'c, 'a> {
+    /// The ways in which an op can be one.
+    fn all(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Vec<Self> {
+        if op_name(op) == "stablehlo.dot_general" {
+            return Self::dot(op, f32_type).unwrap_or_default();
+        }
+        Self::new(op, f32_type).into_iter().collect()
+    }
+
+    fn dot(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Vec<Self>> {
+        if !discardable_attributes(op).is_empty() {
+            return None;
+        }
+        let (left, right) = (plan::plain(op.operand(0).ok()?)?, plan::plain(op.operand(1).ok()?)?);
+        let result = plan::plain(op.result(0).ok()?.into())?;
+        let numbers = dot_numbers(op)?;
+        let narrow = result.element.is_float() && plan::element_bytes(result.element)? < 4;
+        let mut ways = Vec::new();
+        // An algorithm names the type it accumulates in; what chunks of it would add up to is not for us to say.
+        if ffi::attribute_of(op, "algorithm").is_none() {
+            let dims = numbers.lhs_contracting_dimensions().iter().map(|&dim| dim as usize);
+            let dims: Vec<usize> = dims.filter(|&dim| left.shape[dim] > 1).collect();
+            ways.push(Self { op, role: Role::Contract, widen: narrow.then_some(f32_type), dims, dim: 0 });
+        }
+        let dims = (0..result.rank()).filter(|&dim| result.shape[dim] > 1).collect();
+        // A result larger than what it is made of is not what the memory goes into.
+        if bytes(op.result(0).ok()?.into()) <= bytes(op.operand(0).ok()?).max(bytes(op.operand(1).ok()?)) {
+            ways.push(Self { op, role: Role::Place, widen: None, dims, dim: 0 });
+        }
+        debug_assert!(right.is_static());
+        ways.retain(|way| !way.dims.is_empty());
+        Some(ways)
+    }
+
     fn new(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Self> {
         let name = op_name(op);
         if !matches!(name, "stablehlo.reduce" | "stablehlo.scatter")
@@ -176,7 +214,16 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
 
     /// What is taken apart: the reduction's operand, the scatter's updates.
     fn streamed(&self) -> Option<Value<'c, 'a>> {
-        self.op.operand(if matches!(self.role, Role::Reduce { .. }) { 0 } else { 2 }).ok()
+        match self.role {
+            Role::Reduce { .. } | Role::Contract => self.op.operand(0).ok(),
+            Role::Scatter => self.op.operand(2).ok(),
+            Role::Place => Some(self.result()),
+        }
+    }
+
+    /// Bytes of the largest of its operands.
+    fn takes(&self) -> i64 {
+        self.op.operands().map(bytes).max().unwrap_or(0)
     }
 
     /// Along `dim`.
@@ -207,6 +254,17 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
                     .expect("checked when the consumer was found");
                 vec![(operand(1), indices), (operand(2), self.dim)]
             }
+            Role::Contract => {
+                let right = dot_numbers(self.op)
+                    .and_then(|numbers| {
+                        let dims = numbers.lhs_contracting_dimensions();
+                        let pair = dims.iter().position(|&dim| dim == self.dim as i64)?;
+                        Some(numbers.rhs_contracting_dimensions()[pair] as usize)
+                    })
+                    .expect("checked when the consumer was found");
+                vec![(operand(0), self.dim), (operand(1), right)]
+            }
+            Role::Place => vec![(self.result(), self.dim)],
         }
     }
 
@@ -224,6 +282,10 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         }
         Ok(())
     }
+}
+
+fn dot_numbers<'c>(op: OperationRef<'c, '_>) -> Option<DotDimensionNumbers<'c>> {
+    ffi::attribute_of(op, "dot_dimension_numbers")?.try_into().ok()
 }
 
 fn scatter_numbers<'c>(op: OperationRef<'c, '_>) -> Option<ScatterDimensionNumbers<'c>> {
@@ -316,12 +378,9 @@ impl Pass for Stream {
         let chunk_bytes = i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN));
         let mut consumers = Vec::new();
         walk(root, |op| {
-            if let Some(consumer) = Consumer::new(op, f32_type) {
-                // Nothing on the way to it can be worth a loop if it has hardly an element to take.
-                if consumer.streamed().is_some_and(|value| bytes(value).saturating_mul(64) > chunk_bytes) {
-                    consumers.push(consumer);
-                }
-            }
+            let ways = Consumer::all(op, f32_type);
+            // Nothing on the way to it can be worth a loop if it has hardly an element to take.
+            consumers.extend(ways.into_iter().filter(|way| way.takes().saturating_mul(1 << 16) > chunk_bytes));
             WalkResult::Advance
         });
         let mut rewrite = Rewrite { build: Builder::new(root), chunk_bytes, gone: HashSet::new() };
@@ -365,6 +424,8 @@ struct Found<'c, 'a> {
     chunk: i64,
     /// Bytes of temporaries of one unit.
     unit_bytes: i64,
+    /// Bytes that need not be stored any more.
+    saved: i64,
 }
 
 struct Rewrite<'c, 'a> {
@@ -382,21 +443,31 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         first: usize,
         rest: Vec<usize>,
     ) -> Option<Vec<usize>> {
-        let mut best: Option<Found<'c, 'a>> = None;
-        for &dim in &consumers[first].dims {
-            let Some(found) = self.plan(consumers, (first, consumers[first].along(dim)), &rest) else {
-                continue;
-            };
-            // The first dimension is the one along which chunks lie together; another has to fit where that does not.
-            if found.unit_bytes <= self.chunk_bytes {
-                best = Some(found);
-                break;
+        let mut most: Option<Found<'c, 'a>> = None;
+        // One op may be streamed in several ways; they follow each other.
+        let ways = (first..consumers.len()).take_while(|&way| consumers[way].op == consumers[first].op);
+        for way in ways {
+            let mut best: Option<Found<'c, 'a>> = None;
+            for &dim in &consumers[way].dims {
+                let Some(found) = self.plan(consumers, (way, consumers[way].along(dim)), &rest) else {
+                    continue;
+                };
+                // The first dimension is the one along which chunks lie together; another has to fit where that does not.
+                if found.unit_bytes <= self.chunk_bytes {
+                    best = Some(found);
+                    break;
+                }
+                if best.as_ref().is_none_or(|best| found.unit_bytes < best.unit_bytes) {
+                    best = Some(found);
+                }
             }
-            if best.as_ref().is_none_or(|best| found.unit_bytes < best.unit_bytes) {
-                best = Some(found);
+            if let Some(found) = best
+                && most.as_ref().is_none_or(|most| found.saved > most.saved)
+            {
+                most = Some(found);
             }
         }
-        let found = best?;
+        let found = most?;
         let group: Vec<_> = found.group.iter().map(|(_, consumer)| consumer.clone()).collect();
         let anchor = group.last()?.op;
         let made = Loop { build: &self.build, plan: &found.plan, consumers: &group, chunk: found.chunk };
@@ -473,7 +544,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         plan: &Plan<'c, 'a>,
     ) -> Option<Consumer<'c, 'a>> {
         let block = consumer.op.block();
-        if group[0].1.op.block() != block {
+        if group[0].1.op.block() != block || group.iter().any(|(_, member)| member.op == consumer.op) {
             return None;
         }
         for &dim in &consumer.dims {
@@ -514,7 +585,17 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let stored = stored(&plan, &group, outside);
         let mut saved: i64 = 0;
         let mut unit_bytes: i64 = 0;
-        for (chunk, stored) in plan.chunks.iter().zip(&stored) {
+        // An elementwise value computed from one that is there takes its place, if nothing else needs that any more.
+        let reuses: Vec<bool> = plan
+            .chunks
+            .iter()
+            .enumerate()
+            .map(|(at, chunk)| {
+                defining_op(chunk.value).is_some_and(|op| ir::is_fusible(op_name(op)))
+                    && outside.temporaries[at] > bytes(chunk.value) / 4
+            })
+            .collect();
+        for (at, (chunk, stored)) in plan.chunks.iter().zip(&stored).enumerate() {
             let size = bytes(chunk.value);
             match chunk.source {
                 Source::Slice => {
@@ -524,7 +605,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                         saved = saved.saturating_sub(size);
                     }
                 }
-                _ if *stored => saved = saved.saturating_add(size),
+                _ if *stored && !reuses[at] => saved = saved.saturating_add(size),
                 _ => {}
             }
             if *stored {
@@ -538,7 +619,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             }
         }
         for (_, consumer) in &group {
-            if consumer.widen.is_some() && matches!(consumer.role, Role::Reduce { .. }) {
+            if consumer.widen.is_some() && !matches!(consumer.role, Role::Scatter) {
                 saved = saved.saturating_sub(bytes(consumer.result()).saturating_mul(2));
             }
         }
@@ -552,7 +633,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if plan.units / chunk < 2 || unit_bytes.saturating_mul(chunk) > threshold {
             return None;
         }
-        Some(Found { plan, group, chunk, unit_bytes })
+        Some(Found { plan, group, chunk, unit_bytes, saved })
     }
 }
 
@@ -628,6 +709,8 @@ struct Outside<'c, 'a> {
     needed: Vec<bool>,
     /// For each chunk, bytes of what is there that it is computed from.
     sources: Vec<i64>,
+    /// The same without arguments, whose memory is not free to be used again.
+    temporaries: Vec<i64>,
 }
 
 impl<'c: 'a, 'a> Outside<'c, 'a> {
@@ -636,11 +719,15 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         for chunk in plan.chunks.iter().filter(|chunk| chunk.source != Source::Slice) {
             inside.extend(defining_op_key(chunk.value));
         }
+        let placed = |value| {
+            group.iter().any(|(_, member)| matches!(member.role, Role::Place) && member.result() == value)
+        };
         let users: Vec<Vec<_>> = plan
             .chunks
             .iter()
             .map(|chunk| match chunk.source {
                 Source::Slice => Vec::new(),
+                _ if placed(chunk.value) => Vec::new(),
                 _ => users(chunk.value).filter(|user| !inside.contains(&ir::op_key(*user))).collect(),
             })
             .collect();
@@ -657,7 +744,16 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 _ => streamed_operands(plan, at).fold(0, |sum, from| sum.saturating_add(sources[from])),
             };
         }
-        Self { users, needed, sources }
+        let mut temporaries = vec![0i64; plan.chunks.len()];
+        for at in 0..plan.chunks.len() {
+            let chunk = &plan.chunks[at];
+            temporaries[at] = match chunk.source {
+                Source::Slice if defining_op(chunk.value).is_some() => bytes(chunk.value),
+                Source::Slice => 0,
+                _ => streamed_operands(plan, at).fold(0, |sum, from| sum.saturating_add(temporaries[from])),
+            };
+        }
+        Self { users, needed, sources, temporaries }
     }
 
     /// The values that stay whatever the loop does, so that it may as well slice them.
@@ -715,7 +811,7 @@ fn stored<'c: 'a, 'a>(
         _ => false,
     };
     for (number, (_, consumer)) in group.iter().enumerate() {
-        let scatter = matches!(consumer.role, Role::Scatter);
+        let scatter = matches!(consumer.role, Role::Scatter | Role::Contract);
         for (value, dim) in consumer.inputs() {
             if let Some(at) = plan.position(value, dim) {
                 stored[at] |= scatter;
@@ -723,6 +819,11 @@ fn stored<'c: 'a, 'a>(
             }
         }
     }
+    let placed: Vec<usize> = group
+        .iter()
+        .filter(|(_, consumer)| matches!(consumer.role, Role::Place))
+        .filter_map(|(_, consumer)| plan.position(consumer.result(), consumer.dim))
+        .collect();
     for at in (0..count).rev() {
         let chunk = &plan.chunks[at];
         let Some(op) = defining_op(chunk.value) else { continue };
@@ -750,5 +851,7 @@ fn stored<'c: 'a, 'a>(
             }
         }
     }
+    // These take their memory in the loop's result as before.
+    placed.into_iter().for_each(|at| stored[at] = false);
     stored
 }

@@ -8,7 +8,7 @@ use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, location_of};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashMap;
@@ -108,6 +108,12 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 let input = consumer.op.operand(0).expect("scatter has an input");
                 if input.r#type() == ty { input } else { self.build.convert(input, ty, location) }
             }
+            Role::Contract | Role::Place => {
+                let element = element_of(ty);
+                let zero = if element.is_float() { "0.0" } else { "0" };
+                let zero = self.build.parsed_constant(zero, element, location);
+                self.build.broadcast_scalar(zero.expect("plain numbers have a zero"), ty, location)
+            }
             Role::Reduce { .. } => {
                 let init = consumer.op.operand(1).expect("reduce has an initial value");
                 let scalar = self.widened(init, element_of(ty), location);
@@ -152,7 +158,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         self.consumers
             .iter()
             .zip(accumulators)
-            .map(|(consumer, accumulator)| self.consume(consumer, *accumulator, &chunks, &wholes))
+            .map(|(consumer, accumulator)| self.consume(consumer, start, *accumulator, &chunks, &wholes))
             .collect()
     }
 
@@ -242,6 +248,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
     fn consume(
         &self,
         consumer: &Consumer<'c, 'a>,
+        start: Start<'c, 'a>,
         accumulator: Value<'c, 'a>,
         chunks: &[Value<'c, 'a>],
         wholes: &HashMap<usize, Value<'c, 'a>>,
@@ -255,6 +262,20 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         });
         let mut next = || taken.next().expect("consumers have the inputs they were planned with");
         let copy = match consumer.role {
+            Role::Place => {
+                let shape = Tensor::new(accumulator.r#type()).expect("results are tensors").shape;
+                let run = shape[consumer.dim] / self.plan.units;
+                let mut starts = vec![build.i64_constant(0, location); shape.len()];
+                starts[consumer.dim] = match start {
+                    Start::Known(at) => build.i64_constant(at * run, location),
+                    Start::At(at) => self.scaled(at, run, location),
+                };
+                return build.dynamic_update_slice(accumulator, next(), &starts, location);
+            }
+            Role::Contract => {
+                let (left, right) = (next(), next());
+                build.copy_with(op, &[left, right], &[], &[accumulator.r#type()])
+            }
             Role::Scatter => {
                 let (indices, updates) = (next(), next());
                 let updates = self.widened(updates, element, location);
@@ -274,12 +295,13 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 build.copy_with(op, &[operand, init], &[], &[accumulator.r#type()])
             }
         };
-        if consumer.widen.is_some() {
+        if consumer.widen.is_some() && op.region_count() > 0 {
             self.retype_region(copy, element);
         }
         let result = copy.result(0).expect("consumers have one result").into();
         match consumer.role {
-            Role::Scatter => result,
+            Role::Scatter | Role::Place => result,
+            Role::Contract => build.binary("stablehlo.add", accumulator, result, location),
             Role::Reduce { combine, .. } => build.binary(combine, accumulator, result, location),
         }
     }

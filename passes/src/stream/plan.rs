@@ -13,7 +13,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::{DotDimensionNumbers, GatherDimensionNumbers};
+use slimhlo_dialect::stablehlo::attrs::{DotDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
 use std::collections::{HashMap, HashSet};
 
@@ -258,6 +258,17 @@ fn source_of<'c: 'a, 'a>(
             let paired = numbers.start_indices_batching_dims().iter().position(|&to| to == from as i64);
             let operand = paired.map(|pair| numbers.operand_batching_dims()[pair] as usize);
             Some(vec![operand, Some(from)])
+        })(),
+        "stablehlo.scatter" if op.operand_count() == 3 && is_closed(op) => (|| {
+            let numbers =
+                ScatterDimensionNumbers::try_from(ffi::attribute_of(op, "scatter_dimension_numbers")?).ok()?;
+            let pair = numbers.input_batching_dims().iter().position(|&to| to == dim as i64)?;
+            let indices = numbers.scatter_indices_batching_dims()[pair];
+            let batch = indices - i64::from(indices > numbers.index_vector_dim());
+            let updates = (0..tensor(2)?.rank())
+                .filter(|&dim| !numbers.update_window_dims().contains(&(dim as i64)))
+                .nth(usize::try_from(batch).ok()?)?;
+            Some(vec![Some(dim), at(indices), Some(updates)])
         })(),
         "stablehlo.reduce" if op.result_count() == 1 && is_closed(op) => (|| {
             let reduced = numbers("dimensions")?;
