@@ -254,6 +254,11 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         copy
     }
 
+    /// Moves an op to just before another.
+    pub fn move_before(&self, op: OperationRef<'c, 'a>, other: OperationRef<'c, 'a>) {
+        self.base().move_op_before(op, other);
+    }
+
     /// Gives a value of an op under construction another type.
     pub fn set_type(&self, value: Value<'c, 'a>, ty: Type<'c>) {
         // SAFETY: both are alive.

@@ -54,7 +54,7 @@
 //! # What it costs
 //!
 //! Reducing the order of accumulation to chunks, and computing again what is cheap and also used elsewhere. A plan
-//! looks at no more than a fixed number of producers, and each consumer at a fixed number of those after it: the pass
+//! looks at no more than a fixed number of producers, and each consumer at a fixed number of those before it: the pass
 //! is linear in its module.
 //!
 //! # When it must not fire
@@ -106,7 +106,7 @@ const CONSUMERS: Statistic = Statistic::new(c"num-consumers", c"reductions and s
 
 /// How much more than a chunk a loop has to save.
 const GAIN: i64 = 4;
-/// How many consumers after one are asked whether they share its producers.
+/// How many consumers before one are asked whether they share its producers.
 const NEIGHBOURS: usize = 32;
 /// How often a plan is made again for values that turned out to be needed whole.
 const ROUNDS: usize = 8;
@@ -386,12 +386,17 @@ impl Pass for Stream {
         let mut rewrite = Rewrite { build: Builder::new(root), chunk_bytes, gone: HashSet::new() };
         let mut done = vec![false; consumers.len()];
         let mut changed = false;
-        for first in 0..consumers.len() {
-            if done[first] || rewrite.gone.contains(&ir::op_key(consumers[first].op)) {
+        // From the last one upwards: what is further down takes more of its producers along, earlier consumers among them.
+        for first in (0..consumers.len()).rev() {
+            let op = consumers[first].op;
+            let seen = consumers.get(first + 1).is_some_and(|next| next.op == op);
+            if seen || done[first] || rewrite.gone.contains(&ir::op_key(op)) {
                 continue;
             }
-            let rest = (first + 1..consumers.len())
-                .filter(|&next| !done[next] && !rewrite.gone.contains(&ir::op_key(consumers[next].op)))
+            let rest = (0..first)
+                .rev()
+                .filter(|&next| !done[next] && consumers[next].op != op)
+                .filter(|&next| !rewrite.gone.contains(&ir::op_key(consumers[next].op)))
                 .take(NEIGHBOURS)
                 .collect();
             if let Some(group) = rewrite.stream(&consumers, first, rest) {
@@ -445,7 +450,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
     ) -> Option<Vec<usize>> {
         let mut most: Option<Found<'c, 'a>> = None;
         // One op may be streamed in several ways; they follow each other.
-        let ways = (first..consumers.len()).take_while(|&way| consumers[way].op == consumers[first].op);
+        let ways = (0..=first).rev().take_while(|&way| consumers[way].op == consumers[first].op);
         for way in ways {
             let mut best: Option<Found<'c, 'a>> = None;
             for &dim in &consumers[way].dims {
@@ -467,9 +472,16 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 most = Some(found);
             }
         }
-        let found = most?;
+        let mut found = most?;
+        found.group.sort_by_key(|(index, _)| *index);
         let group: Vec<_> = found.group.iter().map(|(_, consumer)| consumer.clone()).collect();
-        let anchor = group.last()?.op;
+        let last = group.last()?.op;
+        let members: Vec<_> = group.iter().map(|consumer| consumer.op).collect();
+        let early = early_users(&members)?;
+        for op in &early {
+            self.build.move_before(*op, last);
+        }
+        let anchor = early.first().copied().unwrap_or(last);
         let made = Loop { build: &self.build, plan: &found.plan, consumers: &group, chunk: found.chunk };
         let results = made.emit(anchor);
         for (consumer, result) in group.iter().zip(results) {
@@ -562,11 +574,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                     && plan.position(chunk.value, chunk.dim).is_some()
             });
             // The loop goes to the last consumer: what uses the results of the others has to come after it.
-            let waits = group.iter().all(|(_, member)| {
-                users(member.result()).all(|user| {
-                    in_block_of(user, consumer.op).is_some_and(|user| ir::is_before(consumer.op, user))
-                })
-            });
+            let members: Vec<_> = group.iter().map(|(_, member)| member.op).chain([consumer.op]).collect();
+            let waits = early_users(&members).is_some();
             if shares && waits {
                 return Some(consumer);
             }
@@ -663,6 +672,38 @@ fn in_block_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, other: OperationRef<'c, 'a>
         current = op.parent_operation();
     }
     None
+}
+
+/// What uses the consumers' results before the last of them and has to be moved there, in order; `None` if that cannot be
+/// done, because it is no mere elementwise op or the last consumer needs it.
+fn early_users<'c: 'a, 'a>(members: &[OperationRef<'c, 'a>]) -> Option<Vec<OperationRef<'c, 'a>>> {
+    const MOST: usize = 16;
+    let last = members.iter().copied().reduce(|last, op| if ir::is_before(last, op) { op } else { last })?;
+    let mut early: Vec<OperationRef<'c, 'a>> = Vec::new();
+    let mut pending = members.to_vec();
+    while let Some(op) = pending.pop() {
+        for user in op.results().flat_map(|result| users(result.into())) {
+            let user = in_block_of(user, last)?;
+            if user != last && ir::is_before(last, user) || early.contains(&user) {
+                continue;
+            }
+            if members.contains(&user) || !ir::is_fusible(op_name(user)) || early.len() == MOST {
+                return None;
+            }
+            early.push(user);
+            pending.push(user);
+        }
+    }
+    early.sort_by(|left, right| {
+        if left == right {
+            std::cmp::Ordering::Equal
+        } else if ir::is_before(*left, *right) {
+            std::cmp::Ordering::Less
+        } else {
+            std::cmp::Ordering::Greater
+        }
+    });
+    Some(early)
 }
 
 fn is_large_argument(value: Value<'_, '_>, than: i64) -> bool {
