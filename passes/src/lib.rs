@@ -24,7 +24,8 @@ use std::sync::LazyLock;
 
 /// All passes.
 pub fn passes() -> &'static [PassInfo] {
-    static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(|| vec![PassInfo::of::<dus_to_pad::DusToPad>(), PassInfo::of::<stream::Stream>()]);
+    static PASSES: LazyLock<Vec<PassInfo>> =
+        LazyLock::new(|| vec![PassInfo::of::<dus_to_pad::DusToPad>(), PassInfo::of::<stream::Stream>()]);
     &PASSES
 }
 

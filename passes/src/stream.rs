@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! `--slimhlo-stream`: what is only reduced or scattered is computed a chunk at a time and never stored whole.
+//! `--slimhlo-stream`: what is only reduced, scattered or contracted is computed a chunk at a time and never stored whole.
 //!
 //! # What it matches
 //!
-//! A `reduce` over, or a `scatter` of updates along, a long dimension, whose input is computed from other values in a way
-//! that is independent along that dimension, and would take much memory on its way:
+//! A `reduce` over, a `scatter` of updates along, or a `dot_general` that contracts a long dimension, whose input is computed
+//! from other values in a way that is independent along that dimension, and would take much memory on its way; and a
+//! `dot_general` whose small result can be computed in parts from parts of large operands (softmax attention, say):
 //!
 //! ```mlir
 //! %rows = "stablehlo.gather"(%table, %indices) ...       // tensor<1000000000xf32>, stored
@@ -26,12 +27,13 @@
 //! ```
 //!
 //! and, if the chunk does not divide the dimension, the same once more for the rest after the loop. Accumulators are carried,
-//! so that a scatter goes on updating one buffer in place. Consumers in a block that share costly producers along the same
-//! dimension share a loop.
+//! so that a scatter goes on updating one buffer in place; parts of a dot's result are put into theirs by
+//! `dynamic_update_slice`. Consumers in a block that share costly producers along the same
+//! dimension share a loop; what needs the result of one of them before the last is moved after the loop, if it is elementwise.
 //!
 //! Independent along a dimension are: elementwise ops, broadcasts, iota, splats, slices of other dimensions, concatenation along
 //! another one, reshapes that keep the units apart, transposes, pads and reversals of other dimensions, gathers (along
-//! batch dimensions of their indices), reductions of other dimensions, and dots (along batch and free dimensions). All
+//! batch dimensions of their indices), scatters along dimensions paired with their indices', reductions of other dimensions, and dots (along batch and free dimensions). All
 //! else is a value that is there, and is sliced.
 //!
 //! # Why it is right
@@ -40,7 +42,7 @@
 //! StableHLO leaves open; for combiners whose order shows (a scatter that sets) chunks run along the slowest scatter
 //! dimension, so that even the order stays. Reductions stream only if their body is a single known associative and commutative
 //! op; where an initial value is not its identity, it is taken once. Sums and products of floats below 32 bits accumulate in
-//! f32: a chunk's end must not round where one reduction (or a back end's scatter, which widens it too) did not.
+//! f32, and so do contractions: a chunk's end must not round where one reduction (or a back end's scatter, which widens it too) did not.
 //!
 //! # Why it pays
 //!
@@ -56,6 +58,9 @@
 //! Reducing the order of accumulation to chunks, and computing again what is cheap and also used elsewhere. A plan
 //! looks at no more than a fixed number of producers, and each consumer at a fixed number of those before it: the pass
 //! is linear in its module.
+//!
+//! Consumers are visited from the last one upwards: what is further down takes more producers along. A value that costs much
+//! is never computed twice: what a forward pass reduces and its gradient needs again stays stored between the two.
 //!
 //! # When it must not fire
 //!
@@ -82,10 +87,10 @@ use slimhlo_dialect::types::Tensor;
 use std::collections::{BTreeSet, HashSet};
 
 crate::pass_options! {
-    /// Compute what is only reduced or scattered a chunk at a time.
+    /// Compute what is only reduced, scattered or contracted a chunk at a time.
     ///
-    /// Where a large intermediate (a gather's result, concatenated indices, updates) exists only to be reduced or
-    /// scattered along a dimension, its producers and its consumers become a `while` over chunks of that dimension,
+    /// Where a large intermediate (a gather's result, concatenated indices, updates, attention scores, logits) exists
+    /// only to be reduced, scattered or contracted along a dimension, or to be mapped to a smaller dot's result, its producers and its consumers become a `while` over chunks of that dimension,
     /// which carries the accumulators in place. Consumers that share costly producers share a loop; what a chunk leaves
     /// over is done after it. Only the order of accumulation changes; sums of bf16 and f16 accumulate in f32.
     ///
@@ -108,7 +113,7 @@ const CONSUMERS: Statistic = Statistic::new(c"num-consumers", c"reductions and s
 const GAIN: i64 = 4;
 /// How many consumers before one are asked whether they share its producers.
 const NEIGHBOURS: usize = 32;
-/// How often a plan is made again for values that turned out to be needed whole.
+/// How often a plan is made again for values that turned out to be needed whole, and all consumers are gone over again.
 const ROUNDS: usize = 8;
 
 /// What a consumer does with its chunks.
@@ -154,7 +159,8 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         if !discardable_attributes(op).is_empty() {
             return None;
         }
-        let (left, right) = (plan::plain(op.operand(0).ok()?)?, plan::plain(op.operand(1).ok()?)?);
+        let left = plan::plain(op.operand(0).ok()?)?;
+        plan::plain(op.operand(1).ok()?)?;
         let result = plan::plain(op.result(0).ok()?.into())?;
         let numbers = dot_numbers(op)?;
         let narrow = result.element.is_float() && plan::element_bytes(result.element)? < 4;
@@ -170,7 +176,6 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         if bytes(op.result(0).ok()?.into()) <= bytes(op.operand(0).ok()?).max(bytes(op.operand(1).ok()?)) {
             ways.push(Self { op, role: Role::Place, widen: None, dims, dim: 0 });
         }
-        debug_assert!(right.is_static());
         ways.retain(|way| !way.dims.is_empty());
         Some(ways)
     }
@@ -347,7 +352,11 @@ fn combiner(op: OperationRef<'_, '_>) -> Option<&'static str> {
 
 /// What chunks of a reduction start from so that its initial value counts once: nothing special if the value may count
 /// any number of times, otherwise the identity; `None` if that is not known.
-fn fresh_identity(op: OperationRef<'_, '_>, combine: &str, element: Type<'_>) -> Option<Option<&'static str>> {
+fn fresh_identity(
+    op: OperationRef<'_, '_>,
+    combine: &str,
+    element: Type<'_>,
+) -> Option<Option<&'static str>> {
     let float = element.is_float();
     let (identity, same): (&'static str, &[&str]) = match combine {
         "stablehlo.add" if float => ("-0.0", &["-0.000000e+00", "0.000000e+00"]),
@@ -375,35 +384,45 @@ impl Pass for Stream {
             return Ok(Changed::No);
         }
         let f32_type = Type::float32(crate::rewrite::context_of(root));
-        let chunk_bytes = i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN));
-        let mut consumers = Vec::new();
-        walk(root, |op| {
-            let ways = Consumer::all(op, f32_type);
-            // Nothing on the way to it can be worth a loop if it has hardly an element to take.
-            consumers.extend(ways.into_iter().filter(|way| way.takes().saturating_mul(1 << 16) > chunk_bytes));
-            WalkResult::Advance
-        });
-        let mut rewrite = Rewrite { build: Builder::new(root), chunk_bytes, gone: HashSet::new() };
-        let mut done = vec![false; consumers.len()];
+        let chunk_bytes =
+            i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN));
         let mut changed = false;
-        // From the last one upwards: what is further down takes more of its producers along, earlier consumers among them.
-        for first in (0..consumers.len()).rev() {
-            let op = consumers[first].op;
-            let seen = consumers.get(first + 1).is_some_and(|next| next.op == op);
-            if seen || done[first] || rewrite.gone.contains(&ir::op_key(op)) {
-                continue;
+        // A loop may leave its producers to one other consumer, for which a loop pays only then.
+        for _ in 0..ROUNDS {
+            let mut more = false;
+            let mut consumers = Vec::new();
+            walk(root, |op| {
+                let ways = Consumer::all(op, f32_type);
+                // Nothing on the way to it can be worth a loop if it has hardly an element to take.
+                consumers
+                    .extend(ways.into_iter().filter(|way| way.takes().saturating_mul(1 << 16) > chunk_bytes));
+                WalkResult::Advance
+            });
+            let mut rewrite = Rewrite { build: Builder::new(root), chunk_bytes, gone: HashSet::new() };
+            let mut done = vec![false; consumers.len()];
+            // From the last one upwards: what is further down takes more of its producers along, earlier consumers among them.
+            for first in (0..consumers.len()).rev() {
+                let op = consumers[first].op;
+                let seen = consumers.get(first + 1).is_some_and(|next| next.op == op);
+                if seen || done[first] || rewrite.gone.contains(&ir::op_key(op)) {
+                    continue;
+                }
+                let rest = (0..first)
+                    .rev()
+                    .filter(|&next| !done[next] && consumers[next].op != op)
+                    .filter(|&next| !rewrite.gone.contains(&ir::op_key(consumers[next].op)))
+                    .take(NEIGHBOURS)
+                    .collect();
+                if let Some(group) = rewrite.stream(&consumers, first, rest) {
+                    context.count(&LOOPS, 1);
+                    context.count(&CONSUMERS, group.len() as u64);
+                    group.into_iter().for_each(|index| done[index] = true);
+                    more = true;
+                }
             }
-            let rest = (0..first)
-                .rev()
-                .filter(|&next| !done[next] && consumers[next].op != op)
-                .filter(|&next| !rewrite.gone.contains(&ir::op_key(consumers[next].op)))
-                .take(NEIGHBOURS)
-                .collect();
-            if let Some(group) = rewrite.stream(&consumers, first, rest) {
-                context.count(&LOOPS, 1);
-                context.count(&CONSUMERS, group.len() as u64);
-                group.into_iter().for_each(|index| done[index] = true);
-                changed = true;
+            changed |= more;
+            if !more {
+                break;
             }
         }
         Ok(Changed::from(changed))
@@ -487,8 +506,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         for (consumer, result) in group.iter().zip(results) {
             self.build.replace_all_uses_with(consumer.result(), result);
         }
-        let producers: Vec<_> =
-            found.plan.chunks.iter().filter_map(|chunk| Some((defining_op_key(chunk.value)?, chunk.value))).collect();
+        let producers: Vec<_> = found
+            .plan
+            .chunks
+            .iter()
+            .filter_map(|chunk| Some((defining_op_key(chunk.value)?, chunk.value)))
+            .collect();
         for consumer in &group {
             self.erase(consumer.op);
         }
@@ -566,7 +589,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 continue;
             }
             let costly = |value: Value<'c, 'a>| {
-                defining_op(value).is_some_and(|op| !is_free(op_name(op))) || is_large_argument(value, self.chunk_bytes)
+                defining_op(value).is_some_and(|op| !is_free(op_name(op)))
+                    || is_large_argument(value, self.chunk_bytes)
             };
             let shares = own.chunks.iter().any(|chunk| {
                 chunk.source != Source::Slice
@@ -663,7 +687,10 @@ fn replan<'c: 'a, 'a>(
 }
 
 /// The op around `op`, or itself, that is in the block of `other`.
-fn in_block_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, other: OperationRef<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+fn in_block_of<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    other: OperationRef<'c, 'a>,
+) -> Option<OperationRef<'c, 'a>> {
     let mut current = Some(op);
     while let Some(op) = current {
         if op.block() == other.block() {
@@ -826,11 +853,9 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
 fn streamed_operands<'c: 'a, 'a>(plan: &Plan<'c, 'a>, at: usize) -> impl Iterator<Item = usize> {
     let chunk = &plan.chunks[at];
     let operands = match (&chunk.source, defining_op(chunk.value)) {
-        (Source::Op(dims), Some(op)) => op
-            .operands()
-            .zip(dims)
-            .filter_map(|(operand, dim)| plan.position(operand, (*dim)?))
-            .collect(),
+        (Source::Op(dims), Some(op)) => {
+            op.operands().zip(dims).filter_map(|(operand, dim)| plan.position(operand, (*dim)?)).collect()
+        }
         _ => Vec::new(),
     };
     operands.into_iter()
@@ -871,8 +896,7 @@ fn stored<'c: 'a, 'a>(
         let name = op_name(op);
         let kernel = !ir::is_fusible(name);
         // What is computed from values of its size takes the place of one of them: nothing is gained there.
-        let needed_outside =
-            !outside.users[at].is_empty() && outside.sources[at] <= bytes(chunk.value) / 4;
+        let needed_outside = !outside.users[at].is_empty() && outside.sources[at] <= bytes(chunk.value) / 4;
         if chunk.source == Source::Slice {
             continue;
         }

@@ -49,7 +49,8 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let op = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
 
         let arguments = |region: usize| -> Vec<Value<'c, 'a>> {
-            let block = op.region(region).ok().and_then(|region| region.first_block()).expect("made with blocks");
+            let block =
+                op.region(region).ok().and_then(|region| region.first_block()).expect("made with blocks");
             build.set_insertion_point_to_end(block);
             (0..types.len()).map(|index| block.argument(index).expect("made with arguments").into()).collect()
         };
@@ -225,8 +226,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                     .collect();
                 let mut attributes = Vec::new();
                 if op_name(op) == "stablehlo.slice" {
-                    let mut limits =
-                        ir::i64_array(op, "limit_indices").expect("slices have limits").to_vec();
+                    let mut limits = ir::i64_array(op, "limit_indices").expect("slices have limits").to_vec();
                     limits[chunk.dim] = run * size;
                     attributes.push(("limit_indices", build.i64_array(&limits)));
                 }

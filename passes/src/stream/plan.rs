@@ -13,7 +13,9 @@ use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::{DotDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers};
+use slimhlo_dialect::stablehlo::attrs::{
+    DotDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers,
+};
 use slimhlo_dialect::types::Tensor;
 use std::collections::{HashMap, HashSet};
 
@@ -178,8 +180,10 @@ fn is_elementwise(name: &str) -> bool {
 pub fn is_closed(op: OperationRef<'_, '_>) -> bool {
     (0..op.region_count()).all(|index| {
         let Some(block) = op.region(index).ok().and_then(|region| region.first_block()) else { return false };
-        let mut known: HashSet<usize> =
-            (0..block.argument_count()).filter_map(|i| block.argument(i).ok()).map(|a| ir::key(a.into())).collect();
+        let mut known: HashSet<usize> = (0..block.argument_count())
+            .filter_map(|i| block.argument(i).ok())
+            .map(|a| ir::key(a.into()))
+            .collect();
         let mut nested = block.first_operation();
         while let Some(op) = nested {
             if op.region_count() > 0 || !op.operands().all(|operand| known.contains(&ir::key(operand))) {
@@ -248,7 +252,8 @@ fn source_of<'c: 'a, 'a>(
             }
         }
         "stablehlo.gather" => (|| {
-            let numbers = GatherDimensionNumbers::try_from(ffi::attribute_of(op, "dimension_numbers")?).ok()?;
+            let numbers =
+                GatherDimensionNumbers::try_from(ffi::attribute_of(op, "dimension_numbers")?).ok()?;
             let offset = |dim: usize| numbers.offset_dims().contains(&(dim as i64));
             if offset(dim) {
                 return None;
@@ -261,7 +266,8 @@ fn source_of<'c: 'a, 'a>(
         })(),
         "stablehlo.scatter" if op.operand_count() == 3 && is_closed(op) => (|| {
             let numbers =
-                ScatterDimensionNumbers::try_from(ffi::attribute_of(op, "scatter_dimension_numbers")?).ok()?;
+                ScatterDimensionNumbers::try_from(ffi::attribute_of(op, "scatter_dimension_numbers")?)
+                    .ok()?;
             let pair = numbers.input_batching_dims().iter().position(|&to| to == dim as i64)?;
             let indices = numbers.scatter_indices_batching_dims()[pair];
             let batch = indices - i64::from(indices > numbers.index_vector_dim());
@@ -276,7 +282,8 @@ fn source_of<'c: 'a, 'a>(
             Some(vec![Some(from), None])
         })(),
         "stablehlo.dot_general" => (|| {
-            let numbers = DotDimensionNumbers::try_from(ffi::attribute_of(op, "dot_dimension_numbers")?).ok()?;
+            let numbers =
+                DotDimensionNumbers::try_from(ffi::attribute_of(op, "dot_dimension_numbers")?).ok()?;
             let (left, right) = (tensor(0)?, tensor(1)?);
             let batch = numbers.lhs_batching_dimensions();
             if let Some(&from) = batch.get(dim) {
@@ -288,11 +295,8 @@ fn source_of<'c: 'a, 'a>(
                     .collect()
             };
             let left = free(left.rank(), batch, numbers.lhs_contracting_dimensions());
-            let right = free(
-                right.rank(),
-                numbers.rhs_batching_dimensions(),
-                numbers.rhs_contracting_dimensions(),
-            );
+            let right =
+                free(right.rank(), numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions());
             let dim = dim - batch.len();
             if dim < left.len() {
                 Some(vec![Some(left[dim]), None])
