@@ -435,9 +435,7 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         result: Type<'c>,
         location: Location<'c>,
     ) -> Value<'c, 'a> {
-        let context = self.root.context();
-        // SAFETY: the context outlives every op in it.
-        let context = unsafe { context.to_ref() };
+        let context = context_of(self.root);
         let attributes: Vec<_> =
             attributes.iter().map(|(name, attribute)| (Identifier::new(context, name), *attribute)).collect();
         let op = OperationBuilder::new(name, location)
@@ -454,8 +452,7 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
 
     /// An `array<i64: ...>` attribute.
     pub fn i64_array(&self, values: &[i64]) -> Attribute<'c> {
-        // SAFETY: the context outlives every attribute in it.
-        unsafe { DenseI64ArrayAttribute::new(self.root.context().to_ref(), values).into() }
+        DenseI64ArrayAttribute::new(context_of(self.root), values).into()
     }
 
     /// A rank-0 constant with the element that `splat` repeats.
@@ -535,8 +532,7 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         let mut shape = tensors[0].shape.to_vec();
         shape[dim] = tensors.iter().map(|tensor| tensor.shape[dim]).sum();
         let result = Tensor::get(&shape, tensors[0].element, None);
-        // SAFETY: the context outlives every type in it.
-        let i64_type = unsafe { IntegerType::new(self.root.context().to_ref(), 64) };
+        let i64_type = IntegerType::new(context_of(self.root), 64);
         let dimension = IntegerAttribute::new(i64_type.into(), dim as i64).into();
         self.insert("stablehlo.concatenate", operands, &[("dimension", dimension)], result, location)
     }
