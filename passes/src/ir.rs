@@ -4,17 +4,19 @@
 //!
 //! One of the crate's modules with `unsafe` code: everything here is a safe face over one or two calls of MLIR's C API.
 
-use crate::rewrite::{defining_op, is_unused};
+use crate::rewrite::{context_of, defining_op, is_unused, set_attribute};
 use melior::ir::attribute::{DenseElementsAttribute, DenseI64ArrayAttribute, IntegerAttribute};
 use melior::ir::operation::{OperationBuilder, OperationLike};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{
-    Attribute, AttributeLike, Identifier, Location, OperationRef, Type, TypeLike, Value, ValueLike,
+    Attribute, AttributeLike, Block, BlockRef, Identifier, Location, OperationRef, Region, RegionLike, Type,
+    TypeLike, Value, ValueLike,
 };
 use melior::{IrRewriter, RewriterBase};
 use mlir_sys::{
     mlirDenseElementsAttrGetSplatValue, mlirOperationGetDiscardableAttribute,
-    mlirOperationGetNumDiscardableAttributes, mlirTypeIsAUniformQuantizedPerAxisType,
+    mlirOperationGetNumDiscardableAttributes, mlirOperationIsBeforeInBlock, mlirOperationSetOperand,
+    mlirTypeIsAUniformQuantizedPerAxisType, mlirValueSetType,
 };
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
@@ -82,6 +84,11 @@ pub fn i64_array<'c>(op: OperationRef<'c, '_>, name: &str) -> Option<&'c [i64]> 
     ffi::dense_i64_array(ffi::attribute_of(op, name)?)
 }
 
+/// The value of an op's integer attribute.
+pub fn constant_attribute(op: OperationRef<'_, '_>, name: &str) -> Option<i64> {
+    Some(ffi::integer_value(IntegerAttribute::try_from(ffi::attribute_of(op, name)?).ok()?))
+}
+
 /// The value of an integer scalar that is known at compile time: a constant, seen through reshapes, broadcasts and
 /// converts between integers, which wrap.
 pub fn constant_integer(value: Value<'_, '_>) -> Option<i128> {
@@ -117,6 +124,18 @@ fn wrap(value: i128, ty: IntegerType<'_>) -> Option<i128> {
     let low = value & ((1 << width) - 1);
     let negative = !ty.is_unsigned() && low >> (width - 1) == 1;
     Some(if negative { low - (1 << width) } else { low })
+}
+
+/// Whether `first` comes before `second`, both in the same block.
+pub fn is_before(first: OperationRef<'_, '_>, second: OperationRef<'_, '_>) -> bool {
+    // SAFETY: both are alive and in one block, as the caller promises.
+    unsafe { mlirOperationIsBeforeInBlock(first.to_raw(), second.to_raw()) }
+}
+
+/// The element that a splat constant repeats, as its attribute.
+pub fn splat_constant<'c>(value: Value<'c, '_>) -> Option<Attribute<'c>> {
+    let op = defining_op(value).filter(|op| op_name(*op) == "stablehlo.constant")?;
+    splat_element(DenseElementsAttribute::try_from(ffi::attribute_of(op, "value")?).ok()?)
 }
 
 /// Whether back ends compute an op on the fly inside its users, so that its result needs no memory of its own.
@@ -204,6 +223,188 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         self.base().set_insertion_point_before(op);
     }
 
+    /// New ops go to the end of `block` from now on.
+    pub fn set_insertion_point_to_end(&self, block: BlockRef<'c, 'a>) {
+        self.base().set_insertion_point_to_end(block);
+    }
+
+    /// A copy of `op`, nested ops and annotations included, with other operands and result types and with `attributes`
+    /// set. There must be as many operands and types as `op` has.
+    pub fn copy_with(
+        &self,
+        op: OperationRef<'c, 'a>,
+        operands: &[Value<'c, 'a>],
+        attributes: &[(&str, Attribute<'c>)],
+        results: &[Type<'c>],
+    ) -> OperationRef<'c, 'a> {
+        assert_eq!((op.operand_count(), op.result_count()), (operands.len(), results.len()));
+        let raw = self.base().clone_op(op).to_raw();
+        // SAFETY: the block the copy was inserted into owns it.
+        let copy: OperationRef<'c, 'a> = unsafe { OperationRef::from_raw(raw) };
+        for (index, operand) in operands.iter().enumerate() {
+            // SAFETY: copy and operand are alive, the index is in range.
+            unsafe { mlirOperationSetOperand(raw, index as isize, operand.to_raw()) }
+        }
+        for (name, attribute) in attributes {
+            set_attribute(copy, name, *attribute);
+        }
+        for (result, ty) in copy.results().zip(results) {
+            self.set_type(result.into(), *ty);
+        }
+        copy
+    }
+
+    /// Moves an op to just before another.
+    pub fn move_before(&self, op: OperationRef<'c, 'a>, other: OperationRef<'c, 'a>) {
+        self.base().move_op_before(op, other);
+    }
+
+    /// Gives a value of an op under construction another type.
+    pub fn set_type(&self, value: Value<'c, 'a>, ty: Type<'c>) {
+        // SAFETY: both are alive.
+        unsafe { mlirValueSetType(value.to_raw(), ty.to_raw()) }
+    }
+
+    /// An op with regions of one block each, whose arguments have the types given; blocks are empty.
+    pub fn op_with_blocks(
+        &self,
+        name: &str,
+        operands: &[Value<'c, 'a>],
+        results: &[Type<'c>],
+        blocks: &[&[Type<'c>]],
+        location: Location<'c>,
+    ) -> OperationRef<'c, 'a> {
+        let regions = blocks
+            .iter()
+            .map(|types| {
+                let arguments: Vec<_> = types.iter().map(|ty| (*ty, location)).collect();
+                let region = Region::new();
+                region.append_block(Block::new(&arguments));
+                region
+            })
+            .collect();
+        let op = OperationBuilder::new(name, location)
+            .add_operands(operands)
+            .add_results(results)
+            .add_regions_vec(regions)
+            .build()
+            .expect("an op with explicit result types always builds");
+        let op = self.base().insert(op).to_raw();
+        // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
+        unsafe { OperationRef::from_raw(op) }
+    }
+
+    /// An op without results.
+    pub fn terminator(&self, name: &str, operands: &[Value<'c, 'a>], location: Location<'c>) {
+        let op = OperationBuilder::new(name, location)
+            .add_operands(operands)
+            .build()
+            .expect("an op without results always builds");
+        self.base().insert(op);
+    }
+
+    /// A rank-0 constant read from text, such as `-0.0` or `17`; `None` if the element type has no such value.
+    pub fn parsed_constant(
+        &self,
+        text: &str,
+        element: Type<'c>,
+        location: Location<'c>,
+    ) -> Option<Value<'c, 'a>> {
+        let ty = Tensor::get(&[], element, None);
+        let value = Attribute::parse(context_of(self.root), &format!("dense<{text}> : {ty}"))?;
+        Some(self.insert("stablehlo.constant", &[], &[("value", value)], ty, location))
+    }
+
+    /// A rank-0 i64 constant.
+    pub fn i64_constant(&self, value: i64, location: Location<'c>) -> Value<'c, 'a> {
+        let i64_type = IntegerType::new(context_of(self.root), 64).into();
+        self.parsed_constant(&value.to_string(), i64_type, location).expect("an i64 is valid text")
+    }
+
+    /// The i64 type.
+    pub fn i64_type(&self) -> Type<'c> {
+        IntegerType::new(context_of(self.root), 64).into()
+    }
+
+    /// `stablehlo.compare LT` of two signed integers of the same type, rank 0.
+    pub fn less_than(
+        &self,
+        left: Value<'c, 'a>,
+        right: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType};
+        let context = context_of(self.root);
+        let attributes = [
+            ("comparison_direction", ComparisonDirection::Lt.attribute(context)),
+            ("compare_type", ComparisonType::Signed.attribute(context)),
+        ];
+        let result = Tensor::get(&[], IntegerType::new(context, 1).into(), None);
+        self.insert("stablehlo.compare", &[left, right], &attributes, result, location)
+    }
+
+    /// An op of two operands and a result of their type.
+    pub fn binary(
+        &self,
+        name: &str,
+        left: Value<'c, 'a>,
+        right: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        self.insert(name, &[left, right], &[], left.r#type(), location)
+    }
+
+    /// `stablehlo.iota`
+    pub fn iota(&self, result: Type<'c>, dim: usize, location: Location<'c>) -> Value<'c, 'a> {
+        let dim = IntegerAttribute::new(self.i64_type(), dim as i64).into();
+        self.insert("stablehlo.iota", &[], &[("iota_dimension", dim)], result, location)
+    }
+
+    /// `stablehlo.dynamic_slice`
+    pub fn dynamic_slice(
+        &self,
+        operand: Value<'c, 'a>,
+        starts: &[Value<'c, 'a>],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let sizes = self.i64_array(ffi::shape(result).expect("slices are ranked"));
+        let mut operands = vec![operand];
+        operands.extend(starts);
+        self.insert("stablehlo.dynamic_slice", &operands, &[("slice_sizes", sizes)], result, location)
+    }
+
+    /// `stablehlo.dynamic_update_slice`
+    pub fn dynamic_update_slice(
+        &self,
+        operand: Value<'c, 'a>,
+        update: Value<'c, 'a>,
+        starts: &[Value<'c, 'a>],
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let mut operands = vec![operand, update];
+        operands.extend(starts);
+        self.insert("stablehlo.dynamic_update_slice", &operands, &[], operand.r#type(), location)
+    }
+
+    /// `stablehlo.slice` with stride 1.
+    pub fn slice(
+        &self,
+        operand: Value<'c, 'a>,
+        start: &[i64],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let sizes = ffi::shape(result).expect("slices are ranked");
+        let limit: Vec<i64> = start.iter().zip(sizes).map(|(start, size)| start + size).collect();
+        let attributes = [
+            ("start_indices", self.i64_array(start)),
+            ("limit_indices", self.i64_array(&limit)),
+            ("strides", self.i64_array(&vec![1; start.len()])),
+        ];
+        self.insert("stablehlo.slice", &[operand], &attributes, result, location)
+    }
+
     /// Every user of `from` uses `to` instead.
     pub fn replace_all_uses_with(&self, from: Value<'c, 'a>, to: Value<'c, 'a>) {
         self.base().replace_all_uses_with(from, to);
@@ -234,9 +435,7 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         result: Type<'c>,
         location: Location<'c>,
     ) -> Value<'c, 'a> {
-        let context = self.root.context();
-        // SAFETY: the context outlives every op in it.
-        let context = unsafe { context.to_ref() };
+        let context = context_of(self.root);
         let attributes: Vec<_> =
             attributes.iter().map(|(name, attribute)| (Identifier::new(context, name), *attribute)).collect();
         let op = OperationBuilder::new(name, location)
@@ -251,9 +450,9 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         op.result(0).expect("one result was asked for").into()
     }
 
-    fn i64_array(&self, values: &[i64]) -> Attribute<'c> {
-        // SAFETY: the context outlives every attribute in it.
-        unsafe { DenseI64ArrayAttribute::new(self.root.context().to_ref(), values).into() }
+    /// An `array<i64: ...>` attribute.
+    pub fn i64_array(&self, values: &[i64]) -> Attribute<'c> {
+        DenseI64ArrayAttribute::new(context_of(self.root), values).into()
     }
 
     /// A rank-0 constant with the element that `splat` repeats.
@@ -333,8 +532,7 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         let mut shape = tensors[0].shape.to_vec();
         shape[dim] = tensors.iter().map(|tensor| tensor.shape[dim]).sum();
         let result = Tensor::get(&shape, tensors[0].element, None);
-        // SAFETY: the context outlives every type in it.
-        let i64_type = unsafe { IntegerType::new(self.root.context().to_ref(), 64) };
+        let i64_type = IntegerType::new(context_of(self.root), 64);
         let dimension = IntegerAttribute::new(i64_type.into(), dim as i64).into();
         self.insert("stablehlo.concatenate", operands, &[("dimension", dimension)], result, location)
     }

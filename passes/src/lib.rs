@@ -12,6 +12,7 @@ pub mod rewrite;
 pub mod splat;
 
 pub mod dus_to_pad;
+pub mod stream;
 
 pub use framework::{
     Anchor, Bytes, Changed, Options, Pass, PassContext, PassError, PassInfo, PassResult, Pipeline,
@@ -23,7 +24,8 @@ use std::sync::LazyLock;
 
 /// All passes.
 pub fn passes() -> &'static [PassInfo] {
-    static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(|| vec![PassInfo::of::<dus_to_pad::DusToPad>()]);
+    static PASSES: LazyLock<Vec<PassInfo>> =
+        LazyLock::new(|| vec![PassInfo::of::<dus_to_pad::DusToPad>(), PassInfo::of::<stream::Stream>()]);
     &PASSES
 }
 

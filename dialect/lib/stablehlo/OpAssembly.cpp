@@ -334,10 +334,15 @@ void slimhlo::stablehlo::printDotDimensionNumbers(OpAsmPrinter &printer, Operati
 static ParseResult parsePrecisions(OpAsmParser &parser, ArrayAttr &precisions) {
   SmallVector<Attribute> elements;
   auto parsePrecision = [&]() -> ParseResult {
-    PrecisionAttr precision;
-    if (parser.parseCustomAttributeWithFallback(precision))
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef keyword;
+    if (parser.parseKeyword(&keyword))
       return failure();
-    elements.push_back(precision);
+    std::optional<Precision> precision = symbolizePrecision(keyword);
+    if (!precision)
+      return parser.emitError(loc)
+             << "expected DEFAULT, HIGH or HIGHEST, but got '" << keyword << "'";
+    elements.push_back(PrecisionAttr::get(parser.getContext(), *precision));
     return success();
   };
   if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parsePrecision))

@@ -12,6 +12,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -112,8 +113,28 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult ReplicaGroupMeshAxesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                               Attribute mesh, ArrayAttr) {
-  return verifyParameters(emitError, name, {isa_and_present<FlatSymbolRefAttr, MeshAttr>(mesh)});
+                                               Attribute mesh, ArrayAttr axes) {
+  // Where the mesh is known each axis goes as its place in it, -1 if there is none of its name, -2
+  // if it is no axis at all.
+  SmallVector<int64_t> parameters = {isa_and_present<FlatSymbolRefAttr, MeshAttr>(mesh)};
+  auto known = dyn_cast_if_present<MeshAttr>(mesh);
+  for (Attribute axis : known &&axes ? axes.getValue() : ArrayRef<Attribute>()) {
+    auto reference = dyn_cast<AxisRefAttr>(axis);
+    auto found = llvm::find_if(known.getAxes(), [&](MeshAxisAttr candidate) {
+      return reference && candidate.getName() == reference.getName();
+    });
+    int64_t place = found == known.getAxes().end() ? -1 : found - known.getAxes().begin();
+    parameters.push_back(reference ? place : -2);
+  }
+  return verifyParameters(emitError, name, parameters);
+}
+
+LogicalResult ReplicaGroupMeshAxesAttr::verifySymbolUses(Operation *op,
+                                                         SymbolTableCollection &symbolTable) const {
+  auto mesh = dyn_cast<FlatSymbolRefAttr>(getMesh());
+  if (!mesh || symbolTable.lookupNearestSymbolFrom(op, mesh))
+    return success();
+  return op->emitOpError("has replica groups on the mesh ") << mesh << ", which does not exist";
 }
 
 LogicalResult

@@ -110,8 +110,13 @@ fn channel(op: &OpView<'_, '_>) -> Result<i64, OpError> {
 }
 
 /// The mesh that `replica_groups` names exists.
-fn verify_mesh(_: &OpView<'_, '_>, symbol: Attribute<'_>, target: Option<OperationRef<'_, '_>>) -> Verdict {
-    require!(target.is_some(), "replica_groups name the mesh {symbol}, which does not exist");
+fn verify_mesh(op: &OpView<'_, '_>, symbol: Attribute<'_>, target: Option<OperationRef<'_, '_>>) -> Verdict {
+    let groups = op.optional::<ReplicaGroupMeshAxes>("replica_groups");
+    let mesh = groups.ok().flatten().and_then(ReplicaGroupMeshAxes::mesh);
+    require!(
+        target.is_some() || mesh != Some(symbol),
+        "replica_groups name the mesh {symbol}, which does not exist"
+    );
     Ok(())
 }
 

@@ -8,16 +8,31 @@ use super::dim_lists::{Named, distinct, in_range, others, same_length, sorted};
 use super::reducer::{Reducer, accumulator_elements, scalar_of};
 use crate::dims::Dim;
 use crate::rules::{Rules, Table};
-use crate::types::{DYNAMIC, Tensor, compatible_shape, compatible_size, display_shape, is_static};
+use crate::types::{
+    DYNAMIC, Tensor, all_shapes_static, compatible_shape, compatible_size, display_shape, is_static,
+};
 use crate::view::{Inferred, OpError, OpView, Verdict};
 use crate::{reject, require};
 
 /// Rules of this family.
 pub const TABLE: Table = &[
-    ("stablehlo.gather", Rules::NONE.verify(verify_gathered_element).infer(infer_gather)),
+    (
+        "stablehlo.gather",
+        Rules::NONE.verify(verify_gathered_element).infer(infer_gather).is_speculatable(promises_nothing),
+    ),
     ("stablehlo.dynamic_gather", Rules::NONE.verify(verify_gathered_element).infer(infer_dynamic_gather)),
-    ("stablehlo.scatter", Rules::NONE.verify(verify_scatter).infer(infer_scatter)),
+    (
+        "stablehlo.scatter",
+        Rules::NONE.verify(verify_scatter).infer(infer_scatter).is_speculatable(promises_nothing),
+    ),
 ];
+
+/// Whether the op works for any indices. Where it promises that they are sorted or unique, what guards it may be what
+/// makes that true.
+fn promises_nothing(op: &OpView<'_, '_>) -> bool {
+    let promises = |name| op.boolean(name, false).unwrap_or(true);
+    all_shapes_static(op) && !promises("indices_are_sorted") && !promises("unique_indices")
+}
 
 /// What the dimension numbers of gather and scatter say of the operand and the indices.
 struct Indexing<'a> {

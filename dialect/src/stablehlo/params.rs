@@ -154,10 +154,19 @@ fn mesh(parameters: &[i64]) -> Verdict {
     if parameters == [0] { Err("has no axes".into()) } else { Ok(()) }
 }
 
-/// Whether `mesh` is a mesh or the name of one.
+/// Whether `mesh` is a mesh or the name of one; then, of a mesh, the place of each axis in it, -1 for an axis it does not
+/// have and -2 for what is no axis.
 fn replica_group_mesh_axes(parameters: &[i64]) -> Verdict {
-    if parameters == [0] {
+    let Some((&is_mesh, axes)) = parameters.split_first() else { return Err(unexpected(parameters)) };
+    if is_mesh == 0 {
         return Err("has a mesh that is neither a flat symbol reference nor #stablehlo.mesh".into());
+    }
+    for (index, place) in axes.iter().enumerate() {
+        match place {
+            -1 => return Err(format!("has an axes[{index}] that the mesh does not have")),
+            -2 => return Err(format!("has an axes[{index}] that is no #stablehlo.axis_ref")),
+            _ => {}
+        }
     }
     Ok(())
 }

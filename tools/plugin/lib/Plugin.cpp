@@ -7,10 +7,23 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 
-static void registerDialects(DialectRegistry *registry) { slimhloRegisterDialects(wrap(registry)); }
+/// MLIR ends the process where a second dialect of a name is registered. A program that has one
+/// already, slimhlo-opt for one, keeps what it has.
+static void registerDialects(DialectRegistry *registry) {
+  for (StringRef name : {"stablehlo", "chlo", "sdy"}) {
+    if (!registry->getDialectAllocator(name))
+      continue;
+    llvm::WithColor::warning(llvm::errs(), "slimhlo")
+        << "this program has a dialect named '" << name
+        << "'; the dialects of the plugin are not used\n";
+    return;
+  }
+  slimhloRegisterDialects(wrap(registry));
+}
 
 extern "C" DialectPluginLibraryInfo mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "slimhlo", slimhloVersion(), registerDialects};

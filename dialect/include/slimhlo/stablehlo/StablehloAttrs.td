@@ -7,6 +7,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/TensorEncoding.td"
 include "slimhlo/stablehlo/StablehloDialect.td"
 include "slimhlo/stablehlo/StablehloEnums.td"
@@ -219,7 +220,8 @@ def StableHLO_Mesh : StableHLO_AttrDef<"Mesh", "mesh"> {
   let genVerifyDecl = 1;
 }
 
-def StableHLO_ReplicaGroupMeshAxes : StableHLO_AttrDef<"ReplicaGroupMeshAxes", "replica_group_mesh_axes"> {
+def StableHLO_ReplicaGroupMeshAxes : StableHLO_AttrDef<"ReplicaGroupMeshAxes", "replica_group_mesh_axes",
+    [DeclareAttrInterfaceMethods<SymbolUserAttrInterface>]> {
   let summary = "replica groups given as axes of a mesh";
   let description = [{
     A collective runs among the devices that differ only along `axes`. `mesh` is a `mesh` attribute or the symbol of one.

@@ -184,7 +184,13 @@ class StableHLO_Op<string mnemonic, list<Trait> traits = []> : RustOp<StableHLO_
 class StableHLO_PureOp<string mnemonic, list<Trait> traits = []>
     : StableHLO_Op<mnemonic, !listconcat([RustPure], traits)>;
 
-/// A terminator that the ops of this dialect's regions share.
+/// An op that only computes its results, but is defined for some values of its operands only (a shape that fits the
+/// result's type, a matrix with a factor). What guards it may be what makes it defined, so it is not moved ahead of that.
+class StableHLO_PartialOp<string mnemonic, list<Trait> traits = []>
+    : StableHLO_Op<mnemonic, !listconcat([NoMemoryEffect], traits)>;
+
+/// The terminator of the regions of most ops. `scatter`, `select_and_scatter`, `sort` and `reduce_scatter` take any: so
+/// do the other implementations, and modules made by them must stay valid.
 def StableHLO_ReturnTerminator : SingleBlockImplicitTerminator<"ReturnOp">;
 
 #endif // SLIMHLO_STABLEHLO_BASE_TD

@@ -12,7 +12,7 @@ include "slimhlo/stablehlo/StablehloBase.td"
 // Collectives
 //===----------------------------------------------------------------------===//
 
-def StableHLO_AllGatherOp : StableHLO_Op<"all_gather"> {
+def StableHLO_AllGatherOp : StableHLO_Op<"all_gather", [RustSymbolUser]> {
   let summary = "concatenate over processes";
   let description = [{
     The operands of all processes of a group, one after the other along `all_gather_dim`.
@@ -31,7 +31,7 @@ def StableHLO_AllGatherOp : StableHLO_Op<"all_gather"> {
   let results = (outs Variadic<StableHLO_Tensor>:$result);
 }
 
-def StableHLO_AllReduceOp : StableHLO_Op<"all_reduce", [RustInferTypes, StableHLO_ReturnTerminator]> {
+def StableHLO_AllReduceOp : StableHLO_Op<"all_reduce", [RustInferTypes, RustSymbolUser, StableHLO_ReturnTerminator]> {
   let summary = "combine over processes";
   let description = [{
     The operands of all processes of a group, combined element by element by `computation`.
@@ -51,7 +51,7 @@ def StableHLO_AllReduceOp : StableHLO_Op<"all_reduce", [RustInferTypes, StableHL
   let results = (outs Variadic<StableHLO_Tensor>:$result);
 }
 
-def StableHLO_AllToAllOp : StableHLO_Op<"all_to_all", [RustInferTypes]> {
+def StableHLO_AllToAllOp : StableHLO_Op<"all_to_all", [RustInferTypes, RustSymbolUser]> {
   let summary = "exchange parts between processes";
   let description = [{
     The operand is split into `split_count` parts along `split_dimension`, part i is sent to the i-th process of the
@@ -72,7 +72,7 @@ def StableHLO_AllToAllOp : StableHLO_Op<"all_to_all", [RustInferTypes]> {
   let results = (outs Variadic<StableHLO_Tensor>:$result);
 }
 
-def StableHLO_CollectiveBroadcastOp : StableHLO_Op<"collective_broadcast", [RustInferTypes]> {
+def StableHLO_CollectiveBroadcastOp : StableHLO_Op<"collective_broadcast", [RustInferTypes, RustSymbolUser]> {
   let summary = "one process's value in all";
   let description = [{
     The operand of the first process of each group; zeros in processes of no group.
@@ -120,7 +120,7 @@ def StableHLO_CrossReplicaSumOp : StableHLO_Op<"cross-replica-sum", [RustInferTy
   let results = (outs StableHLO_Tensor:$result);
 }
 
-def StableHLO_ReduceScatterOp : StableHLO_Op<"reduce_scatter", [StableHLO_ReturnTerminator]> {
+def StableHLO_ReduceScatterOp : StableHLO_Op<"reduce_scatter", [RustSymbolUser]> {
   let summary = "combine over processes and keep a part";
   let description = [{
     The operands of all processes of a group combined by `computation`, of which each process keeps its part along
@@ -170,7 +170,7 @@ def StableHLO_ReplicaIdOp : StableHLO_Op<"replica_id", [Pure, RustInferTypes]> {
 // Asynchronous operations
 //===----------------------------------------------------------------------===//
 
-def StableHLO_AsyncStartOp : StableHLO_Op<"async_start", [RustInferTypes, StableHLO_ReturnTerminator]> {
+def StableHLO_AsyncStartOp : StableHLO_Op<"async_start", [RustInferTypes, IsolatedFromAbove, StableHLO_ReturnTerminator]> {
   let summary = "begin a collective or a slice";
   let description = [{
     Begins what `body` does with the inputs and returns at once; `async_done` waits for it.

@@ -122,7 +122,7 @@ def StableHLO_ConvolutionOp : StableHLO_PureOp<"convolution"> {
   }];
 }
 
-def StableHLO_DynamicConvOp : StableHLO_PureOp<"dynamic_conv"> {
+def StableHLO_DynamicConvOp : StableHLO_PartialOp<"dynamic_conv"> {
   let summary = "convolution with a computed padding";
   let description = [{
     `convolution` whose padding is the operand `padding`.
@@ -149,7 +149,7 @@ def StableHLO_DynamicConvOp : StableHLO_PureOp<"dynamic_conv"> {
 // Factorizations and transforms
 //===----------------------------------------------------------------------===//
 
-def StableHLO_CholeskyOp : StableHLO_PureOp<"cholesky", [RustInferTypes]> {
+def StableHLO_CholeskyOp : StableHLO_PartialOp<"cholesky", [RustInferTypes]> {
   let summary = "Cholesky factor";
   let description = [{
     The triangular factor of each positive definite matrix in the last two dimensions of `a`: L with a = L L^H if `lower`,
@@ -165,7 +165,7 @@ def StableHLO_CholeskyOp : StableHLO_PureOp<"cholesky", [RustInferTypes]> {
   }];
 }
 
-def StableHLO_TriangularSolveOp : StableHLO_PureOp<"triangular_solve", [RustInferTypes]> {
+def StableHLO_TriangularSolveOp : StableHLO_PartialOp<"triangular_solve", [RustInferTypes]> {
   let summary = "solve with a triangular matrix";
   let description = [{
     x with op(a) x = b, or x op(a) = b if not `left_side`, for each pair of matrices in the last two dimensions. op is

@@ -9,9 +9,9 @@ include "slimhlo/stablehlo/StablehloBase.td"
 
 /// An op that applies its regions to elements and does nothing else.
 class StableHLO_ApplyOp<string mnemonic, list<Trait> traits = []> : StableHLO_Op<mnemonic, !listconcat(
-    [RecursiveMemoryEffects, RustSpeculatable, RustInferTypes, StableHLO_ReturnTerminator], traits)>;
+    [RecursiveMemoryEffects, RustSpeculatable, RustInferTypes], traits)>;
 
-def StableHLO_MapOp : StableHLO_ApplyOp<"map"> {
+def StableHLO_MapOp : StableHLO_ApplyOp<"map", [StableHLO_ReturnTerminator]> {
   let summary = "function of elements";
   let description = [{
     `computation` applied to the scalars at each place of the inputs. `dimensions` lists all dimensions.
@@ -30,7 +30,7 @@ def StableHLO_MapOp : StableHLO_ApplyOp<"map"> {
   let results = (outs StableHLO_Tensor:$result);
 }
 
-def StableHLO_ReduceOp : StableHLO_ApplyOp<"reduce", [SameVariadicOperandSize]> {
+def StableHLO_ReduceOp : StableHLO_ApplyOp<"reduce", [SameVariadicOperandSize, StableHLO_ReturnTerminator]> {
   let summary = "combine elements along dimensions";
   let description = [{
     The elements of the inputs along `dimensions` combined by `body`, in an order that is open, together with
@@ -56,7 +56,7 @@ def StableHLO_ReduceOp : StableHLO_ApplyOp<"reduce", [SameVariadicOperandSize]> 
   let hasCustomAssemblyFormat = 1;
 }
 
-def StableHLO_ReduceWindowOp : StableHLO_ApplyOp<"reduce_window", [SameVariadicOperandSize]> {
+def StableHLO_ReduceWindowOp : StableHLO_ApplyOp<"reduce_window", [SameVariadicOperandSize, StableHLO_ReturnTerminator]> {
   let summary = "combine elements within windows";
   let description = [{
     For each place of a window of `window_dimensions`, moved by `window_strides` over the inputs, the elements in it

@@ -37,7 +37,7 @@ def StableHLO_IotaOp : StableHLO_Op<"iota", [Pure]> {
   let assemblyFormat = "`dim` `=` $iota_dimension attr-dict `:` type($output)";
 }
 
-def StableHLO_DynamicIotaOp : StableHLO_PureOp<"dynamic_iota"> {
+def StableHLO_DynamicIotaOp : StableHLO_PartialOp<"dynamic_iota"> {
   let summary = "indices along a dimension, of a computed shape";
   let description = [{
     `iota` whose shape is the operand.
@@ -85,7 +85,7 @@ def StableHLO_BroadcastOp : StableHLO_PureOp<"broadcast", [RustInferTypes]> {
   }];
 }
 
-def StableHLO_DynamicBroadcastInDimOp : StableHLO_PureOp<"dynamic_broadcast_in_dim"> {
+def StableHLO_DynamicBroadcastInDimOp : StableHLO_PartialOp<"dynamic_broadcast_in_dim"> {
   let summary = "repeat along dimensions, to a computed shape";
   let description = [{
     `broadcast_in_dim` to the shape `output_dimensions`. The two optional lists name operand dimensions that are known to
@@ -137,7 +137,7 @@ def StableHLO_ReshapeOp : StableHLO_PureOp<"reshape"> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-def StableHLO_DynamicReshapeOp : StableHLO_PureOp<"dynamic_reshape"> {
+def StableHLO_DynamicReshapeOp : StableHLO_PartialOp<"dynamic_reshape"> {
   let summary = "same elements, a computed shape";
   let description = [{
     `reshape` to the shape `output_shape`.
@@ -218,7 +218,7 @@ def StableHLO_DynamicSliceOp : StableHLO_PureOp<"dynamic_slice", [RustInferTypes
   }];
 }
 
-def StableHLO_RealDynamicSliceOp : StableHLO_PureOp<"real_dynamic_slice"> {
+def StableHLO_RealDynamicSliceOp : StableHLO_PartialOp<"real_dynamic_slice"> {
   let summary = "part of a tensor with computed bounds";
   let description = [{
     `slice` whose three lists are operands.
@@ -279,7 +279,7 @@ def StableHLO_PadOp : StableHLO_PureOp<"pad", [RustInferTypes]> {
   }];
 }
 
-def StableHLO_DynamicPadOp : StableHLO_PureOp<"dynamic_pad"> {
+def StableHLO_DynamicPadOp : StableHLO_PartialOp<"dynamic_pad"> {
   let summary = "surround with a value, by computed amounts";
   let description = [{
     `pad` whose three lists are operands.
@@ -337,7 +337,7 @@ def StableHLO_GatherOp : StableHLO_PureOp<"gather", [RustInferTypes]> {
   let results = (outs StableHLO_Tensor:$result);
 }
 
-def StableHLO_DynamicGatherOp : StableHLO_PureOp<"dynamic_gather", [RustInferTypes]> {
+def StableHLO_DynamicGatherOp : StableHLO_PartialOp<"dynamic_gather", [RustInferTypes]> {
   let summary = "slices of a computed size at many computed places";
   let description = [{
     `gather` whose slice sizes are an operand.
@@ -373,7 +373,7 @@ def StableHLO_TorchIndexSelectOp : StableHLO_PureOp<"torch_index_select"> {
 }
 
 def StableHLO_ScatterOp : StableHLO_Op<"scatter", [
-    RecursiveMemoryEffects, RustSpeculatable, RustInferTypes, SameVariadicOperandSize, StableHLO_ReturnTerminator]> {
+    RecursiveMemoryEffects, RustSpeculatable, RustInferTypes, SameVariadicOperandSize]> {
   let summary = "combine updates into many computed places";
   let description = [{
     The inputs, in which each element that an update falls on is combined with it by `update_computation`. Where updates
@@ -417,7 +417,7 @@ def StableHLO_GetDimensionSizeOp : StableHLO_PureOp<"get_dimension_size", [RustI
   let assemblyFormat = "$operand `,` `dim` `=` $dimension attr-dict `:` functional-type(operands, results)";
 }
 
-def StableHLO_SetDimensionSizeOp : StableHLO_PureOp<"set_dimension_size", [RustInferTypes]> {
+def StableHLO_SetDimensionSizeOp : StableHLO_PartialOp<"set_dimension_size", [RustInferTypes]> {
   let summary = "declare the size of a dimension";
   let description = [{
     The operand, of which only the first `size` elements along `dimension` count. The result's type bounds that size by

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Which values can be computed a chunk at a time, and from what.
+//!
+//! A value is *streamed* along a dimension when that dimension falls into `n` equal runs, the units, and a chunk of
+//! units of the value can be had from the same units of other values. What cannot be taken apart like that is either a
+//! value that is there and is sliced, or one that each chunk needs as a whole.
+
+use crate::ir::{self, discardable_attributes};
+use crate::rewrite::defining_op;
+use melior::ir::block::BlockLike;
+use melior::ir::operation::OperationLike;
+use melior::ir::r#type::IntegerType;
+use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::stablehlo::attrs::{
+    DotDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers,
+};
+use slimhlo_dialect::types::Tensor;
+use std::collections::{HashMap, HashSet};
+
+/// Values in one plan: past this, what is further up is taken as a value that is there. It keeps the pass linear.
+const LONGEST: usize = 256;
+
+/// Where a chunk of a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The value is there: a chunk is a slice of it.
+    Slice,
+    /// A constant that repeats one element.
+    Splat,
+    /// An iota that counts along the streamed dimension.
+    Iota,
+    /// The value's own op on chunks: for each operand the dimension it is streamed along, or none if it is used whole.
+    Op(Vec<Option<usize>>),
+}
+
+/// A value that is had chunk by chunk.
+#[derive(Clone)]
+pub struct Chunk<'c, 'a> {
+    /// The value.
+    pub value: Value<'c, 'a>,
+    /// The dimension it is streamed along.
+    pub dim: usize,
+    /// Where its chunks come from.
+    pub source: Source,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// With this many units there may be one.
+    Retry(i64),
+    /// There is none.
+    No,
+}
+
+/// How chunks of some values are computed.
+#[derive(Default)]
+pub struct Plan<'c, 'a> {
+    /// Units along the streamed dimension.
+    pub units: i64,
+    /// All chunks, what they are computed from first.
+    pub chunks: Vec<Chunk<'c, 'a>>,
+    index: HashMap<(usize, usize), usize>,
+    /// Values that each chunk needs whole.
+    pub wholes: Vec<Value<'c, 'a>>,
+}
+
+/// The tensor a value is, if chunks of it can be spoken of: static, no encoding, plain numbers.
+pub fn plain<'c>(value: Value<'c, '_>) -> Option<Tensor<'c>> {
+    let tensor = Tensor::new(value.r#type())?;
+    (tensor.is_static() && tensor.encoding().is_none() && element_bytes(tensor.element).is_some())
+        .then_some(tensor)
+}
+
+/// Bytes of one element; `None` for what is no plain number.
+pub fn element_bytes(element: Type<'_>) -> Option<i64> {
+    if let Ok(integer) = IntegerType::try_from(element) {
+        return Some(i64::from(integer.width().div_ceil(8)));
+    }
+    if !element.is_float() {
+        return None;
+    }
+    match element.to_string().as_str() {
+        "f64" => Some(8),
+        "f32" => Some(4),
+        "f16" | "bf16" => Some(2),
+        name if name.starts_with("f8") => Some(1),
+        _ => None,
+    }
+}
+
+/// Bytes of a value, as far as they can be counted.
+pub fn bytes(value: Value<'_, '_>) -> i64 {
+    Tensor::new(value.r#type())
+        .and_then(|tensor| tensor.element_count()?.checked_mul(element_bytes(tensor.element)?))
+        .unwrap_or(i64::MAX / 4)
+}
+
+impl<'c: 'a, 'a> Plan<'c, 'a> {
+    /// No chunks yet.
+    pub fn new(units: i64) -> Self {
+        Self { units, ..Self::default() }
+    }
+
+    /// The place of a value's chunks in the plan.
+    pub fn position(&self, value: Value<'c, 'a>, dim: usize) -> Option<usize> {
+        self.index.get(&(ir::key(value), dim)).copied()
+    }
+
+    /// Plans chunks of `value` along `dim`. Values in `there` are sliced, not computed again.
+    pub fn add(&mut self, value: Value<'c, 'a>, dim: usize, there: &HashSet<usize>) -> Result<(), Stop> {
+        if self.position(value, dim).is_some() {
+            return Ok(());
+        }
+        let tensor = plain(value).ok_or(Stop::No)?;
+        if tensor.shape[dim] % self.units != 0 {
+            return Err(Stop::No);
+        }
+        let mut source = Source::Slice;
+        if let Some(op) = defining_op(value).filter(|_| !there.contains(&ir::key(value))) {
+            if self.chunks.len() < LONGEST {
+                source = source_of(op, &tensor, dim, self.units)?;
+            }
+        }
+        if let (Source::Op(operands), Some(op)) = (&source, defining_op(value)) {
+            if !discardable_attributes(op).is_empty() {
+                return Err(Stop::No);
+            }
+            for (operand, dim) in op.operands().zip(operands) {
+                match dim {
+                    Some(dim) => self.add(operand, *dim, there)?,
+                    None => self.add_whole(operand)?,
+                }
+            }
+        }
+        self.index.insert((ir::key(value), dim), self.chunks.len());
+        self.chunks.push(Chunk { value, dim, source });
+        Ok(())
+    }
+
+    /// Notes a value that each chunk needs whole.
+    pub fn add_whole(&mut self, value: Value<'c, 'a>) -> Result<(), Stop> {
+        plain(value).ok_or(Stop::No)?;
+        if !self.wholes.contains(&value) {
+            self.wholes.push(value);
+        }
+        Ok(())
+    }
+
+    /// The type of `chunk` units of a value.
+    pub fn chunk_type(&self, ty: Type<'c>, dim: usize, chunk: i64) -> Type<'c> {
+        let tensor = Tensor::new(ty).expect("planned values are tensors");
+        let mut shape = tensor.shape.to_vec();
+        shape[dim] = shape[dim] / self.units * chunk;
+        Tensor::get(&shape, tensor.element, None)
+    }
+}
+
+/// Whether an op works on each element by itself.
+fn is_elementwise(name: &str) -> bool {
+    const NOT: &[&str] = &[
+        "bitcast_convert",
+        "broadcast",
+        "broadcast_in_dim",
+        "constant",
+        "dynamic_slice",
+        "iota",
+        "pad",
+        "reshape",
+        "reverse",
+        "slice",
+        "transpose",
+    ];
+    ir::is_fusible(name) && name.strip_prefix("stablehlo.").is_some_and(|name| !NOT.contains(&name))
+}
+
+/// Whether what `op`'s regions compute follows from their arguments alone.
+pub fn is_closed(op: OperationRef<'_, '_>) -> bool {
+    (0..op.region_count()).all(|index| {
+        let Some(block) = op.region(index).ok().and_then(|region| region.first_block()) else { return false };
+        let mut known: HashSet<usize> = (0..block.argument_count())
+            .filter_map(|i| block.argument(i).ok())
+            .map(|a| ir::key(a.into()))
+            .collect();
+        let mut nested = block.first_operation();
+        while let Some(op) = nested {
+            if op.region_count() > 0 || !op.operands().all(|operand| known.contains(&ir::key(operand))) {
+                return false;
+            }
+            known.extend(op.results().map(|result| ir::key(result.into())));
+            nested = op.next_in_block();
+        }
+        block.next_in_region().is_none()
+    })
+}
+
+/// How chunks of an op's result along `dim` are computed.
+fn source_of<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    result: &Tensor<'c>,
+    dim: usize,
+    units: i64,
+) -> Result<Source, Stop> {
+    let tensor = |index: usize| op.operand(index).ok().and_then(plain);
+    let numbers = |name: &str| ir::i64_array(op, name);
+    let at = |index: i64| Some(index as usize);
+    let streamed = match op_name(op) {
+        "stablehlo.constant" => {
+            let value = op.result(0).map_err(|_| Stop::No)?.into();
+            return Ok(if ir::splat_constant(value).is_some() { Source::Splat } else { Source::Slice });
+        }
+        "stablehlo.iota" => {
+            return Ok(match iota_dimension(op) {
+                Some(along) if along == dim => Source::Iota,
+                Some(_) => Source::Op(Vec::new()),
+                None => Source::Slice,
+            });
+        }
+        "stablehlo.broadcast_in_dim" => (|| {
+            let operand = tensor(0)?;
+            let dims = numbers("broadcast_dimensions")?;
+            let from = dims.iter().position(|&to| to == dim as i64);
+            Some(vec![from.filter(|&from| operand.shape[from] != 1 || result.shape[dim] == 1)])
+        })(),
+        "stablehlo.slice" => (|| {
+            let size = tensor(0)?.shape[dim];
+            let whole = numbers("start_indices")?[dim] == 0
+                && numbers("limit_indices")?[dim] == size
+                && numbers("strides")?[dim] == 1;
+            whole.then(|| vec![Some(dim)])
+        })(),
+        "stablehlo.pad" => (|| {
+            let untouched = ["edge_padding_low", "edge_padding_high", "interior_padding"]
+                .iter()
+                .all(|name| numbers(name).is_some_and(|numbers| numbers[dim] == 0));
+            untouched.then(|| vec![Some(dim), None])
+        })(),
+        "stablehlo.reverse" => {
+            numbers("dimensions").filter(|dims| !dims.contains(&(dim as i64))).map(|_| vec![Some(dim)])
+        }
+        "stablehlo.transpose" => numbers("permutation").map(|permutation| vec![at(permutation[dim])]),
+        "stablehlo.concatenate" => ir::constant_attribute(op, "dimension")
+            .filter(|&along| along != dim as i64)
+            .map(|_| vec![Some(dim); op.operand_count()]),
+        "stablehlo.reshape" => {
+            let Some(operand) = tensor(0) else { return Ok(Source::Slice) };
+            match reshaped(operand.shape, result.shape, dim, units)? {
+                Some(from) => Some(vec![Some(from)]),
+                None => None,
+            }
+        }
+        "stablehlo.gather" => (|| {
+            let numbers =
+                GatherDimensionNumbers::try_from(ffi::attribute_of(op, "dimension_numbers")?).ok()?;
+            let offset = |dim: usize| numbers.offset_dims().contains(&(dim as i64));
+            if offset(dim) {
+                return None;
+            }
+            let batch = (0..dim).filter(|&dim| !offset(dim)).count();
+            let from = batch + usize::from(batch as i64 >= numbers.index_vector_dim());
+            let paired = numbers.start_indices_batching_dims().iter().position(|&to| to == from as i64);
+            let operand = paired.map(|pair| numbers.operand_batching_dims()[pair] as usize);
+            Some(vec![operand, Some(from)])
+        })(),
+        "stablehlo.scatter" if op.operand_count() == 3 && is_closed(op) => (|| {
+            let numbers =
+                ScatterDimensionNumbers::try_from(ffi::attribute_of(op, "scatter_dimension_numbers")?)
+                    .ok()?;
+            let pair = numbers.input_batching_dims().iter().position(|&to| to == dim as i64)?;
+            let indices = numbers.scatter_indices_batching_dims()[pair];
+            let batch = indices - i64::from(indices > numbers.index_vector_dim());
+            let updates = (0..tensor(2)?.rank())
+                .filter(|&dim| !numbers.update_window_dims().contains(&(dim as i64)))
+                .nth(usize::try_from(batch).ok()?)?;
+            Some(vec![Some(dim), at(indices), Some(updates)])
+        })(),
+        "stablehlo.reduce" if op.result_count() == 1 && is_closed(op) => (|| {
+            let reduced = numbers("dimensions")?;
+            let from = (0..tensor(0)?.rank()).filter(|&dim| !reduced.contains(&(dim as i64))).nth(dim)?;
+            Some(vec![Some(from), None])
+        })(),
+        "stablehlo.dot_general" => (|| {
+            let numbers =
+                DotDimensionNumbers::try_from(ffi::attribute_of(op, "dot_dimension_numbers")?).ok()?;
+            let (left, right) = (tensor(0)?, tensor(1)?);
+            let batch = numbers.lhs_batching_dimensions();
+            if let Some(&from) = batch.get(dim) {
+                return Some(vec![at(from), at(numbers.rhs_batching_dimensions()[dim])]);
+            }
+            let free = |rank: usize, batch: &[i64], contracted: &[i64]| -> Vec<usize> {
+                (0..rank)
+                    .filter(|&dim| !batch.contains(&(dim as i64)) && !contracted.contains(&(dim as i64)))
+                    .collect()
+            };
+            let left = free(left.rank(), batch, numbers.lhs_contracting_dimensions());
+            let right =
+                free(right.rank(), numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions());
+            let dim = dim - batch.len();
+            if dim < left.len() {
+                Some(vec![Some(left[dim]), None])
+            } else {
+                Some(vec![None, Some(*right.get(dim - left.len())?)])
+            }
+        })(),
+        name if is_elementwise(name) => op
+            .operands()
+            .map(|operand| {
+                let operand = plain(operand)?;
+                if operand.shape == result.shape {
+                    Some(Some(dim))
+                } else {
+                    (operand.rank() == 0).then_some(None)
+                }
+            })
+            .collect(),
+        _ => None,
+    };
+    Ok(streamed.map_or(Source::Slice, Source::Op))
+}
+
+/// The dimension an iota counts along.
+pub fn iota_dimension(op: OperationRef<'_, '_>) -> Option<usize> {
+    ir::constant_attribute(op, "iota_dimension").and_then(|dim| usize::try_from(dim).ok())
+}
+
+/// The dimension of `from` whose units are the units of `dim` in `to`, if a reshape keeps them apart.
+fn reshaped(from: &[i64], to: &[i64], dim: usize, units: i64) -> Result<Option<usize>, Stop> {
+    let before: i64 = to[..dim].iter().product();
+    let mut product = 1;
+    for (index, &size) in from.iter().enumerate() {
+        if product == before && size > 1 {
+            return match size % units {
+                0 => Ok(Some(index)),
+                // Fewer, larger units: all of the source's dimension, which the result's has merged with the next.
+                _ if units % size == 0 && to[dim] % size == 0 => Err(Stop::Retry(size)),
+                _ => Ok(None),
+            };
+        }
+        product *= size;
+    }
+    Ok(None)
+}

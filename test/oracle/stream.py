@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The differential test of --slimhlo-stream: JAX programs that gather, scatter and reduce, before and after, in XLA for CPU.
+
+    python test/oracle/stream.py --opt target/debug/slimhlo-opt --count 300 --seed 1
+
+Sizes are small and chunks smaller, so that loops really turn, most with a remainder. Integers, maxima, minima and what is set
+must be the same bit by bit; where a float sum or product is in another order it may differ by 2 ulp times the square root of
+the number of terms. Values are positive there, so that nothing cancels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import dataclasses
+import pathlib
+import sys
+import time
+from collections.abc import Callable
+
+import xla_cpu  # first: it sets the flags with which JAX starts
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from opt import Driver
+
+jax.config.update("jax_enable_x64", True)
+
+CHUNK_BYTES = (48, 256, 1500)
+CHANGED_SHARE = 0.6
+INDICES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+TABLES = ("float32", "float64", "bfloat16", "float16", "int32", "int64", "int8", "uint8")
+MODES = ("wrap", "clip", "fill", "promise_in_bounds")
+SCATTER_MODES = MODES[1:]
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A lowered program with its inputs."""
+
+    name: str
+    text: str
+    reference: str
+    inputs: list[np.ndarray]
+    terms: int
+    exact: bool
+    cancels: bool
+    chunk_bytes: int
+
+
+class Source:
+    """Random choices, and arrays to go with them."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+
+    def one(self, of: tuple) -> object:
+        return of[self.random.integers(len(of))]
+
+    def values(self, shape: tuple[int, ...], dtype: str, exact: bool = False) -> np.ndarray:
+        kind = jnp.dtype(dtype)
+        if jnp.issubdtype(kind, jnp.integer):
+            info = jnp.iinfo(kind)
+            return self.random.integers(int(info.min), int(info.max), shape, endpoint=True, dtype=kind)
+        values = self.random.uniform(0.5, 1.5, shape).astype(kind)
+        if exact and values.size and self.random.integers(2):
+            flat = values.reshape(-1)
+            for special in (np.nan, np.inf, -np.inf, -0.0, 0.0):
+                flat[self.random.integers(flat.size)] = special
+        return values
+
+    def indices(self, shape: tuple[int, ...], dtype: str, size: int, mode: str) -> np.ndarray:
+        """In bounds where they must be, else some of them far out, and negative; many the same."""
+        info = np.iinfo(dtype)
+        low, high = (0, size - 1) if mode == "promise_in_bounds" else (-2 * size, 2 * size)
+        found = self.random.integers(max(low, info.min), min(high, info.max), shape, endpoint=True).astype(dtype)
+        if mode != "promise_in_bounds" and found.size:
+            found.reshape(-1)[self.random.integers(found.size)] = self.one((info.min, info.max))
+        return found
+
+
+Made = tuple[Callable, list[np.ndarray], int, bool]
+
+
+def sizes(source: Source) -> int:
+    return int(source.random.integers(60, 900))
+
+
+def reduce_of(source: Source, dtype: str, exact_only: bool = False) -> tuple[Callable, bool]:
+    kinds = [(jnp.max, True), (jnp.min, True)]
+    if not exact_only:
+        integer = jnp.issubdtype(jnp.dtype(dtype), jnp.integer)
+        kinds += [(lambda v, axis=None: jnp.sum(v, axis=axis, dtype=v.dtype), integer)] * 3
+        if integer:
+            kinds.append((lambda v, axis=None: jnp.prod(v, axis=axis, dtype=v.dtype), True))
+    return kinds[source.random.integers(len(kinds))]
+
+
+def gather_forward(source: Source) -> Made:
+    columns = int(source.random.integers(1, 4))
+    rest = (int(source.random.integers(2, 6)),) if source.random.integers(2) else ()
+    shape = tuple(int(size) for size in source.random.integers(3, 12, columns))
+    dtype, index, mode = source.one(TABLES), source.one(INDICES), source.one(MODES)
+    reduce, exact = reduce_of(source, dtype)
+    batch = (sizes(source),) if source.random.integers(3) else (int(source.random.integers(2, 9)), sizes(source) // 4)
+    table = source.values(shape + rest, dtype, exact)
+    indices = source.indices((*batch, columns), index, min(shape), mode)
+    axis = None if source.random.integers(2) else tuple(range(len(batch)))
+    scale = bool(source.random.integers(2))
+
+    def f(table, indices):
+        at = [indices[..., column] for column in range(columns)]
+        if mode == "wrap":
+            at = [column.astype(jnp.int64) % size for column, size in zip(at, shape, strict=True)]
+        rows = table.at[tuple(at)].get(mode="clip" if mode == "wrap" else mode, fill_value=1)
+        return reduce(rows * rows.dtype.type(2) if scale else rows, axis=axis)
+
+    return f, [table, indices], int(np.prod(batch)), exact
+
+
+def scatter(source: Source) -> Made:
+    columns = int(source.random.integers(1, 3))
+    rest = (int(source.random.integers(2, 6)),) if source.random.integers(2) else ()
+    shape = tuple(int(size) for size in source.random.integers(3, 12, columns))
+    dtype, index, mode = source.one(TABLES), source.one(INDICES), source.one(SCATTER_MODES)
+    kind = source.one(("add", "add", "add", "min", "max", "mul", "set"))
+    integer = jnp.issubdtype(jnp.dtype(dtype), jnp.integer)
+    exact = integer or kind in ("min", "max", "set")
+    batch = (sizes(source),) if source.random.integers(3) else (int(source.random.integers(2, 9)), sizes(source) // 4)
+    table = source.values(shape + rest, dtype, exact)
+    indices = source.indices((*batch, columns), index, min(shape), mode)
+    updates = source.values(batch + rest, dtype, exact)
+    if kind == "mul" and not integer:
+        updates = (updates * 0 + 1 + (updates > 1) * updates.dtype.type(0.0078125)).astype(updates.dtype)
+    form = source.random.integers(4)
+
+    def f(table, indices, updates):
+        given = (updates * 2, updates, jnp.full(updates.shape, 1, updates.dtype), jnp.abs(updates) + 1)[form]
+        at = table.at[tuple(indices[..., column] for column in range(columns))]
+        return getattr(at, {"mul": "multiply"}.get(kind, kind))(given, mode=mode)
+
+    return f, [table, indices, updates], int(np.prod(batch)), exact
+
+
+def value_and_grad(source: Source) -> Made:
+    columns = int(source.random.integers(1, 4))
+    shape = tuple(int(size) for size in source.random.integers(3, 12, columns))
+    dtype, index = source.one(("float32", "float64", "bfloat16", "float16")), source.one(INDICES)
+    mode = source.one(SCATTER_MODES)
+    count = sizes(source)
+    table = source.values(shape, dtype)
+    indices = source.indices((count, columns), index, min(shape), mode)
+    inner = source.one((jnp.sin, jnp.sqrt, lambda v: v * v.dtype.type(2.5), jnp.exp))
+
+    def loss(table, indices):
+        rows = table.at[tuple(indices[:, column] for column in range(columns))].get(mode=mode, fill_value=1)
+        return jnp.sum(inner(rows))
+
+    made = source.one((jax.value_and_grad(loss), jax.grad(loss)))
+    return made, [table, indices], count, False
+
+
+def histogram(source: Source) -> Made:
+    count, bins = sizes(source), int(source.random.integers(3, 40))
+    values = source.random.uniform(-0.5, 1.5, count).astype(source.one(("float32", "float64")))
+    weights = source.values((count,), source.one(("int32", "int64")))
+    weighted = bool(source.random.integers(2))
+
+    def f(values, weights):
+        bin = jnp.clip((values * bins).astype(jnp.int32), 0, bins - 1)
+        return jnp.zeros(bins, weights.dtype).at[bin].add(weights if weighted else 1)
+
+    return f, [values, weights], count, True
+
+
+def log_sum_exp(source: Source) -> Made:
+    dtype = source.one(("float32", "float64"))
+    rows, columns = sizes(source) // 8 + 2, sizes(source) // 8 + 2
+    axis = source.one((None, 0, 1))
+
+    def f(x, y):
+        return jax.nn.logsumexp(x[:, None] + y[None, :], axis=axis)
+
+    return f, [source.values((rows,), dtype), source.values((columns,), dtype)], rows * columns, False
+
+
+def embedding(source: Source) -> Made:
+    rows, columns, width = int(source.random.integers(2, 7)), sizes(source) // 8 + 2, int(source.random.integers(2, 9))
+    words = int(source.random.integers(5, 30))
+    dtype = source.one(("bfloat16", "float16", "float32"))
+    indices = source.indices((rows, columns), source.one(INDICES), words, "promise_in_bounds")
+
+    def f(table, indices, given):
+        return jnp.sum(table[indices].astype(jnp.float32) * given)
+
+    inputs = [source.values((words, width), dtype), indices, source.values((rows, columns, width), "float32")]
+    return source.one((jax.grad(f), jax.value_and_grad(f))), inputs, rows * columns * width, False
+
+
+def initial_value(source: Source) -> Made:
+    """A reduction whose initial value is not the identity counts it once."""
+    dtype = source.one(("float32", "int32", "int64", "bfloat16", "int8"))
+    kind = source.one(("add", "mul", "max", "min", "and"))
+    integer = jnp.issubdtype(jnp.dtype(dtype), jnp.integer)
+    if kind in ("mul", "and") and not integer:
+        kind = "add"
+    joins = {"add": lax.add, "mul": lax.mul, "max": lax.max, "min": lax.min, "and": lax.bitwise_and}
+    count, size = sizes(source), int(source.random.integers(3, 20))
+    width = int(source.random.integers(1, 5))
+    given = bool(source.random.integers(2))
+
+    def f(table, indices, start):
+        rows = table[indices]
+        return lax.reduce(rows, start if given else rows.dtype.type(5), joins[kind], (0,))
+
+    def reference(table, indices, start):
+        rows = table[indices]
+        first = start if given else rows.dtype.type(5)
+        identity = rows.dtype.type({"add": 0, "mul": 1}[kind])
+        return joins[kind](first, lax.reduce(rows, identity, joins[kind], (0,)))
+
+    if kind in ("add", "mul"):
+        # XLA for CPU splits long reductions and counts an initial value that is no identity once per part.
+        f.reference = reference
+
+    inputs = [source.values((size, width), dtype), source.indices((count,), "int32", size, "promise_in_bounds")]
+    return f, [*inputs, source.values((), dtype)], count, integer or kind in ("max", "min")
+
+
+def positions(source: Source) -> Made:
+    """Iota, and an iota cast to small types, offset by the chunk."""
+    count, bins = sizes(source), int(source.random.integers(3, 20))
+    dtype = source.one(("int32", "int64", "float32", "float64", "int8", "uint16"))
+    values = source.values((count,), "int32")
+
+    def f(values):
+        at = lax.iota(jnp.dtype(dtype), count)
+        bin = (values + lax.iota(jnp.int32, count)) % bins
+        return jnp.zeros(bins, at.dtype).at[bin].max(at), jnp.full(bins, 100, at.dtype).at[bin].min(at)
+
+    return f, [values], count, True
+
+
+def attention(source: Source) -> Made:
+    heads, queries, keys = int(source.random.integers(1, 4)), sizes(source) // 10 + 2, sizes(source) // 10 + 2
+    width = int(source.random.integers(2, 9))
+    dtype = source.one(("float32", "float64"))
+
+    def f(q, k, v):
+        return jax.nn.softmax(q @ k.swapaxes(-1, -2) / 8, -1) @ v
+
+    inputs = [source.values((heads, count, width), dtype) for count in (queries, keys, keys)]
+    f.cancels = True
+    return f, inputs, keys, False
+
+
+def cross_entropy(source: Source) -> Made:
+    rows, width, words = sizes(source) // 8 + 2, int(source.random.integers(2, 9)), int(source.random.integers(3, 40))
+    dtype = source.one(("float32", "float64", "bfloat16"))
+
+    def loss(x, w, targets):
+        likely = jax.nn.log_softmax(x @ w)
+        return -jnp.mean(jnp.take_along_axis(likely, targets[:, None], -1))
+
+    inputs = [source.values((rows, width), dtype), source.values((width, words), dtype)]
+    made = source.one((loss, jax.grad(loss, (0, 1)), jax.value_and_grad(loss, (0, 1)), jax.grad(loss, 1)))
+    made.cancels = True
+    return made, [*inputs, source.indices((rows,), "int32", words, "promise_in_bounds")], rows * words, False
+
+
+def message_passing(source: Source) -> Made:
+    nodes, width, edges = int(source.random.integers(3, 30)), int(source.random.integers(2, 9)), sizes(source)
+    dtype = source.one(("float32", "float64"))
+
+    def f(state, weights, senders, receivers):
+        sent = jnp.concatenate([state[senders], state[receivers]], -1) @ weights
+        return jnp.zeros_like(state).at[receivers].add(jnp.tanh(sent / (4 * width)))
+
+    made = f if source.random.integers(2) else jax.grad(lambda *inputs: jnp.sum(f(*inputs) ** 2), (0, 1))
+    made.cancels = True
+    inputs = [source.values((nodes, width), dtype), source.values((2 * width, width), dtype)]
+    ends = [source.indices((edges,), "int32", nodes, "promise_in_bounds") for _ in range(2)]
+    return made, [*inputs, *ends], edges, False
+
+
+FAMILIES = (
+    attention,
+    cross_entropy,
+    message_passing,
+    gather_forward,
+    gather_forward,
+    scatter,
+    scatter,
+    value_and_grad,
+    value_and_grad,
+    histogram,
+    log_sum_exp,
+    embedding,
+    initial_value,
+    positions,
+)
+
+
+def generate(count: int, seed: int) -> list[Program]:
+    programs = []
+    for number in range(count):
+        source = Source(seed * 1_000_003 + number)
+        family = FAMILIES[number % len(FAMILIES)]
+        function, inputs, terms, exact = family(source)
+        text = jax.jit(function, keep_unused=True).lower(*inputs).as_text()
+        reference = getattr(function, "reference", function)
+        expected = jax.jit(reference, keep_unused=True).lower(*inputs).as_text()
+        name = f"{family.__name__} {seed}/{number}"
+        programs.append(Program(name, text, expected, inputs, terms, exact, hasattr(function, "cancels"), int(source.one(CHUNK_BYTES))))
+    return programs
+
+
+def run(text: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    executable = xla_cpu.compile_text(text)
+    given = [jax.device_put(value, jax.devices("cpu")[0]) for value in inputs]
+    done = executable.execute_sharded(given).disassemble_into_single_device_arrays()
+    return [np.asarray(shards[0]) for shards in done]
+
+
+def difference(program: Program, before: np.ndarray, after: np.ndarray) -> str | None:
+    """What is wrong with a result, if anything."""
+    if (before.dtype, before.shape) != (after.dtype, after.shape):
+        return f"{before.dtype}{before.shape} became {after.dtype}{after.shape}"
+    if program.exact:
+        same = before.tobytes() == after.tobytes()
+        return None if same else f"not bit-identical: {before!r} became {after!r}"
+    if jnp.issubdtype(before.dtype, jnp.integer):
+        return None if np.array_equal(before, after) else f"{before!r} became {after!r}"
+    old, new = before.astype(np.float64), after.astype(np.float64)
+    # Where terms cancel, the error is one of the terms, which are no larger than the largest result by much.
+    scale = np.maximum(np.abs(old), np.nanmax(np.abs(old), initial=0) if program.cancels else 1e-30)
+    allowed = 2 * float(jnp.finfo(before.dtype).eps) * np.sqrt(program.terms) * scale
+    both_nan = np.isnan(old) & np.isnan(new)
+    with np.errstate(invalid="ignore"):
+        fine = both_nan | (old == new) | (np.abs(old - new) <= allowed)
+    return None if fine.all() else f"{old[~fine][:4]} became {new[~fine][:4]}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--opt", required=True, help="slimhlo-opt")
+    parser.add_argument("--count", type=int, default=300, metavar="N", help="programs in all (default: 300)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S")
+    parser.add_argument("--dump", type=pathlib.Path, metavar="DIR", help="write the programs that differ there")
+    args = parser.parse_args()
+
+    started = time.monotonic()
+    programs = generate(args.count, args.seed)
+    driver = Driver(args.opt).ready()
+    findings: list[tuple[Program, str, str]] = []
+    loops: collections.Counter[str] = collections.Counter()
+    changed = 0
+    for chunk_bytes in CHUNK_BYTES:
+        some = [program for program in programs if program.chunk_bytes == chunk_bytes]
+        stream = f"--slimhlo-stream=chunk-bytes={chunk_bytes}"
+        once = driver.run([program.text for program in some], ["--inline", stream])
+        twice = driver.run([outcome.output or "" for outcome in once], [stream])
+        plain = driver.run([outcome.output or "" for outcome in once])
+        for program, after, again, same in zip(some, once, twice, plain, strict=True):
+            if after.output is None:
+                findings.append((program, f"the driver fails: {after.crash or after.message}", ""))
+                continue
+            if again.output != same.output:
+                findings.append((program, "a second run changes it", after.output))
+            if after.output.count("stablehlo.while") == program.text.count("stablehlo.while"):
+                continue
+            changed += 1
+            loops[program.name.partition(" ")[0]] += 1
+            try:
+                pairs = zip(run(program.reference, program.inputs), run(after.output, program.inputs), strict=True)
+                wrong = [found for pair in pairs if (found := difference(program, *pair))]
+            except Exception as error:
+                wrong = [f"it does not run: {error}"]
+            findings.extend((program, text, after.output) for text in wrong)
+
+    for program, text, after in findings:
+        print(f"{program.name}, chunk-bytes={program.chunk_bytes}: {text}")
+        if args.dump:
+            args.dump.mkdir(parents=True, exist_ok=True)
+            name = args.dump / program.name.replace(" ", "_").replace("/", "_")
+            name.with_suffix(".before.mlir").write_text(program.text)
+            name.with_suffix(".after.mlir").write_text(after)
+    share = changed / max(1, len(programs))
+    print(
+        f"{len(programs)} programs, {changed} changed ({share:.1%}) and executed before and after "
+        f"({dict(sorted(loops.items()))}); {len({found[0].name for found in findings})} wrong; "
+        f"{time.monotonic() - started:.0f} s"
+    )
+    return 0 if share >= CHANGED_SHARE and not findings else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
