@@ -50,8 +50,13 @@
 //! read, if it is computed; and elementwise values that two of the above need, where back ends that do not compute twice store
 //! them. An elementwise chain into one reduce is fused by every back end: nothing is stored, and nothing is done.
 //! The loop is made if it saves more than four times `chunk-bytes`. Chunks take about `chunk-bytes`: with the default of
-//! 4 MiB some hundred thousand rows of an index, at nanoseconds each, against microseconds for a turn of the loop; larger
-//! chunks would leave the caches and save no time.
+//! 4 MiB some hundred thousand rows of an index, at nanoseconds each, against microseconds for a turn of the loop.
+//!
+//! # Where it does not pay yet
+//!
+//! XLA CPU runs some attention programs without storing the scores, and reports no temporaries for them; streamed, the loop's
+//! chunk is a temporary. Until the memory model can tell, the pass is in no pipeline by default and has to be asked for. JAX
+//! hides producers behind private functions (`jnp.clip`): run `--inline` first.
 //!
 //! # What it costs
 //!
@@ -205,11 +210,11 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             (Role::Scatter, scatter_dims(op, combiner.is_some())?)
         };
         let mut consumer = Self { op, role, widen, dims, dim: 0 };
-        if widen.is_some() {
-            if let Role::Reduce { identity, combine } = &mut consumer.role {
-                // The op's own initial value has the narrow type.
-                *identity = Some(if *combine == "stablehlo.add" { "-0.0" } else { "1.0" });
-            }
+        if widen.is_some()
+            && let Role::Reduce { identity, combine } = &mut consumer.role
+        {
+            // The op's own initial value has the narrow type.
+            *identity = Some(if *combine == "stablehlo.add" { "-0.0" } else { "1.0" });
         }
         let shape = plan::plain(consumer.streamed()?)?.shape;
         consumer.dims.retain(|&dim| shape[dim] > 1);

@@ -4,7 +4,7 @@
 // Scores of some queries at a time; each chunk of the result is put in its place, the rest after the loop.
 // CHECK-LABEL: func @attention
 // CHECK-SAME: %[[Q:.*]]: tensor<71x4xf32>, %[[K:.*]]: tensor<64x4xf32>, %[[V:.*]]: tensor<64x4xf32>
-// CHECK: %[[LOOP:.*]]:5 = stablehlo.while(%[[I:.*]] = %{{.*}}, %[[OUT:.*]] = %{{.*}}, %[[QS:.*]] = %[[Q]],
+// CHECK: %[[LOOP:.*]]:5 = stablehlo.while(%[[I:[^ ,]*]] = %{{[^ ,]*}}, %[[OUT:[^ ,]*]] = %{{[^ ,]*}}, %[[QS:[^ ,]*]] = %[[Q]],
 // CHECK: do {
 // CHECK: stablehlo.dynamic_slice %[[QS]], %[[I]], %{{.*}}, sizes = [2, 4]
 // CHECK: stablehlo.dot_general {{.*}} -> tensor<2x64xf32>

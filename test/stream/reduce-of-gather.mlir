@@ -9,7 +9,7 @@
 // CHECK-LABEL: func @remainder
 // CHECK-SAME: %[[TABLE:.*]]: tensor<10xf32>, %[[INDICES:.*]]: tensor<100xi32>
 // CHECK: %[[ZERO:.*]] = stablehlo.constant dense<0.0{{.*}}> : tensor<f32>
-// CHECK: %[[LOOP:.*]]:4 = stablehlo.while(%[[I:.*]] = %{{.*}}, %[[SUM:.*]] = %[[ZERO]], %[[IN:.*]] = %[[INDICES]], %[[T:.*]] = %[[TABLE]])
+// CHECK: %[[LOOP:.*]]:4 = stablehlo.while(%[[I:[^ ,]*]] = %{{[^ ,]*}}, %[[SUM:[^ ,]*]] = %[[ZERO]], %[[IN:[^ ,]*]] = %[[INDICES]], %[[T:[^ ,]*]] = %[[TABLE]])
 // CHECK: cond {
 // CHECK: %[[END:.*]] = stablehlo.constant dense<96> : tensor<i64>
 // CHECK: stablehlo.compare LT, %[[I]], %[[END]]
@@ -41,7 +41,7 @@ func.func @remainder(%table: tensor<10xf32>, %indices: tensor<100xi32>) -> tenso
 // CHECK-LABEL: func @initial_value
 // CHECK-SAME: %[[START:[^:]*]]: tensor<bf16>)
 // CHECK: %[[WIDE:.*]] = stablehlo.convert %[[START]] : (tensor<bf16>) -> tensor<f32>
-// CHECK: stablehlo.while({{.*}} = %[[WIDE]]
+// CHECK: stablehlo.while(%iterArg = %{{[^ ,]*}}, %iterArg_0 = %[[WIDE]]
 // CHECK: do {
 // CHECK: %[[ZERO:.*]] = stablehlo.constant dense<-0.0{{.*}}> : tensor<f32>
 // CHECK: stablehlo.reduce(%{{.*}} init: %[[ZERO]]) applies stablehlo.add across dimensions = [0, 1] : (tensor<{{.*}}xf32>, tensor<f32>) -> tensor<f32>

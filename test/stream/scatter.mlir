@@ -2,7 +2,7 @@
 
 // CHECK-LABEL: func @updates_of_ones
 // CHECK-SAME: %[[INPUT:.*]]: tensor<10xi32>, %[[INDICES:.*]]: tensor<128x1xi32>
-// CHECK: %[[LOOP:.*]]:3 = stablehlo.while(%[[I:.*]] = %{{.*}}, %[[ACC:.*]] = %[[INPUT]], %[[IN:.*]] = %[[INDICES]])
+// CHECK: %[[LOOP:.*]]:3 = stablehlo.while(%[[I:[^ ,]*]] = %{{[^ ,]*}}, %[[ACC:[^ ,]*]] = %[[INPUT]], %[[IN:[^ ,]*]] = %[[INDICES]])
 // CHECK: stablehlo.constant dense<128> : tensor<i64>
 // CHECK: do {
 // CHECK: %[[SOME:.*]] = stablehlo.dynamic_slice %[[IN]], %[[I]], %{{.*}}, sizes = [8, 1]
@@ -39,7 +39,7 @@ func.func @set(%input: tensor<10xf32>, %indices: tensor<128x2x1xi32>, %x: tensor
 // Where a chunk of the first dimension would be too large, sums run along another; their bf16 is summed in f32.
 // CHECK-LABEL: func @second_dimension
 // CHECK: %[[WIDE:.*]] = stablehlo.convert %{{.*}} : (tensor<10xbf16>) -> tensor<10xf32>
-// CHECK: stablehlo.while({{.*}} = %[[WIDE]]
+// CHECK: stablehlo.while(%iterArg = %{{[^ ,]*}}, %iterArg_0 = %[[WIDE]]
 // CHECK: stablehlo.dynamic_slice {{.*}} sizes = [2, 4, 1]
 // CHECK: "stablehlo.scatter"
 // CHECK: stablehlo.add %{{.*}}, %{{.*}} : tensor<f32>

@@ -119,10 +119,10 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
             return Err(Stop::No);
         }
         let mut source = Source::Slice;
-        if let Some(op) = defining_op(value).filter(|_| !there.contains(&ir::key(value))) {
-            if self.chunks.len() < LONGEST {
-                source = source_of(op, &tensor, dim, self.units)?;
-            }
+        if let Some(op) = defining_op(value).filter(|_| !there.contains(&ir::key(value)))
+            && self.chunks.len() < LONGEST
+        {
+            source = source_of(op, &tensor, dim, self.units)?;
         }
         if let (Source::Op(operands), Some(op)) = (&source, defining_op(value)) {
             if !discardable_attributes(op).is_empty() {
@@ -231,12 +231,12 @@ fn source_of<'c: 'a, 'a>(
                 && numbers("strides")?[dim] == 1;
             whole.then(|| vec![Some(dim)])
         })(),
-        "stablehlo.pad" => (|| {
+        "stablehlo.pad" => {
             let untouched = ["edge_padding_low", "edge_padding_high", "interior_padding"]
                 .iter()
                 .all(|name| numbers(name).is_some_and(|numbers| numbers[dim] == 0));
             untouched.then(|| vec![Some(dim), None])
-        })(),
+        }
         "stablehlo.reverse" => {
             numbers("dimensions").filter(|dims| !dims.contains(&(dim as i64))).map(|_| vec![Some(dim)])
         }
@@ -246,10 +246,7 @@ fn source_of<'c: 'a, 'a>(
             .map(|_| vec![Some(dim); op.operand_count()]),
         "stablehlo.reshape" => {
             let Some(operand) = tensor(0) else { return Ok(Source::Slice) };
-            match reshaped(operand.shape, result.shape, dim, units)? {
-                Some(from) => Some(vec![Some(from)]),
-                None => None,
-            }
+            reshaped(operand.shape, result.shape, dim, units)?.map(|from| vec![Some(from)])
         }
         "stablehlo.gather" => (|| {
             let numbers =
