@@ -281,7 +281,7 @@ impl Pass for DusToPad {
         let mut rewrite =
             Rewrite { build: Builder::new(root), splats: Splats::default(), context, changed: false };
         // From the last update of each chain upwards, so that a chain is met whole.
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::with_capacity(updates.len());
         for &op in updates.iter().rev() {
             if seen.contains(&ir::op_key(op)) {
                 continue;

@@ -299,7 +299,7 @@ impl<'c, 'p> Patterns<'c, 'p> {
 
 /// The location for what replaces `ops`: theirs, fused if they differ.
 pub fn location_of<'c: 'a, 'a>(ops: &[OperationRef<'c, 'a>]) -> Option<Location<'c>> {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::with_capacity(ops.len());
     let locations: Vec<Location<'c>> = ops
         .iter()
         .map(OperationLike::location)
