@@ -317,8 +317,9 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
 
     /// A rank-0 i64 constant.
     pub fn i64_constant(&self, value: i64, location: Location<'c>) -> Value<'c, 'a> {
-        let i64_type = IntegerType::new(context_of(self.root), 64).into();
-        self.parsed_constant(&value.to_string(), i64_type, location).expect("an i64 is valid text")
+        let ty = Tensor::get(&[], self.i64_type(), None);
+        let value = DenseElementsAttribute::i64_splat(ty, value).into();
+        self.insert("stablehlo.constant", &[], &[("value", value)], ty, location)
     }
 
     /// The i64 type.
@@ -532,8 +533,7 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         let mut shape = tensors[0].shape.to_vec();
         shape[dim] = tensors.iter().map(|tensor| tensor.shape[dim]).sum();
         let result = Tensor::get(&shape, tensors[0].element, None);
-        let i64_type = IntegerType::new(context_of(self.root), 64);
-        let dimension = IntegerAttribute::new(i64_type.into(), dim as i64).into();
+        let dimension = IntegerAttribute::new(self.i64_type(), dim as i64).into();
         self.insert("stablehlo.concatenate", operands, &[("dimension", dimension)], result, location)
     }
 }
