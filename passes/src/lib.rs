@@ -13,6 +13,7 @@ pub mod splat;
 
 pub mod dus_to_pad;
 pub mod memory;
+pub mod optimize;
 pub mod stream;
 
 pub use framework::{
@@ -29,6 +30,7 @@ pub fn passes() -> &'static [PassInfo] {
         vec![
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<memory::PrintMemory>(),
+            PassInfo::of::<optimize::Optimize>(),
             PassInfo::of::<stream::Stream>(),
         ]
     });
