@@ -66,7 +66,7 @@ use form::{At, Column, Form, Key, Kind, Range, Source, Step};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
-use melior::ir::{Location, OperationRef, Type, Value, ValueLike};
+use melior::ir::{Location, OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::dense::{self, Dense};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{
@@ -215,8 +215,13 @@ impl Pass for ReuseGatherIndices {
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
         let items = adopt(items(root));
-        let mut rewrite =
-            Rewrite { build: Builder::new(root), context, made: HashMap::new(), changed: false };
+        let mut rewrite = Rewrite {
+            build: Builder::new(root),
+            context,
+            made: HashMap::new(),
+            views: HashMap::new(),
+            changed: false,
+        };
         for item in &items {
             rewrite.item(item);
         }
@@ -442,6 +447,8 @@ struct Rewrite<'c, 'a, 'r> {
     context: &'r PassContext<'r>,
     /// By block, form and type.
     made: HashMap<(usize, Key, Kind), Made<'c, 'a>>,
+    /// By block, value and type: values of the first, reshaped.
+    views: HashMap<(usize, usize, usize), Value<'c, 'a>>,
     changed: bool,
 }
 
@@ -707,9 +714,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         else {
             return;
         };
-        let reshaped = |shape: &[i64]| {
+        let mut reshaped = |shape: &[i64]| {
             let ty = Tensor::get(shape, from.element, None);
-            if ty == made.value.r#type() { made.value } else { build.reshape(made.value, ty, location) }
+            if ty == made.value.r#type() {
+                return made.value;
+            }
+            let key = (block_key(item.op), ir::key(made.value), ty.to_raw().ptr as usize);
+            *self.views.entry(key).or_insert_with(|| build.reshape(made.value, ty, location))
         };
         let longer = |tensor: &Tensor, end: usize, but: usize| {
             (0..end).filter(|&dim| dim != but && tensor.shape.get(dim).is_some_and(|&size| size != 1)).count()
