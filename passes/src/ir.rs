@@ -428,7 +428,8 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         }
     }
 
-    fn insert(
+    /// An op of any name with one result.
+    pub fn insert(
         &self,
         name: &str,
         operands: &[Value<'c, 'a>],
@@ -449,6 +450,18 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
         let op: OperationRef<'c, 'a> = unsafe { OperationRef::from_raw(op) };
         op.result(0).expect("one result was asked for").into()
+    }
+
+    /// The context everything is made in.
+    pub fn context(&self) -> &'c melior::Context {
+        context_of(self.root)
+    }
+
+    /// Lets an op use another value as its operand `index`, which it has to have.
+    pub fn set_operand(&self, op: OperationRef<'c, 'a>, index: usize, value: Value<'c, 'a>) {
+        assert!(index < op.operand_count());
+        // SAFETY: both are alive and the index is in range.
+        unsafe { mlirOperationSetOperand(op.to_raw(), index as isize, value.to_raw()) }
     }
 
     /// An `array<i64: ...>` attribute.

@@ -14,6 +14,7 @@ pub mod splat;
 pub mod dus_to_pad;
 pub mod memory;
 pub mod optimize;
+pub mod reuse_gather_indices;
 pub mod stream;
 
 pub use framework::{
@@ -31,6 +32,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<memory::PrintMemory>(),
             PassInfo::of::<optimize::Optimize>(),
+            PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),
             PassInfo::of::<stream::Stream>(),
         ]
     });
