@@ -102,6 +102,11 @@ pub const STAGES: &[Stage] = &[
         judge: Judge::NotWorse,
     },
     Stage {
+        name: "shared gather indices",
+        pipeline: "func.func(slimhlo-reuse-gather-indices,canonicalize,cse)",
+        judge: Judge::NotWorse,
+    },
+    Stage {
         name: "chunks",
         pipeline: "func.func(slimhlo-stream{chunk-bytes=$chunk},canonicalize,cse)",
         judge: Judge::Better,
