@@ -11,7 +11,9 @@ pub mod ir;
 pub mod rewrite;
 pub mod splat;
 
+pub mod coalesce_pads;
 pub mod dus_to_pad;
+pub mod simplify;
 pub mod stream;
 
 pub use framework::{
@@ -24,8 +26,14 @@ use std::sync::LazyLock;
 
 /// All passes.
 pub fn passes() -> &'static [PassInfo] {
-    static PASSES: LazyLock<Vec<PassInfo>> =
-        LazyLock::new(|| vec![PassInfo::of::<dus_to_pad::DusToPad>(), PassInfo::of::<stream::Stream>()]);
+    static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(|| {
+        vec![
+            PassInfo::of::<coalesce_pads::CoalescePads>(),
+            PassInfo::of::<dus_to_pad::DusToPad>(),
+            PassInfo::of::<simplify::Simplify>(),
+            PassInfo::of::<stream::Stream>(),
+        ]
+    });
     &PASSES
 }
 
