@@ -38,7 +38,7 @@
 //!
 //! Fewer elements are computed and held: ops work on what is padded, and the pad itself is fused into what reads it by
 //! every back end. Pads that something else uses stay where they are. Rules look at a bounded number of ops each; MLIR's
-//! greedy driver applies them.
+//! greedy driver applies them, together with those of `--slimhlo-simplify`.
 //!
 //! # When it must not fire
 //!
@@ -56,7 +56,7 @@ mod rules;
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::rewrite::{Greedy, Patterns};
 use crate::simplify::site::{Rules, add_rules};
-use crate::simplify::{concat, is_partitioned, shape};
+use crate::simplify::{add_simplify_rules, is_partitioned};
 use melior::ir::OperationRef;
 
 crate::pass_options! {
@@ -86,15 +86,7 @@ const RULES: Rules = &[
     ("stablehlo.ceil", &[rules::elementwise_of_pads]),
     ("stablehlo.compare", &[rules::elementwise_of_pads]),
     ("stablehlo.complex", &[rules::elementwise_of_pads]),
-    (
-        "stablehlo.concatenate",
-        &[
-            concat::without_empty_operands,
-            concat::concatenate_of_concatenate,
-            rules::concatenate_of_splats,
-            rules::concatenate_of_pads,
-        ],
-    ),
+    ("stablehlo.concatenate", &[rules::concatenate_of_splats, rules::concatenate_of_pads]),
     ("stablehlo.convert", &[rules::elementwise_of_pads]),
     ("stablehlo.dot_general", &[rules::dot_of_pads]),
     ("stablehlo.floor", &[rules::elementwise_of_pads]),
@@ -106,7 +98,7 @@ const RULES: Rules = &[
     ("stablehlo.negate", &[rules::elementwise_of_pads]),
     ("stablehlo.not", &[rules::elementwise_of_pads]),
     ("stablehlo.or", &[rules::elementwise_of_pads, rules::disjoint_sum]),
-    ("stablehlo.pad", &[shape::pad_of_splat, rules::pad_of_pad, shape::pad_that_cuts]),
+    ("stablehlo.pad", &[rules::pad_of_pad]),
     ("stablehlo.real", &[rules::elementwise_of_pads]),
     ("stablehlo.reduce", &[rules::reduce_of_pad]),
     ("stablehlo.round_nearest_afz", &[rules::elementwise_of_pads]),
@@ -116,7 +108,6 @@ const RULES: Rules = &[
     ("stablehlo.shift_right_arithmetic", &[rules::elementwise_of_pads]),
     ("stablehlo.shift_right_logical", &[rules::elementwise_of_pads]),
     ("stablehlo.sign", &[rules::elementwise_of_pads]),
-    ("stablehlo.slice", &[shape::slice_of_pad, shape::slice_of_slice]),
     ("stablehlo.subtract", &[rules::elementwise_of_pads]),
     ("stablehlo.xor", &[rules::elementwise_of_pads, rules::disjoint_sum]),
 ];
@@ -130,7 +121,9 @@ impl Pass for CoalescePads {
             return Ok(Changed::No);
         }
         let count = |_: &str| context.count(&COALESCED, 1);
-        let patterns = add_rules(Patterns::new(), RULES, &count);
+        // What becomes a pad may be simplified further, and the other way around: one fixed point for both.
+        let patterns = add_simplify_rules(Patterns::new(), root, &|_| {});
+        let patterns = add_rules(patterns, RULES, &count);
         let applied = patterns.apply(root, &Greedy { fold: true, ..Greedy::default() })?;
         Ok(applied.changed)
     }

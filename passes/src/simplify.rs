@@ -126,16 +126,23 @@ pub(crate) fn is_partitioned(root: OperationRef<'_, '_>) -> bool {
     ir::constant_attribute(root, "mhlo.num_partitions").is_some_and(|count| count > 1)
 }
 
+/// Adds the rules that apply to the module `root`; `count` hears of each use of one.
+pub(crate) fn add_simplify_rules<'c, 'p>(
+    patterns: Patterns<'c, 'p>,
+    root: OperationRef<'c, '_>,
+    count: &'p (dyn Fn(&str) + 'p),
+) -> Patterns<'c, 'p> {
+    let patterns = add_rules(patterns, EVERYWHERE, count);
+    if is_partitioned(root) { patterns } else { add_rules(patterns, ONE_PARTITION, count) }
+}
+
 impl Pass for Simplify {
     const ARGUMENT: &'static str = "slimhlo-simplify";
     const STATISTICS: &'static [Statistic] = &[SIMPLIFIED];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
         let count = |_: &str| context.count(&SIMPLIFIED, 1);
-        let mut patterns = add_rules(Patterns::new(), EVERYWHERE, &count);
-        if !is_partitioned(root) {
-            patterns = add_rules(patterns, ONE_PARTITION, &count);
-        }
+        let patterns = add_simplify_rules(Patterns::new(), root, &count);
         let applied = patterns.apply(root, &Greedy { fold: true, ..Greedy::default() })?;
         Ok(applied.changed)
     }

@@ -6,7 +6,7 @@ use crate::coalesce_pads::region::{Region, region};
 use crate::ir;
 use crate::rewrite::{defining_op, has_one_use, uses};
 use crate::simplify::number::{
-    holds_all_of, is_float_zero, is_neutral, is_power_of_two, reducer, zero_bytes,
+    fold_float_scalar, holds_all_of, is_float_zero, is_neutral, is_power_of_two, reducer, zero_bytes,
 };
 use crate::simplify::shape::concatenated;
 use crate::simplify::site::{Pad, Site, is_kept_argument, plain, producer};
@@ -349,7 +349,14 @@ pub fn elementwise_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>>
         copy.result(0).ok().map(Value::from)
     };
     let inside = compute(&inside, like.shape)?;
-    let outside = compute(&outside, &[])?;
+    let scalars: Option<Vec<_>> = outside.iter().map(|value| Splat::of(*value)?.bytes()).collect();
+    let folded = scalars
+        .and_then(|scalars| fold_float_scalar(op_name(site.op), element, &scalars))
+        .and_then(|bytes| build.splat_of_bytes(&bytes, Tensor::get(&[], element, None), location));
+    let outside = match folded {
+        Some(folded) => folded,
+        None => compute(&outside, &[])?,
+    };
     Some(build.pad(inside, outside, like.low, like.high, like.interior, site.result.ty, location))
 }
 
@@ -456,7 +463,8 @@ pub fn select_of_box<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
 
 /// A reduction does not change when what is neutral to it goes.
 ///
-/// +0.0 is neutral to a sum of floats that starts from +0.0: no sum that it is part of is -0.0.
+/// So does what it starts from: any other start may be used once, more often, or not at all. +0.0 is neutral to a sum of
+/// floats that starts from +0.0: no sum that it is part of is -0.0.
 pub fn reduce_of_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     if site.op.operand_count() != 2 {
         return None;
@@ -469,12 +477,19 @@ pub fn reduce_of_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     }
     let combine = reducer(site.op)?;
     let value = Splat::of(pad.padding)?.bytes()?;
-    let neutral = is_neutral(combine, element, &value)
-        || combine == "stablehlo.add"
-            && is_float_zero(element, &value, true)
-            && is_float_zero(element, &Splat::of(initial)?.bytes()?, false);
-    neutral.then_some(())?;
+    let start = Splat::of(initial)?.bytes()?;
     let dims = ir::i64_array(site.op, "dimensions")?;
+    let reduced: i64 = dims.iter().filter_map(|&dim| pad.shape.get(usize::try_from(dim).ok()?)).product();
+    let neutral = is_neutral(combine, element, &value) && is_neutral(combine, element, &start);
+    // +0.0 turns a sum of -0.0 to +0.0; so it should where the sum starts from that, but for a single element back ends
+    // may not add at all.
+    let zero = combine == "stablehlo.add"
+        && is_float_zero(element, &value, true)
+        && is_float_zero(element, &start, false)
+        && reduced >= 2;
+    if !neutral && !zero {
+        return None;
+    }
     let rank = pad.shape.len();
     let kept: Vec<usize> = (0..rank).filter(|&d| !dims.contains(&(d as i64))).collect();
     let pick = |all: &[i64]| kept.iter().map(|&d| all[d]).collect::<Vec<_>>();

@@ -444,3 +444,40 @@ pub fn constant_gather<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
 pub fn zero_bytes(element: Type<'_>) -> Option<Vec<u8>> {
     matches!(Number::of(element), Number::Integer { .. }).then(|| Some(bytes(0, element_bytes(element)?)))?
 }
+
+/// What an op makes of f32 or f64 scalars, where IEEE 754 leaves no choice: neither NaNs nor denormal numbers are in it.
+pub fn fold_float_scalar(op: &str, element: Type<'_>, operands: &[Vec<u8>]) -> Option<Vec<u8>> {
+    let usual = |value: &f64| value.is_normal() || *value == 0.0 || value.is_infinite();
+    let single = element.is_f32();
+    if !single && !element.is_f64() {
+        return None;
+    }
+    let read = |bytes: &Vec<u8>| {
+        let bits = bits(bytes)?;
+        let value = if single {
+            let value = f32::from_bits(u32::try_from(bits).ok()?);
+            (value.is_normal() || value == 0.0 || value.is_infinite()).then(|| f64::from(value))?
+        } else {
+            f64::from_bits(bits)
+        };
+        Some(value).filter(usual)
+    };
+    let values: Vec<f64> = operands.iter().map(read).collect::<Option<_>>()?;
+    // Twice the digits and two more: rounding a sum or product of f32 to f64 first does not change how it ends.
+    let value = match (op.strip_prefix("stablehlo.")?, &values[..]) {
+        ("add", [x, y]) => x + y,
+        ("subtract", [x, y]) => x - y,
+        ("multiply", [x, y]) => x * y,
+        ("negate", [x]) => -x,
+        ("abs", [x]) => x.abs(),
+        _ => return None,
+    };
+    if single {
+        let value = value as f32;
+        usual(&f64::from(value)).then_some(())?;
+        (value.is_normal() || value == 0.0 || value.is_infinite())
+            .then(|| bytes(u64::from(value.to_bits()), 4))
+    } else {
+        Some(value).filter(usual).map(|value| bytes(value.to_bits(), 8))
+    }
+}
