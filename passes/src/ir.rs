@@ -536,4 +536,9 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         let dimension = IntegerAttribute::new(self.i64_type(), dim as i64).into();
         self.insert("stablehlo.concatenate", operands, &[("dimension", dimension)], result, location)
     }
+
+    /// Erases an unused op.
+    pub fn erase(&self, op: OperationRef<'c, 'a>) {
+        self.base().erase_op(op);
+    }
 }

@@ -12,6 +12,8 @@ pub mod rewrite;
 pub mod splat;
 
 pub mod dus_to_pad;
+pub mod inplace_updates;
+pub mod scatter_to_update;
 pub mod stream;
 
 pub use framework::{
@@ -24,8 +26,14 @@ use std::sync::LazyLock;
 
 /// All passes.
 pub fn passes() -> &'static [PassInfo] {
-    static PASSES: LazyLock<Vec<PassInfo>> =
-        LazyLock::new(|| vec![PassInfo::of::<dus_to_pad::DusToPad>(), PassInfo::of::<stream::Stream>()]);
+    static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(|| {
+        vec![
+            PassInfo::of::<dus_to_pad::DusToPad>(),
+            PassInfo::of::<inplace_updates::InplaceUpdates>(),
+            PassInfo::of::<scatter_to_update::ScatterToUpdate>(),
+            PassInfo::of::<stream::Stream>(),
+        ]
+    });
     &PASSES
 }
 
