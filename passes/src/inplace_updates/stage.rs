@@ -224,7 +224,7 @@ fn replace_read<'c: 'a, 'a>(
 }
 
 /// The same values, out of one value that holds them all: whoever waits for one waits for all.
-fn together<'c: 'a, 'a>(
+pub fn together<'c: 'a, 'a>(
     parts: &[Value<'c, 'a>],
     build: &Builder<'c, 'a>,
     location: Location<'c>,

@@ -10,7 +10,7 @@ use crate::stream::plan::{Plan, Source, bytes, plain};
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use std::collections::{HashMap, HashSet};
 
@@ -187,7 +187,11 @@ fn find<'c: 'a, 'a>(places: &[Place<'c, 'a>], chunk_bytes: i64) -> Option<Step<'
 
 fn along<'c: 'a, 'a>(places: &[Place<'c, 'a>], dim: usize, chunk_bytes: i64) -> Option<Step<'c, 'a>> {
     let units = plain(places[0].old)?.shape[dim];
-    if units < SLABS || places.iter().any(|place| plain(place.old).is_none_or(|t| t.shape[dim] != units)) {
+    let element = plain(places[0].old)?.element;
+    let same = |place: &Place<'c, 'a>| {
+        plain(place.old).is_some_and(|tensor| tensor.shape[dim] == units && tensor.element == element)
+    };
+    if units < SLABS || !places.iter().all(same) {
         return None;
     }
     let unit_bytes: i64 = places.iter().map(|place| bytes(place.old) / units).sum();
@@ -359,11 +363,6 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
     let slab_type = |value: Value<'c, 'a>| plan.chunk_type(value.r#type(), *dim, *slab);
     let mut operands = vec![build.i64_constant(0, location)];
     operands.extend(places.iter().map(|place| place.old));
-    for &index in &read {
-        let old = places[index].old;
-        let rank = plain(old).map_or(0, |tensor| tensor.rank());
-        operands.push(build.slice(old, &vec![0; rank], slab_type(old), location));
-    }
     operands.extend(&captured);
     let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
     let op = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
@@ -379,8 +378,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
 
     let inside = arguments(1);
     let at = inside[0];
-    let (arrays, rest) = inside[1..].split_at(places.len());
-    let (slabs, given) = rest.split_at(read.len());
+    let (arrays, given) = inside[1..].split_at(places.len());
     let mut wholes: HashMap<usize, Value<'c, 'a>> =
         captured.iter().map(|value| ir::key(*value)).zip(given.iter().copied()).collect();
     for whole in &plan.wholes {
@@ -395,6 +393,32 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
         let mut starts = vec![zero; rank];
         starts[dim] = at;
         starts
+    };
+    let slab_of = |index: usize| {
+        let rank = plain(arrays[index]).map_or(0, |tensor| tensor.rank());
+        build.dynamic_slice(arrays[index], &starts(rank, *dim, at), slab_type(arrays[index]), location)
+    };
+    let slabs: Vec<Value<'c, 'a>> = if read.len() == 1 {
+        vec![slab_of(read[0])]
+    } else {
+        // All slabs are read before any is written: they come of one op that no back end takes apart.
+        let types: Vec<Type> = read.iter().map(|&index| slab_type(arrays[index])).collect();
+        let end = build.i64_constant(plan.units, location);
+        let goes_on = build.less_than(at, end, location);
+        let read_all = build.op_with_blocks("stablehlo.if", &[goes_on], &types, &[&[], &[]], location);
+        for (region, taken) in [true, false].into_iter().enumerate() {
+            let block = read_all.region(region).ok().and_then(|region| region.first_block());
+            build.set_insertion_point_to_end(block.expect("made with blocks"));
+            let values: Vec<Value<'c, 'a>> = read
+                .iter()
+                .zip(&types)
+                .map(|(&index, ty)| if taken { slab_of(index) } else { zeros(build, *ty, location) })
+                .collect();
+            build.terminator("stablehlo.return", &values, location);
+        }
+        let body = op.region(1).ok().and_then(|region| region.first_block()).expect("made with blocks");
+        build.set_insertion_point_to_end(body);
+        read_all.results().map(Value::from).collect()
     };
     let maker = Loop { build, plan, consumers: &[], chunk: *slab };
     let mut chunks: Vec<Value<'c, 'a>> = Vec::with_capacity(plan.chunks.len());
@@ -428,12 +452,6 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
         let new = chunks[plan.position(place.new, *dim).expect("new contents are planned")];
         next.push(build.dynamic_update_slice(*array, new, &starts(rank, *dim, at), location));
     }
-    for &index in &read {
-        let array = next[1 + index];
-        let rank = plain(array).map_or(0, |tensor| tensor.rank());
-        // After the last slab there is none: the last one is read again, for nothing.
-        next.push(build.dynamic_slice(array, &starts(rank, *dim, after), slab_type(array), location));
-    }
     next.extend(given);
     build.terminator("stablehlo.return", &next, location);
 
@@ -459,4 +477,12 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
             build.erase_with_dead_producers(op, |_| {});
         }
     }
+}
+
+/// An array of zeros.
+fn zeros<'c: 'a, 'a>(build: &Builder<'c, 'a>, ty: Type<'c>, location: Location<'c>) -> Value<'c, 'a> {
+    let element = ir::element_of(ty);
+    let zero = if element.is_float() { "0.0" } else { "0" };
+    let zero = build.parsed_constant(zero, element, location).expect("plain numbers have a zero");
+    build.broadcast_scalar(zero, ty, location)
 }
