@@ -618,4 +618,9 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         let value = Dense::from_elements(Tensor::new(result)?, element.to_vec())?.attribute()?;
         Some(self.insert("stablehlo.constant", &[], &[("value", value)], result, location))
     }
+
+    /// Erases an unused op.
+    pub fn erase(&self, op: OperationRef<'c, 'a>) {
+        self.base().erase_op(op);
+    }
 }
