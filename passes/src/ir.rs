@@ -15,7 +15,8 @@ use melior::ir::{
 use melior::{IrRewriter, RewriterBase};
 use mlir_sys::{
     mlirDenseElementsAttrGetSplatValue, mlirOperationGetDiscardableAttribute,
-    mlirOperationGetNumDiscardableAttributes, mlirOperationIsBeforeInBlock, mlirOperationSetOperand,
+    mlirOperationGetNumDiscardableAttributes, mlirOperationIsBeforeInBlock,
+    mlirOperationRemoveDiscardableAttributeByName, mlirOperationSetOperand,
     mlirTypeIsAUniformQuantizedPerAxisType, mlirValueSetType,
 };
 use slimhlo_dialect::ffi::{self, op_name};
@@ -44,6 +45,14 @@ pub fn discardable_attributes<'c>(op: OperationRef<'c, '_>) -> Attributes<'c> {
                 (Identifier::from_raw(named.name), Attribute::from_raw(named.attribute))
             })
             .collect()
+    }
+}
+
+/// Takes every discardable attribute off an op.
+pub fn remove_discardable_attributes(op: OperationRef<'_, '_>) {
+    for (name, _) in discardable_attributes(op) {
+        // SAFETY: the op is alive and has an attribute of that name.
+        unsafe { mlirOperationRemoveDiscardableAttributeByName(op.to_raw(), name.as_string_ref().to_raw()) };
     }
 }
 
@@ -535,5 +544,22 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         let result = Tensor::get(&shape, tensors[0].element, None);
         let dimension = IntegerAttribute::new(self.i64_type(), dim as i64).into();
         self.insert("stablehlo.concatenate", operands, &[("dimension", dimension)], result, location)
+    }
+
+    /// An op with one result, whatever it is; operands, attributes and result type must be right.
+    pub fn op(
+        &self,
+        name: &str,
+        operands: &[Value<'c, 'a>],
+        attributes: &[(&str, Attribute<'c>)],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        self.insert(name, operands, attributes, result, location)
+    }
+
+    /// Erases an op that nothing uses.
+    pub fn erase(&self, op: OperationRef<'c, 'a>) {
+        self.base().erase_op(op);
     }
 }

@@ -12,6 +12,7 @@ pub mod rewrite;
 pub mod splat;
 
 pub mod dus_to_pad;
+pub mod shards;
 pub mod stream;
 
 pub use framework::{
@@ -24,8 +25,13 @@ use std::sync::LazyLock;
 
 /// All passes.
 pub fn passes() -> &'static [PassInfo] {
-    static PASSES: LazyLock<Vec<PassInfo>> =
-        LazyLock::new(|| vec![PassInfo::of::<dus_to_pad::DusToPad>(), PassInfo::of::<stream::Stream>()]);
+    static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(|| {
+        vec![
+            PassInfo::of::<dus_to_pad::DusToPad>(),
+            PassInfo::of::<shards::ExchangeShards>(),
+            PassInfo::of::<stream::Stream>(),
+        ]
+    });
     &PASSES
 }
 
