@@ -108,7 +108,7 @@ pub const STAGES: &[Stage] = &[
     },
     Stage {
         name: "exchanges of shards",
-        pipeline: "slimhlo-exchange-shards,func.func(canonicalize,cse)",
+        pipeline: "func.func(slimhlo-exchange-shards,canonicalize,cse)",
         judge: Judge::Pass,
     },
     Stage {
