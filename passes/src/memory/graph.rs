@@ -13,7 +13,7 @@ use melior::ir::r#type::IntegerType;
 use melior::ir::{AttributeLike, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{attribute_of, element_type, op_name, string_value};
 use slimhlo_dialect::quant::Quantized;
-use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers};
+use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::{Tensor, is_static};
 use std::collections::HashMap;
 
@@ -155,6 +155,8 @@ struct Scope<'c, 'a> {
     known: HashMap<usize, Id>,
     /// Ops by all that tells them apart.
     same: HashMap<Vec<usize>, Id>,
+    /// Values that have been converted to 32 bits.
+    wide: HashMap<Id, Id>,
 }
 
 impl<'c: 'a, 'a> Import<'c, 'a> {
@@ -252,8 +254,18 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             "select_and_scatter" => return scope.select_and_scatter(op),
             _ => {}
         }
-        let class = class_of(op, local);
+        let mut class = class_of(op, local);
         let operands = scope.operands(op);
+        if let Class::Map(map) = &mut class {
+            let constant = |&id: &Id| scope.node_of(id).class == Class::Constant;
+            if operands.iter().all(constant) {
+                // It is computed at compile time.
+                class = Class::Constant;
+            } else if local == "divide" && is_splat(&scope.graph, scope.node_of(operands[1])) {
+                // Multiplied by the inverse.
+                map.expensive = false;
+            }
+        }
         let attributes =
             if op.region_count() == 0 && class != Class::Opaque {
                 let mut signature = vec![name.as_ptr() as usize];
@@ -544,11 +556,13 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
 
     /// Converts a 16-bit float to 32 bits.
     fn widen(&mut self, op: OperationRef<'c, 'a>, value: Id) -> Id {
-        let ty = self.graph.values[value as usize].ty;
-        match wide(op, ty) {
-            Some(wide) => self.one(Class::Map(CONVERT), op, vec![value], wide),
-            None => value,
+        let Some(ty) = wide(op, self.graph.values[value as usize].ty) else { return value };
+        if let Some(&known) = self.wide.get(&value) {
+            return known;
         }
+        let wider = self.one(Class::Map(CONVERT), op, vec![value], ty);
+        self.wide.insert(value, wider);
+        wider
     }
 
     /// Adds an op whose result is computed in 32 bits where it has 16.
@@ -660,6 +674,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let input = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type()));
         let (Some(input), true, false) = (input, op.result_count() == 1, is_library_reduce(op)) else {
             let library = is_library_reduce(op);
+            operands[0] = self.widen(op, operands[0]);
             self.add(Class::Reduce(Reduce { library }), op, operands, false);
             return;
         };
@@ -712,6 +727,19 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     /// 16-bit floats are accumulated in 32 bits.
     fn scatter(&mut self, op: OperationRef<'c, 'a>) {
         let mut operands = self.operands(op);
+        // In one place only, it is an update.
+        let indices = op.operand(operands.len() / 2).ok().and_then(|indices| Tensor::new(indices.r#type()));
+        let places =
+            indices.zip(attribute_of(op, "scatter_dimension_numbers")).and_then(|(indices, attribute)| {
+                let numbers = ScatterDimensionNumbers::try_from(attribute).ok()?;
+                let vector = usize::try_from(numbers.index_vector_dim()).ok()?;
+                let length = indices.shape.get(vector).copied().unwrap_or(1);
+                Some(indices.element_count()? / length.max(1))
+            });
+        if let (Some(1), &[base, indices, update]) = (places, &operands[..]) {
+            self.add(Class::Update, op, vec![base, update, indices], false);
+            return;
+        }
         let computes = body(op, 0)
             .and_then(|block| block.first_operation())
             .is_some_and(|first| first.result_count() > 0);
@@ -877,7 +905,7 @@ fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
     };
     match name {
         "add" | "subtract" | "multiply" | "maximum" | "minimum" | "negate" | "convert" | "abs" | "ceil"
-        | "floor" | "round_nearest_even" | "sign" => map(false, true),
+        | "floor" | "round_nearest_even" | "sign" | "square" => map(false, true),
         "and"
         | "bitcast_convert"
         | "clamp"
@@ -910,8 +938,8 @@ fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
         | "erf" => map(true, true),
         "atan2" | "cbrt" | "cosine" | "remainder" | "sine" | "tan" | "erf_inv" | "acos" | "acosh"
         | "asin" | "asinh" | "atan" | "atanh" | "cosh" | "sinh" | "digamma" | "lgamma" | "zeta"
-        | "polygamma" | "bessel_i1e" | "square" | "conj" | "is_inf" | "is_neg_inf" | "is_pos_inf"
-        | "next_after" | "erfc" | "map" => map(true, false),
+        | "polygamma" | "bessel_i1e" | "conj" | "is_inf" | "is_neg_inf" | "is_pos_inf" | "next_after"
+        | "erfc" | "map" => map(true, false),
         "broadcast_in_dim" | "broadcast" => Class::Broadcast,
         "iota" => Class::Iota,
         "pad" => Class::Pad,
@@ -950,5 +978,7 @@ fn folds_with<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
 fn is_library_reduce(op: OperationRef<'_, '_>) -> bool {
     let Some(input) = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type())) else { return false };
     let known = matches!(folds_with(op), Some("stablehlo.add" | "stablehlo.maximum" | "stablehlo.minimum"));
-    known && (input.element.is_f32() || input.element.is_f64()) && op.result_count() == 1
+    // Sums of 16 bits are not what it computes; the largest of them is.
+    let half = (input.element.is_bf16() || input.element.is_f16()) && folds_with(op) != Some("stablehlo.add");
+    known && (input.element.is_f32() || input.element.is_f64() || half) && op.result_count() == 1
 }
