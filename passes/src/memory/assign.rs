@@ -350,6 +350,9 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                     if slot.bytes >= memory.bytes && slot.is_free(memory.from, memory.to) {
                         memory.place = place;
                         slot.busy.push((memory.from, memory.to));
+                    } else {
+                        // It is copied there at the end.
+                        slot.busy.push((self.end, self.end));
                     }
                 }
                 None => {}
