@@ -49,11 +49,23 @@ class Builder(slices.Builder):
         super().__init__(seed)
         self.tail = tail
         self.exact_sums = self.rng.random() < 0.5
+        # Which of two NaNs an op returns is not for programs to say: with several kinds of NaN numbers only move.
+        self.payloads = self.rng.random() < 0.25
         self.shared = [self.scalar(), self.scalar()]
         if not is_complex(self.element) and self.rng.random() < 0.6:
             zero = "false" if self.element == "i1" else "0.0" if is_float(self.element) else "0"
             self.shared[0] = self.op(f"stablehlo.constant dense<{zero}> : {self.scalar_type()}")
             self.shared[1] = self.shared[0] if self.rng.random() < 0.7 else self.shared[1]
+
+    def literal(self, element: str) -> str:
+        text = super().literal(element)
+        if not text.startswith("0x") or getattr(self, "payloads", False):
+            return text
+        return self.nan(element)
+
+    def nan(self, element: str) -> str:
+        array = np.array([np.nan]).astype(slices.DTYPES[element])
+        return "0x" + array.tobytes()[::-1].hex().upper()
 
     # --- types ---
 
@@ -82,6 +94,8 @@ class Builder(slices.Builder):
             data = np.where(special & (np.abs(data.astype(np.float64)) != 0), whole, whole)
             odd = np.array([np.nan, np.inf, -0.0, -0.0, -0.0]).astype(data.dtype)
             data = np.where(special, odd[self.data.integers(0, 5, full)], data).astype(whole.dtype)
+        if is_float(element) and not self.payloads:
+            data[np.isnan(data.astype(np.float64))] = np.nan
         return self.argument(full, element, data)
 
     def pick_scalar(self) -> str:
@@ -90,15 +104,16 @@ class Builder(slices.Builder):
     # --- values of a shape ---
 
     def value(self, shape: Shape, depth: int) -> str:
+        one_nan = not (self.payloads and is_float(self.element))
         kinds: dict[Callable[[Shape, int], str], float] = {
             self.concatenated: 4 if shape else 0,
             self.padded: 5 if shape else 0,
             self.sliced: 3 if shape else 0,
             self.selected: 2,
             self.mapped: 2,
-            self.combined: 4,
-            self.pads_combined: 3 if shape else 0,
-            self.halves_combined: 2 if shape else 0,
+            self.combined: 4 if one_nan else 0,
+            self.pads_combined: 3 if shape and one_nan else 0,
+            self.halves_combined: 2 if shape and one_nan else 0,
             self.moved: 1.5,
             self.converted: 1,
             self.indexed: 1,
@@ -112,7 +127,7 @@ class Builder(slices.Builder):
     def can_sum(self) -> bool:
         if is_complex(self.element) or self.element in NARROW or self.element.endswith("i4"):
             return False
-        return not is_float(self.element) or self.exact_sums
+        return not is_float(self.element) or self.exact_sums and not self.payloads
 
     def leaf(self, shape: Shape) -> str:
         kind = self.rng.choice(LEAVES)
