@@ -1,18 +1,18 @@
 // RUN: slimhlo-opt %s --slimhlo-coalesce-pads | FileCheck %s
 
 // CHECK-LABEL: func @compared
-func.func @compared(%x: tensor<3x8xf32>) -> tensor<3x8xf32> {
-  // CHECK: %[[A:.*]] = stablehlo.slice %arg0 [0:3, 2:6]
+func.func @compared(%x: tensor<30x8xf32>) -> tensor<30x8xf32> {
+  // CHECK: %[[A:.*]] = stablehlo.slice %arg0 [0:30, 2:6]
   // CHECK-NEXT: stablehlo.pad %[[A]], %{{.*}}, low = [0, 2], high = [0, 2], interior = [0, 0]
-  %zero = stablehlo.constant dense<0.0> : tensor<3x8xf32>
-  %i = stablehlo.iota dim = 1 : tensor<3x8xi32>
-  %two = stablehlo.constant dense<2> : tensor<3x8xi32>
-  %six = stablehlo.constant dense<6> : tensor<3x8xi32>
-  %0 = stablehlo.compare GE, %i, %two, SIGNED : (tensor<3x8xi32>, tensor<3x8xi32>) -> tensor<3x8xi1>
-  %1 = stablehlo.compare GT, %six, %i, SIGNED : (tensor<3x8xi32>, tensor<3x8xi32>) -> tensor<3x8xi1>
-  %2 = stablehlo.and %0, %1 : tensor<3x8xi1>
-  %3 = stablehlo.select %2, %x, %zero : tensor<3x8xi1>, tensor<3x8xf32>
-  return %3 : tensor<3x8xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<30x8xf32>
+  %i = stablehlo.iota dim = 1 : tensor<30x8xi32>
+  %two = stablehlo.constant dense<2> : tensor<30x8xi32>
+  %six = stablehlo.constant dense<6> : tensor<30x8xi32>
+  %0 = stablehlo.compare GE, %i, %two, SIGNED : (tensor<30x8xi32>, tensor<30x8xi32>) -> tensor<30x8xi1>
+  %1 = stablehlo.compare GT, %six, %i, SIGNED : (tensor<30x8xi32>, tensor<30x8xi32>) -> tensor<30x8xi1>
+  %2 = stablehlo.and %0, %1 : tensor<30x8xi1>
+  %3 = stablehlo.select %2, %x, %zero : tensor<30x8xi1>, tensor<30x8xf32>
+  return %3 : tensor<30x8xf32>
 }
 
 // CHECK-LABEL: func @padded_mask

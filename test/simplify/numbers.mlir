@@ -29,30 +29,30 @@ func.func @not_neutral(%x: tensor<3xf32>) -> tensor<3xf32> {
 
 // An index that counts up is never negative, nor beyond the end: what makes it valid goes.
 // CHECK-LABEL: func @sign_fix
-func.func @sign_fix() -> tensor<8xi32> {
+func.func @sign_fix() -> tensor<80xi32> {
   // CHECK-NEXT: %[[I:.*]] = stablehlo.iota dim = 0
   // CHECK-NEXT: return %[[I]]
-  %i = stablehlo.iota dim = 0 : tensor<8xi32>
-  %zero = stablehlo.constant dense<0> : tensor<8xi32>
-  %size = stablehlo.constant dense<8> : tensor<8xi32>
+  %i = stablehlo.iota dim = 0 : tensor<80xi32>
+  %zero = stablehlo.constant dense<0> : tensor<80xi32>
+  %size = stablehlo.constant dense<80> : tensor<80xi32>
   %low = stablehlo.constant dense<0> : tensor<i32>
-  %high = stablehlo.constant dense<7> : tensor<i32>
-  %0 = stablehlo.compare LT, %i, %zero, SIGNED : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi1>
-  %1 = stablehlo.add %i, %size : tensor<8xi32>
-  %2 = stablehlo.select %0, %1, %i : tensor<8xi1>, tensor<8xi32>
-  %3 = stablehlo.clamp %low, %2, %high : (tensor<i32>, tensor<8xi32>, tensor<i32>) -> tensor<8xi32>
-  return %3 : tensor<8xi32>
+  %high = stablehlo.constant dense<79> : tensor<i32>
+  %0 = stablehlo.compare LT, %i, %zero, SIGNED : (tensor<80xi32>, tensor<80xi32>) -> tensor<80xi1>
+  %1 = stablehlo.add %i, %size : tensor<80xi32>
+  %2 = stablehlo.select %0, %1, %i : tensor<80xi1>, tensor<80xi32>
+  %3 = stablehlo.clamp %low, %2, %high : (tensor<i32>, tensor<80xi32>, tensor<i32>) -> tensor<80xi32>
+  return %3 : tensor<80xi32>
 }
 
 // 250 + iota wraps around.
 // CHECK-LABEL: func @wraps
-func.func @wraps() -> tensor<8xi1> {
+func.func @wraps() -> tensor<80xi1> {
   // CHECK: stablehlo.compare
-  %i = stablehlo.iota dim = 0 : tensor<8xui8>
-  %c = stablehlo.constant dense<250> : tensor<8xui8>
-  %0 = stablehlo.add %i, %c : tensor<8xui8>
-  %1 = stablehlo.compare GE, %0, %c, UNSIGNED : (tensor<8xui8>, tensor<8xui8>) -> tensor<8xi1>
-  return %1 : tensor<8xi1>
+  %i = stablehlo.iota dim = 0 : tensor<80xui8>
+  %c = stablehlo.constant dense<250> : tensor<80xui8>
+  %0 = stablehlo.add %i, %c : tensor<80xui8>
+  %1 = stablehlo.compare GE, %0, %c, UNSIGNED : (tensor<80xui8>, tensor<80xui8>) -> tensor<80xi1>
+  return %1 : tensor<80xi1>
 }
 
 // CHECK-LABEL: func @sum_of_single_elements

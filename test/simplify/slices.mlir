@@ -90,10 +90,10 @@ func.func @of_interior(%x: tensor<4xf32>, %v: tensor<f32>) -> (tensor<4xf32>, te
 }
 
 // CHECK-LABEL: func @of_iota
-func.func @of_iota() -> tensor<3x4xi32> {
-  // CHECK-NEXT: stablehlo.iota dim = 1 : tensor<3x4xi32>
+func.func @of_iota() -> tensor<30x4xi32> {
+  // CHECK-NEXT: stablehlo.iota dim = 1 : tensor<30x4xi32>
   // CHECK-NEXT: return
-  %0 = stablehlo.iota dim = 1 : tensor<10x9xi32>
-  %1 = stablehlo.slice %0 [4:7, 0:4] : (tensor<10x9xi32>) -> tensor<3x4xi32>
-  return %1 : tensor<3x4xi32>
+  %0 = stablehlo.iota dim = 1 : tensor<40x9xi32>
+  %1 = stablehlo.slice %0 [4:34, 0:4] : (tensor<40x9xi32>) -> tensor<30x4xi32>
+  return %1 : tensor<30x4xi32>
 }

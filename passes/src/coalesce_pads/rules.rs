@@ -332,9 +332,17 @@ pub fn elementwise_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>>
         Operand::Padded(pad) => Splat::of(pad.padding)?.bytes(),
         Operand::Splat(scalar, _) => scalar.bytes(),
     });
-    let folded = scalars
-        .collect::<Option<Vec<_>>>()
-        .and_then(|scalars| fold_float_scalar(op_name(site.op), element, &scalars));
+    let scalars = scalars.collect::<Option<Vec<_>>>();
+    // Which of 0.0 and -0.0 is the larger is not the same everywhere.
+    let extreme = matches!(op_name(site.op), "stablehlo.maximum" | "stablehlo.minimum");
+    if let Some(scalars) = &scalars
+        && extreme
+        && scalars.iter().all(|scalar| is_float_zero(element, scalar, true))
+        && scalars.windows(2).any(|pair| pair[0] != pair[1])
+    {
+        return None;
+    }
+    let folded = scalars.and_then(|scalars| fold_float_scalar(op_name(site.op), element, &scalars));
     // Of x + 0.0 compilers make x, which is wrong for -0.0 but so in every place. A zero that was not seen as one while it
     // was part of a pad stays there.
     let float = matches!(Number::of(element), Number::Float { .. });
