@@ -20,7 +20,7 @@
 //!
 //! ```mlir
 //! %s1, %s2 = ... both slices of %x
-//! %both = stablehlo.concatenate %s1, %s2, dim = 1
+//! %both = stablehlo.concatenate %s1, %s2, dim = 0
 //! %there = stablehlo.optimization_barrier %both
 //! %t1 = stablehlo.slice %there [0:80, 0:1, 0:1552], %t2 = ...
 //! %x1 = stablehlo.dynamic_update_slice %x, (%t1 eight times), ...
