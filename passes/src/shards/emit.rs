@@ -169,16 +169,24 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             let mut value = self.value(class);
             let (start, size) = corners(&class.local);
             let whole = size == shape_of(latest);
-            if class.devices.count() < self.mesh.grid.devices() {
+            let everywhere = class.devices.count() == self.mesh.grid.devices();
+            let starts: Vec<_> = start.iter().map(|&at| self.start(at)).collect();
+            let put = |array, value| self.build.dynamic_update_slice(array, value, &starts, self.location);
+            latest = match (everywhere, whole) {
+                (true, true) => value,
+                (true, false) => put(latest, value),
+                (false, true) => self.select(&class.devices, value, latest),
+                // A back end that widens bfloat16 does not update it in place, but selects elementwise in place.
+                (false, false) if element_of(latest.r#type()).is_bf16() => {
+                    let updated = put(latest, value);
+                    self.select(&class.devices, updated, latest)
+                }
                 // Elsewhere, what is there is written again.
-                let kept = self.slice(latest, &start, &size);
-                value = self.select(&class.devices, value, kept);
-            }
-            latest = if whole {
-                value
-            } else {
-                let starts: Vec<_> = start.iter().map(|&at| self.start(at)).collect();
-                self.build.dynamic_update_slice(latest, value, &starts, self.location)
+                (false, false) => {
+                    let kept = self.slice(latest, &start, &size);
+                    value = self.select(&class.devices, value, kept);
+                    self.build.dynamic_update_slice(latest, value, &starts, self.location)
+                }
             };
             self.latest = Some(latest);
             self.written.push(Written {
@@ -472,6 +480,11 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         if dims.iter().copied().eq(0..size.len()) && index.len() == size.len() {
             return value;
         }
+        let in_place = |(dim, at): (usize, &Index)| at.dim().map_or(size[dim] > 0, |along| along == dim);
+        if index.len() == size.len() && index.iter().enumerate().all(in_place) {
+            let dims: Vec<i64> = (0..size.len() as i64).collect();
+            return self.broadcast(value, &dims, size);
+        }
         if dims.len() < index.len() {
             let shape: Vec<i64> = dims.iter().map(|&dim| size[dim]).collect();
             value = self.build.reshape(value, Tensor::get(&shape, element, None), self.location);
@@ -493,17 +506,15 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         }
         if dims.len() < size.len() {
             let dims: Vec<i64> = order.iter().map(|&at| dims[at] as i64).collect();
-            let dims = self.build.i64_array(&dims);
-            let ty = Tensor::get(size, element, None);
-            value = self.build.op(
-                "stablehlo.broadcast_in_dim",
-                &[value],
-                &[("broadcast_dimensions", dims)],
-                ty,
-                self.location,
-            );
+            value = self.broadcast(value, &dims, size);
         }
         value
+    }
+
+    fn broadcast(&self, value: Value<'c, 'a>, dims: &[i64], size: &[i64]) -> Value<'c, 'a> {
+        let ty = Tensor::get(size, element_of(value.r#type()), None);
+        let dims = [("broadcast_dimensions", self.build.i64_array(dims))];
+        self.build.op("stablehlo.broadcast_in_dim", &[value], &dims, ty, self.location)
     }
 
     fn slice(&self, value: Value<'c, 'a>, start: &[i64], size: &[i64]) -> Value<'c, 'a> {
