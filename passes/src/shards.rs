@@ -72,7 +72,7 @@ mod emit;
 mod layout;
 mod moves;
 
-use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
+use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, users, walk};
 use crate::splat::Splats;
@@ -80,7 +80,7 @@ use classes::{Class, classes};
 use emit::Body;
 use layout::{Known, Layout, only_returned, partitions};
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{OperationRef, Value, ValueLike};
+use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use moves::{Box_, Index, Moves, Piece, Source, is_bare, is_move, plain, starts_of, unconstrained};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
@@ -115,6 +115,7 @@ const CLASSES: usize = 16;
 
 impl Pass for ExchangeShards {
     const ARGUMENT: &'static str = "slimhlo-exchange-shards";
+    const ANCHOR: Anchor = Anchor::Module;
     const STATISTICS: &'static [Statistic] = &[COMPUTATIONS, EXCHANGES];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
@@ -359,6 +360,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
         let ty = base.r#type();
+        // Back ends that widen bfloat16 update it in place only where they select, which devices that differ do.
+        let devices = self.known.mesh.grid.devices();
+        let is_cut = free < count || skipped > 0;
+        let alike = || steps.iter().flatten().any(|class| class.devices.count() == devices);
+        if ir::element_of(ty).is_bf16() && (is_cut || alike()) {
+            return None;
+        }
         let mut exprs = Vec::new();
         for (update, classes) in updates.iter().zip(&mut steps) {
             // Pieces of all updates are in one list.

@@ -236,7 +236,13 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         for cell in product(&ranges) {
             cells.push(self.cell(&mut assembly, &cell)?);
         }
-        let filled = self.join(&ranges, cells, background)?;
+        let devices = self.mesh.grid.devices();
+        let plain = assembly.classes.iter().all(|class| {
+            class.devices.count() == devices
+                && matches!(self.exprs[class.piece], Expr::Read(_, index)
+                    if index.iter().enumerate().all(|(dim, at)| matches!(at, Index::Plus { dim: to, .. } if *to == dim)))
+        });
+        let filled = self.join(&ranges, cells, background, plain)?;
         Some(match filled {
             Some(value) => value,
             None => self.filled(background?, shape),
@@ -326,6 +332,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         ranges: &[Vec<(i64, i64)>],
         cells: Vec<Option<Value<'c, 'a>>>,
         background: Option<usize>,
+        plain: bool,
     ) -> Option<Option<Value<'c, 'a>>> {
         let rank = ranges.len();
         if cells.iter().all(Option::is_none) {
@@ -336,6 +343,16 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         // would store what they concatenate.
         let boxes = product(ranges);
         let mut inside: Vec<(&Box_, Option<Value<'c, 'a>>)> = boxes.iter().zip(cells).collect();
+        // Parts as they are read or received, side by side: back ends fuse such a concatenation.
+        let mut cut = ranges.iter().enumerate().filter(|(_, ranges)| ranges.len() > 1).map(|(dim, _)| dim);
+        if let (Some(dim), None) = (cut.next(), cut.next())
+            && plain
+        {
+            let parts: Vec<_> = inside.iter().filter_map(|(_, value)| *value).collect();
+            if parts.len() == inside.len() {
+                return Some(Some(self.build.concatenate(&parts, dim, self.location)));
+            }
+        }
         let volume = |cell: &Box_| cell.iter().map(|(from, to)| to - from).product::<i64>();
         let largest = inside
             .iter()

@@ -256,6 +256,27 @@ pub fn unconstrained<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
     value
 }
 
+/// Whether a splat repeats a constant or a scalar that is one by itself, rather than an element of an array: that is an
+/// array like another, on some device.
+fn repeats_scalar<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
+    for _ in 0..DEPTH {
+        let Some(op) = defining_op(value) else { break };
+        match op_name(op) {
+            "stablehlo.constant" => return true,
+            "stablehlo.broadcast_in_dim"
+            | "stablehlo.broadcast"
+            | "stablehlo.reshape"
+            | "stablehlo.transpose"
+            | "stablehlo.convert" => match op.operand(0) {
+                Ok(operand) => value = operand,
+                Err(_) => return false,
+            },
+            _ => break,
+        }
+    }
+    ir::is_rank_zero(value)
+}
+
 /// Takes values apart.
 pub struct Moves<'c, 'a, 'r> {
     known: &'r Known<'c>,
@@ -287,12 +308,8 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
 
     fn splat(&mut self, value: Value<'c, 'a>) -> Option<Splat<'c, 'a>> {
         let value = unconstrained(value);
-        let tensor = plain(value)?;
-        // A single element of an array is an array like another.
-        if tensor.rank() > 0 && tensor.element_count() == Some(1) && ir::splat_constant(value).is_none() {
-            return None;
-        }
-        self.splats.of(value)
+        plain(value)?;
+        self.splats.of(value).filter(|_| repeats_scalar(value))
     }
 
     fn fill(&mut self, splat: Splat<'c, 'a>) -> Expr<'c, 'a> {
