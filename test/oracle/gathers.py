@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 import stream  # first: it has XLA's flags set before JAX starts
 
+# isort: split
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -85,7 +86,23 @@ class Indices:
         return self.source.indices(shape, str(self.dtype), max(self.shape), "any")
 
     def spelling(self) -> list[str]:
-        ways = ("lt", "lt", "lt", "gt", "ge", "le", "clip", "clip", "min", "max", "shift", "wide", "narrow", "unsigned", "widest")
+        ways = (
+            "lt",
+            "lt",
+            "lt",
+            "gt",
+            "ge",
+            "le",
+            "clip",
+            "clip",
+            "min",
+            "max",
+            "shift",
+            "wide",
+            "narrow",
+            "unsigned",
+            "widest",
+        )
         return [str(self.source.one(ways)) for _ in range(self.source.random.integers(0, 4))]
 
     def columns(self, given: list[jax.Array]) -> list[jax.Array]:
@@ -101,7 +118,9 @@ class Indices:
         elif self.layout == "several":
             found = list(given)
         else:
-            found = [jnp.broadcast_to(column[None] if at else column[:, None], self.full) for at, column in enumerate(given)]
+            found = [
+                jnp.broadcast_to(column[None] if at else column[:, None], self.full) for at, column in enumerate(given)
+            ]
         found = [found[column] for column in self.order]
         if self.layout == "mixed":
             kind = self.extra[0] % 3
@@ -139,7 +158,9 @@ class Indices:
                 return jnp.where(i >= zero, i, i + n)
             return jnp.where(zero <= i, i, i + n)
         if way == "clip" and holds:
-            return jnp.clip(i, zero if extra else np.asarray(-size if signed else 1).astype(i.dtype), n - i.dtype.type(1))
+            return jnp.clip(
+                i, zero if extra else np.asarray(-size if signed else 1).astype(i.dtype), n - i.dtype.type(1)
+            )
         if way == "min" and holds:
             return jnp.minimum(i, n - i.dtype.type(1))
         if way == "max":
@@ -157,11 +178,19 @@ def pick(source: stream.Source, dtype: str) -> tuple[tuple[int, ...], tuple[int,
     """Indexed dimensions of a table, the rest of its dimensions, and batch dimensions of the indices."""
     if dtype in ("bfloat16", "float16"):
         # Sums of many would be nowhere near the truth in the order that they have.
-        return (int(source.random.integers(3, 200)), int(source.random.integers(3, 200))), (), (int(source.random.integers(20, 90)),)
+        return (
+            (int(source.random.integers(3, 200)), int(source.random.integers(3, 200))),
+            (),
+            (int(source.random.integers(20, 90)),),
+        )
     high = int(source.one((12, 12, 60, 200, 300)))
     shape = tuple(int(size) for size in source.random.integers(3, high, source.random.integers(1, 4)))
     rest = tuple(int(size) for size in source.random.integers(1, 5, source.random.integers(0, 2)))
-    batch = (stream.sizes(source),) if source.random.integers(3) else (int(source.random.integers(1, 9)), stream.sizes(source) // 4)
+    batch = (
+        (stream.sizes(source),)
+        if source.random.integers(3)
+        else (int(source.random.integers(1, 9)), stream.sizes(source) // 4)
+    )
     if source.random.integers(25) == 0:
         batch = (0, *batch[1:])
     return shape, rest, batch
@@ -190,7 +219,13 @@ def put(kind: str, table: jax.Array, columns: list[jax.Array], updates: jax.Arra
     at = joined(table, columns)
     batch = at.ndim - 1
     numbers = lax.ScatterDimensionNumbers(tuple(range(batch, batch + rest)), tuple(range(count)), tuple(range(count)))
-    scatter = {"add": lax.scatter_add, "min": lax.scatter_min, "max": lax.scatter_max, "mul": lax.scatter_mul, "set": lax.scatter}
+    scatter = {
+        "add": lax.scatter_add,
+        "min": lax.scatter_min,
+        "max": lax.scatter_max,
+        "mul": lax.scatter_mul,
+        "set": lax.scatter,
+    }
     return scatter[kind](table, at, updates, numbers, mode=LAX_MODES[mode])
 
 
@@ -325,7 +360,11 @@ def mapped(source: stream.Source) -> Made:
 def rows(source: stream.Source) -> Made:
     """Embeddings, segment sums and histograms: one number to an index vector."""
     words, width = int(source.random.integers(3, 300)), int(source.random.integers(1, 6))
-    batch = (stream.sizes(source),) if source.random.integers(2) else (int(source.random.integers(1, 9)), stream.sizes(source) // 4)
+    batch = (
+        (stream.sizes(source),)
+        if source.random.integers(2)
+        else (int(source.random.integers(1, 9)), stream.sizes(source) // 4)
+    )
     index, mode = str(source.one(INDICES)), str(source.one(MODES))
     what = source.random.integers(4)
     dtype = str(source.one(FLOATS[:2] if what == 1 else TABLES))
@@ -341,7 +380,9 @@ def rows(source: stream.Source) -> Made:
         if what == 0:
             return jnp.take(table, given, axis=0, mode=mode if mode != "promise_in_bounds" else None)
         if what == 1:
-            return jax.grad(lambda t: jnp.sum(t.at[given].get(mode=mode, fill_value=1).astype(jnp.float32) * values))(table)
+            return jax.grad(lambda t: jnp.sum(t.at[given].get(mode=mode, fill_value=1).astype(jnp.float32) * values))(
+                table
+            )
         if what == 2:
             return jax.ops.segment_sum(values.reshape(-1, width), given.reshape(-1), words)
         return jnp.zeros(words, jnp.int32).at[given].add(1, mode="drop")
@@ -370,7 +411,21 @@ def looped(source: stream.Source) -> Made:
     return f, [source.values(shape, "int32"), *indices.inputs], int(np.prod(batch)), True
 
 
-FAMILIES = (forward, forward, forward, scatter, scatter, gradient, gradient, there_and_back, there_and_back, along_axis, mapped, rows, looped)
+FAMILIES = (
+    forward,
+    forward,
+    forward,
+    scatter,
+    scatter,
+    gradient,
+    gradient,
+    there_and_back,
+    there_and_back,
+    along_axis,
+    mapped,
+    rows,
+    looped,
+)
 
 
 def generate(count: int, seed: int) -> list[stream.Program]:
@@ -412,7 +467,9 @@ def main() -> int:
     streamed: dict[str, object] = {}
     for chunk_bytes in CHUNK_BYTES:
         some = [program for program in programs if program.chunk_bytes == chunk_bytes]
-        done = driver.run([program.text for program in some], [*PREPARE, REUSE, f"--slimhlo-stream=chunk-bytes={chunk_bytes}"])
+        done = driver.run(
+            [program.text for program in some], [*PREPARE, REUSE, f"--slimhlo-stream=chunk-bytes={chunk_bytes}"]
+        )
         streamed |= {program.name: outcome for program, outcome in zip(some, done, strict=True)}
 
     for program, before, after, twice, once in zip(programs, prepared, reused, again, same, strict=True):
@@ -449,9 +506,13 @@ def main() -> int:
             name.with_suffix(".after.mlir").write_text(after)
     share = rewritten / max(1, len(programs))
     failed = len({found[0].name for found in findings})
-    print(f"indices reused or narrowed in {rewritten} ({share:.1%}; {dict(sorted(families.items()))}), loops made in {looped_programs}")
+    print(
+        f"indices reused or narrowed in {rewritten} ({share:.1%}; {dict(sorted(families.items()))}), loops made in {looped_programs}"
+    )
     enough = share >= REWRITTEN_SHARE
-    print(f"{len(programs) - failed} passed, {failed} failed; {'' if enough else 'too few changed; '}{time.monotonic() - started:.0f} s")
+    print(
+        f"{len(programs) - failed} passed, {failed} failed; {'' if enough else 'too few changed; '}{time.monotonic() - started:.0f} s"
+    )
     return 0 if enough and not findings else 1
 
 
