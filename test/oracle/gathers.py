@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
 from opt import Driver
 
 SIGNED = ("int8", "int16", "int32", "int64")
