@@ -77,3 +77,15 @@ func.func @first_dimension(%table: tensor<6x40x50xf32>, %indices: tensor<2x6x9xi
   %r = "stablehlo.gather"(%table, %at) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1, 2], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1, 2], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1, 1>}> : (tensor<6x40x50xf32>, tensor<6x9x2xi32>) -> tensor<6x9xf32>
   return %r, %at : tensor<6x9xf32>, tensor<6x9x2xi32>
 }
+
+// In another order: the gather knows which number is for which dimension.
+// CHECK-LABEL: func @reversed
+// CHECK-SAME: %{{[^ :]*}}: tensor<4x5xf32>, %[[IN:[^ :]*]]: tensor<99x2xi32>
+// CHECK-NEXT: "stablehlo.gather"(%{{[^ ,]*}}, %[[IN]]) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [1, 0], index_vector_dim = 1>
+func.func @reversed(%table: tensor<4x5xf32>, %indices: tensor<99x2xi32>) -> tensor<99xf32> {
+  %0 = stablehlo.slice %indices [0:99, 0:1] : (tensor<99x2xi32>) -> tensor<99x1xi32>
+  %1 = stablehlo.slice %indices [0:99, 1:2] : (tensor<99x2xi32>) -> tensor<99x1xi32>
+  %at = stablehlo.concatenate %1, %0, dim = 1 : (tensor<99x1xi32>, tensor<99x1xi32>) -> tensor<99x2xi32>
+  %r = "stablehlo.gather"(%table, %at) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<4x5xf32>, tensor<99x2xi32>) -> tensor<99xf32>
+  return %r : tensor<99xf32>
+}

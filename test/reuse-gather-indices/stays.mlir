@@ -37,7 +37,7 @@ func.func @other_bound(%table: tensor<70000xf32>, %indices: tensor<9x1xi32>) -> 
   return %r : tensor<9x10xf32>
 }
 
-// Columns in an order that no slice has.
+// Columns in another order, but the table is not small beside the indices: a back end might transpose it.
 // CHECK-LABEL: func @order
 // CHECK: %[[AT:.*]] = stablehlo.concatenate %{{.*}} -> tensor<9x2xi32>
 // CHECK-NEXT: "stablehlo.gather"(%{{[^ ,]*}}, %[[AT]])
@@ -46,6 +46,19 @@ func.func @order(%table: tensor<40x50xf32>, %indices: tensor<9x2xi32>) -> tensor
   %1 = stablehlo.slice %indices [0:9, 1:2] : (tensor<9x2xi32>) -> tensor<9x1xi32>
   %at = stablehlo.concatenate %1, %0, dim = 1 : (tensor<9x1xi32>, tensor<9x1xi32>) -> tensor<9x2xi32>
   %r = "stablehlo.gather"(%table, %at) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<40x50xf32>, tensor<9x2xi32>) -> tensor<9xf32>
+  return %r : tensor<9xf32>
+}
+
+// Columns in an order that no slice has.
+// CHECK-LABEL: func @irregular
+// CHECK: %[[AT:.*]] = stablehlo.concatenate %{{.*}} -> tensor<9x3xi32>
+// CHECK-NEXT: "stablehlo.gather"(%{{[^ ,]*}}, %[[AT]])
+func.func @irregular(%table: tensor<4x5x6xf32>, %indices: tensor<9x4xi32>) -> tensor<9xf32> {
+  %0 = stablehlo.slice %indices [0:9, 0:1] : (tensor<9x4xi32>) -> tensor<9x1xi32>
+  %1 = stablehlo.slice %indices [0:9, 1:2] : (tensor<9x4xi32>) -> tensor<9x1xi32>
+  %3 = stablehlo.slice %indices [0:9, 3:4] : (tensor<9x4xi32>) -> tensor<9x1xi32>
+  %at = stablehlo.concatenate %0, %1, %3, dim = 1 : (tensor<9x1xi32>, tensor<9x1xi32>, tensor<9x1xi32>) -> tensor<9x3xi32>
+  %r = "stablehlo.gather"(%table, %at) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1, 2], start_index_map = [0, 1, 2], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1, 1>}> : (tensor<4x5x6xf32>, tensor<9x3xi32>) -> tensor<9xf32>
   return %r : tensor<9xf32>
 }
 
