@@ -318,9 +318,10 @@ fn legend(both: bool) -> String {
             writeln!(items, "<li><i class=\"line\" style=\"border-color: var(--{key})\"></i>{label}</li>");
     }
     items += "<li><i class=\"line dash\" style=\"border-color: var(--floor)\"></i>floor</li>\n";
-    for (color, label) in [("argument", "arguments"), ("result", "results"), ("t0", "temporaries")] {
+    for (color, label) in [("argument", "arguments"), ("result", "results")] {
         let _ = writeln!(items, "<li><i style=\"background: var(--{color})\"></i>{label}</li>");
     }
+    items += "<li><i class=\"shades\"></i>temporaries</li>\n";
     items.trim_end().to_owned()
 }
 
@@ -362,7 +363,9 @@ fn cards(before: &Profile, after: Option<&Profile>) -> String {
 }
 
 fn passes(findings: &Findings<'_>) -> String {
-    let Some(after) = findings.after else { return String::new() };
+    if findings.after.is_none() {
+        return String::new();
+    }
     let mut rows = String::new();
     for run in findings.runs.iter().filter(|run| run.did_something()) {
         let ops = if run.ops_before == run.ops_after {
@@ -403,9 +406,8 @@ fn passes(findings: &Findings<'_>) -> String {
              <th scope=\"col\">What it did</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
         )
     };
-    let whole = text::bytes(after.footprint.peak);
     format!(
-        "<section aria-labelledby=\"passes-heading\">\n<h2 id=\"passes-heading\">What each pass saves, down to {whole}</h2>\n\
+        "<section aria-labelledby=\"passes-heading\">\n<h2 id=\"passes-heading\">What each pass did</h2>\n\
          {table}<p class=\"note\">{others}</p>\n</section>\n"
     )
 }

@@ -9,7 +9,7 @@
   const tooltip = document.getElementById("tooltip");
   const picture = document.getElementById("picture");
   const announce = document.getElementById("announce");
-  const MARGIN = { left: 76, right: 16, top: 18, bottom: 46 };
+  const MARGIN = { left: 76, right: 16, top: 32, bottom: 46 };
   const KINDS = ["argument", "result", "temporary"];
   const MOST_LABELS = 60;
   const { programs, strings, floor } = data;
@@ -202,9 +202,10 @@
     const columns = program.live.length;
     let made = 0;
     for (const band of program.bands) {
-      if (made >= MOST_LABELS) break;
       const high = (band.height(band.pieces[0]) / (view.y1 - view.y0)) * frame.h;
-      if (band.rest || high < 15) continue;
+      // Borders would hide what is thinner than they are.
+      band.path.classList.toggle("thin", high < 6);
+      if (made >= MOST_LABELS || band.rest || high < 15) continue;
       let best = null;
       for (const piece of band.pieces) {
         const left = Math.max(px(piece.start / columns), MARGIN.left);
@@ -237,8 +238,8 @@
       const wide = content.length * 6.8;
       const anchor = x + wide / 2 > MARGIN.left + frame.w ? "end" : x - wide / 2 < MARGIN.left ? "start" : "middle";
       const left = anchor === "end" ? x - wide : anchor === "start" ? x : x - wide / 2;
-      let at = Math.max(y - 9, 12);
-      while (placed.some((other) => Math.abs(other.y - at) < 14 && left < other.right && left + wide > other.left)) at += 15;
+      let at = Math.max(y - 9, 27);
+      while (placed.some((other) => Math.abs(other.y - at) < 14 && left < other.right && left + wide > other.left)) at -= 15;
       placed.push({ y: at, left, right: left + wide });
       element("text", { class: `peak ${kind}`, x, y: at, "text-anchor": anchor }, layers.marks, content);
     };
