@@ -75,8 +75,8 @@
 //! * A costly producer that something else needs whole is there anyway: it is sliced, and not counted as saved.
 //! * What is inside of a loop made by this pass takes less than the threshold: a second run changes nothing.
 
-mod emit;
-mod plan;
+pub(crate) mod emit;
+pub(crate) mod plan;
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes, element_of};
@@ -84,6 +84,7 @@ use crate::rewrite::{defining_op, is_unused, users, walk};
 use emit::Loop;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use plan::{Plan, Source, Stop, bytes};
 use slimhlo_dialect::ffi::{self, op_name};
@@ -139,7 +140,7 @@ enum Role {
 
 /// A reduce, scatter or dot, to be streamed along a dimension.
 #[derive(Clone)]
-struct Consumer<'c, 'a> {
+pub(crate) struct Consumer<'c, 'a> {
     op: OperationRef<'c, 'a>,
     role: Role,
     /// The element type to accumulate in, if not the op's own.
@@ -377,7 +378,8 @@ fn fresh_identity(
         return Some(None);
     }
     // What adding booleans means with another initial value is not for us to say.
-    (plan::element_bytes(element)? > 0 && element.to_string() != "i1").then_some(Some(identity))
+    let boolean = element == Type::from(IntegerType::new(crate::rewrite::context_of(op), 1));
+    (plan::element_bytes(element)? > 0 && !boolean).then_some(Some(identity))
 }
 
 impl Pass for Stream {
@@ -435,7 +437,7 @@ impl Pass for Stream {
 }
 
 /// Whether the program is for several partitions.
-fn is_partitioned(root: OperationRef<'_, '_>) -> bool {
+pub(crate) fn is_partitioned(root: OperationRef<'_, '_>) -> bool {
     let mut op = Some(root);
     while let Some(current) = op {
         if ir::constant_attribute(current, "mhlo.num_partitions").is_some_and(|count| count > 1) {

@@ -76,17 +76,17 @@ pub fn plain<'c>(value: Value<'c, '_>) -> Option<Tensor<'c>> {
 
 /// Bytes of one element; `None` for what is no plain number.
 pub fn element_bytes(element: Type<'_>) -> Option<i64> {
-    if let Ok(integer) = IntegerType::try_from(element) {
+    // Asked first, because a conversion that fails prints the type into its error.
+    if element.is_integer()
+        && let Ok(integer) = IntegerType::try_from(element)
+    {
         return Some(i64::from(integer.width().div_ceil(8)));
     }
     if !element.is_float() {
         return None;
     }
-    match element.to_string().as_str() {
-        "f64" => Some(8),
-        "f32" => Some(4),
-        "f16" | "bf16" => Some(2),
-        name if name.starts_with("f8") => Some(1),
+    match element.float_width() {
+        width @ (8 | 16 | 32 | 64) => Some(i64::from(width / 8)),
         _ => None,
     }
 }
@@ -159,7 +159,7 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 }
 
 /// Whether an op works on each element by itself.
-fn is_elementwise(name: &str) -> bool {
+pub fn is_elementwise(name: &str) -> bool {
     const NOT: &[&str] = &[
         "bitcast_convert",
         "broadcast",
@@ -240,6 +240,10 @@ fn source_of<'c: 'a, 'a>(
         "stablehlo.reverse" => {
             numbers("dimensions").filter(|dims| !dims.contains(&(dim as i64))).map(|_| vec![Some(dim)])
         }
+        // An update that fills the dimension: where it starts along it follows.
+        "stablehlo.dynamic_update_slice" => tensor(1)
+            .filter(|update| update.shape[dim] == result.shape[dim])
+            .map(|_| [Some(dim), Some(dim)].into_iter().chain((0..result.rank()).map(|_| None)).collect()),
         "stablehlo.transpose" => numbers("permutation").map(|permutation| vec![at(permutation[dim])]),
         "stablehlo.concatenate" => ir::constant_attribute(op, "dimension")
             .filter(|&along| along != dim as i64)

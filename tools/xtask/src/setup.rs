@@ -237,6 +237,29 @@ pub fn environment(shell: &Shell) -> Result<()> {
     Ok(())
 }
 
+/// Adds to the environment what benchmarks compare with (test/oracle/bench-requirements.txt), where there is a release for
+/// this Python and machine. The benchmarks themselves say what is missing, and why.
+pub fn bench_environment(shell: &Shell) -> Result<()> {
+    let file = shell.root.join("test/oracle/bench-requirements.txt");
+    let requirements =
+        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let stamp = shell.target.join("venv/bench-requirements.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == requirements) {
+        return Ok(());
+    }
+    println!("Adding {} to the Python environment", file.display());
+    let file = file.to_string_lossy().into_owned();
+    // Without dependencies: JAX is there already, in the release that all else is tested with.
+    let args =
+        ["-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", "--no-deps", "-r", &file];
+    if shell.watch("pip install", &shell.command(python(shell), args))?.ok {
+        fs::write(&stamp, requirements)?;
+    } else {
+        eprintln!("They cannot be installed here; the benchmarks run without.");
+    }
+    Ok(())
+}
+
 /// An environment dies with the interpreter it was made from.
 fn probe(shell: &Shell) -> Result<()> {
     shell.command(python(shell), ["-c", ""]).stderr_null().run().map(drop).map_err(Into::into)

@@ -20,7 +20,7 @@ pub(super) fn corpus(run: &mut Run) -> Result<Outcome> {
     for entry in fs::read_dir(&path)? {
         let file = entry?.path();
         let corpus = file.extension().is_some_and(|extension| extension == "jsonl");
-        if corpus && file.file_stem().is_some_and(|stem| stem != "skipped") {
+        if corpus && file.file_stem().is_some_and(|stem| !stem.to_string_lossy().ends_with("skipped")) {
             modules += BufReader::new(File::open(&file)?).lines().count();
         }
     }
