@@ -4,11 +4,11 @@
 //! command's `unsafe` lives here.
 
 use melior::Context;
-use melior::ir::Module;
-use melior::pass::OperationPassManager;
+use melior::ir::{Module, OperationRef};
+use melior::pass::{OperationPassManager, PassManager};
 use mlir_sys::{
     MlirStringRef, mlirModuleCreateParse, mlirModuleCreateParseFromFile, mlirOperationWriteBytecode,
-    mlirPrintPassPipeline,
+    mlirPassManagerRunOnOp, mlirPrintPassPipeline,
 };
 use std::ffi::c_void;
 use std::os::unix::ffi::OsStrExt;
@@ -48,6 +48,12 @@ pub fn bytecode(module: &Module<'_>) -> Vec<u8> {
         mlirOperationWriteBytecode(module.as_operation().to_raw(), Some(append), (&raw mut bytes).cast())
     }
     bytes
+}
+
+/// Runs the passes of a manager on an op; false after a diagnostic.
+pub fn run(manager: &PassManager<'_>, op: OperationRef<'_, '_>) -> bool {
+    // SAFETY: both are alive, and nothing else holds on to what is inside of the op.
+    unsafe { mlirPassManagerRunOnOp(manager.to_raw(), op.to_raw()).value != 0 }
 }
 
 /// The passes of a manager, in MLIR's textual form: `builtin.module(...)`.

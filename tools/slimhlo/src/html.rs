@@ -6,6 +6,7 @@
 //! the page as JSON. Long programs are thinned out: at most [`COLUMNS`] points in time, each the highest of the steps it
 //! stands for, and at most [`DRAWN`] values, the rest piled up as one; the page says so where it happens.
 
+use crate::pipeline;
 use crate::profile::{Profile, Value, ValueKind};
 use crate::report::Findings;
 use crate::text;
@@ -341,7 +342,7 @@ fn cards(before: &Profile, after: Option<&Profile>) -> String {
     card("before", name, text::bytes(before.footprint.peak), temporaries(before));
     if let Some(after) = after {
         card("after", "Peak after", text::bytes(after.footprint.peak), temporaries(after));
-        let saved = crate::pipeline::difference(before.footprint.peak, after.footprint.peak);
+        let saved = pipeline::difference(before.footprint.peak, after.footprint.peak);
         let part = text::share(saved.unsigned_abs(), before.footprint.peak);
         let class = if saved > 0 { "saved" } else { "" };
         let (name, class) = if saved < 0 { ("Added", "") } else { ("Saved", class) };
@@ -367,30 +368,17 @@ fn passes(findings: &Findings<'_>) -> String {
         return String::new();
     }
     let mut rows = String::new();
-    for run in findings.runs.iter().filter(|run| run.did_something()) {
-        let ops = if run.ops_before == run.ops_after {
-            text::count(run.ops_after)
-        } else {
-            format!("{} → {}", text::count(run.ops_before), text::count(run.ops_after))
-        };
-        let did: Vec<String> = run
-            .statistics
-            .iter()
-            .map(|(name, count)| {
-                format!("{} {}", text::count(*count), name.trim_start_matches("num-").replace('-', " "))
-            })
-            .collect();
+    let (summary, idle) = pipeline::summary(findings.runs);
+    for run in &summary {
         let _ = writeln!(
             rows,
-            "<tr><th scope=\"row\"><code>{}</code></th><td class=\"number\">{}</td><td class=\"number\">{}</td>\
-             <td class=\"number\">{ops}</td><td>{}</td></tr>",
+            "<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
             escape(&run.pass),
             run.saved.map_or_else(String::new, text::signed_bytes),
-            run.peak_after.map_or_else(String::new, text::bytes),
-            escape(&did.join(", ")),
+            text::added(run.ops_added),
+            escape(&run.did()),
         );
     }
-    let idle = findings.runs.iter().filter(|run| !run.did_something()).count();
     let others = match (idle, rows.is_empty()) {
         (0, _) => String::new(),
         (_, true) => "No pass changed anything.".into(),
@@ -401,8 +389,7 @@ fn passes(findings: &Findings<'_>) -> String {
         String::new()
     } else {
         format!(
-            "<div class=\"scroll\"><table class=\"passes\">\n<thead><tr><th scope=\"col\">Pass</th><th scope=\"col\" class=\"number\">Saved</th>\
-             <th scope=\"col\" class=\"number\">Peak after</th><th scope=\"col\" class=\"number\">Ops</th>\
+            "<div class=\"scroll\"><table class=\"passes\">\n<thead><tr><th scope=\"col\">Pass</th><th scope=\"col\" class=\"number\">Saved</th><th scope=\"col\" class=\"number\">Ops</th>\
              <th scope=\"col\">What it did</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
         )
     };

@@ -59,6 +59,13 @@ enum Command {
     Report(report::Args),
 }
 
+impl InputArgs {
+    /// The passes as the JSON names them.
+    fn pipeline(&self) -> &str {
+        self.pass_pipeline.as_deref().unwrap_or(pipeline::DEFAULT)
+    }
+}
+
 /// What both commands read.
 #[derive(clap::Args)]
 struct InputArgs {
@@ -67,8 +74,8 @@ struct InputArgs {
     input: Option<PathBuf>,
 
     /// Passes to run instead of the default ones, in MLIR's textual form
-    #[arg(long, value_name = "PASSES", default_value = pipeline::DEFAULT, hide_default_value = true)]
-    pass_pipeline: String,
+    #[arg(long, value_name = "PASSES")]
+    pass_pipeline: Option<String>,
 
     /// Read ops of dialects that are not known here
     #[arg(long)]

@@ -30,7 +30,7 @@ use std::process::ExitCode;
   slimhlo optimize step.mlir -o small.mlir --pass-pipeline 'canonicalize,func.func(slimhlo-dus-to-pad)'
 
 The summary goes to standard error. Locations are printed if the input has any. The output is written whole or not at
-all, and may be the input. The default passes are {}.
+all, and may be the input. The default passes are those of slimhlo-opt's --{}.
 
 {EXIT_STATUS}", pipeline::DEFAULT))]
 pub struct Args {
@@ -81,13 +81,13 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     progress.say("reading");
     let context = module::context(args.input.allow_unregistered_dialect);
     let diagnostics = Diagnostics::attach(&context);
-    let mut module = input.parse(&context, &diagnostics, args.quiet)?;
+    let module = input.parse(&context, &diagnostics, args.quiet)?;
     let locations = input.has_locations(&module);
 
     progress.say("looking at its memory");
-    let text = args.input.pass_pipeline.as_str();
-    let before = Profile::of(&module);
-    let outcome = pipeline::run(&context, &mut module, text, before.as_ref().ok().cloned(), &progress);
+    let passes = args.input.pass_pipeline.as_deref();
+    let before = Profile::of(module.as_operation());
+    let outcome = pipeline::run(&context, &module, passes, before.as_ref().ok().cloned(), &progress);
     progress.finish();
     diagnostics.print(input.text(), args.quiet);
     let (runs, after) = outcome?;
@@ -104,7 +104,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             version: json::VERSION,
             input: input.name(),
             output: args.output.as_deref().unwrap_or(Path::new("-")).display().to_string(),
-            pipeline: text,
+            pipeline: args.input.pipeline(),
             before: before.as_ref().ok().map(|before| &before.footprint),
             after: after.as_ref().map(|after| &after.footprint),
             saved: before

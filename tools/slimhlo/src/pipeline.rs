@@ -1,104 +1,260 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Runs a pipeline one pass at a time, with the memory model asked after each.
+//! Runs passes, with the memory model asked after each, so that it is known what each saves.
 //!
-//! MLIR prints what a pipeline consists of, pipelines inside of it unfolded. That text is cut into one pipeline per pass:
-//! `builtin.module(a,func.func(b,c))` becomes `a`, `func.func(b)` and `func.func(c)`. Passes on functions see nothing
-//! outside of theirs, so it makes no difference that `b` has now run on all functions before `c` runs on the first.
+//! By default that is what `--slimhlo-optimize` does, stage by stage, round by round. A pipeline that the user gives is run
+//! one pass at a time: MLIR prints what it consists of, pipelines inside of it unfolded, and that text is cut into one
+//! pipeline per pass: `builtin.module(a,func.func(b,c))` becomes `a`, `func.func(b)` and `func.func(c)`. Passes on functions
+//! see nothing outside of theirs, so it makes no difference that `b` has run on all functions before `c` runs on the first.
 
 use crate::ffi;
 use crate::profile::Profile;
 use crate::progress::Progress;
+use crate::text;
 use anyhow::{Context as _, Result, anyhow, bail};
 use melior::Context;
-use melior::ir::Module;
 use melior::ir::operation::{OperationLike, WalkOrder, WalkResult};
+use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
 use serde::Serialize;
 use slimhlo_passes::framework::statistic_total;
+use slimhlo_passes::optimize::{Event, Optimize, STAGES, optimize};
+use slimhlo_passes::{PassError, PassInfo, Statistic};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// What `slimhlo optimize` runs unless told otherwise.
-pub const DEFAULT: &str = "builtin.module(inline,canonicalize,cse,func.func(slimhlo-dus-to-pad))";
+pub const DEFAULT: &str = "slimhlo-optimize";
 
-/// What one pass did.
+/// Counters that are not 0, by pass and name.
+pub type Statistics = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// What one pass, or one stage of [`DEFAULT`], did.
 #[derive(Clone, Debug, Serialize)]
 pub struct PassRun {
-    /// The pass's argument.
+    /// The pass's argument, or the stage's name.
     pub pass: String,
-    /// A pipeline that runs just this pass, with its options.
+    /// What was run, with options.
     pub pipeline: String,
+    /// Of a stage: how often all stages had run before, plus one.
+    pub round: Option<usize>,
+    /// Of a stage: how many functions it changed for the worse, and that were put back as they were.
+    pub taken_back: u64,
     /// Modelled peak before the pass, in bytes; nothing if the module is beyond the model.
     pub peak_before: Option<u64>,
     /// And after it.
     pub peak_after: Option<u64>,
     /// What the pass took off the peak, in bytes; negative if it added to it.
     pub saved: Option<i64>,
-    /// Ops in the module before the pass.
-    pub ops_before: u64,
-    /// And after it.
-    pub ops_after: u64,
-    /// Wall time of the pass alone.
+    /// Ops that the module has more, or less, after the pass.
+    pub ops_added: i64,
+    /// Wall time without that of the model.
     pub seconds: f64,
-    /// The pass's counters, summed over all functions; those that are 0 are left out.
-    pub statistics: BTreeMap<String, u64>,
+    /// What was counted, over all functions.
+    pub statistics: Statistics,
 }
 
 impl PassRun {
     /// Whether anything that is measured differs.
     pub fn did_something(&self) -> bool {
-        self.saved.unwrap_or(0) != 0 || self.ops_before != self.ops_after || !self.statistics.is_empty()
+        self.saved.unwrap_or(0) != 0
+            || self.ops_added != 0
+            || self.taken_back > 0
+            || !self.statistics.is_empty()
+    }
+
+    /// What was counted, for people: `7 pads, 2 functions put back`.
+    pub fn did(&self) -> String {
+        let counters = self.statistics.values().flatten().map(|(name, count)| {
+            let name = name.trim_start_matches("num-").replace('-', " ");
+            format!("{} {name}", text::count(*count))
+        });
+        let back = (self.taken_back > 0).then(|| format!("{} functions put back", self.taken_back));
+        counters.chain(back).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Runs the passes of `text` on the module; returns what each did, and the profile at the end. `before` is that of the
-/// module as it is.
+/// What people want to know of the runs: those of one stage in all rounds added up, and those that did nothing left out.
+/// Also returns how many did nothing.
+pub fn summary(runs: &[PassRun]) -> (Vec<PassRun>, usize) {
+    let mut rows: Vec<PassRun> = Vec::new();
+    for run in runs {
+        let same = |row: &&mut PassRun| run.round.is_some() && row.round.is_some() && row.pass == run.pass;
+        let Some(row) = rows.iter_mut().find(same) else {
+            rows.push(run.clone());
+            continue;
+        };
+        row.taken_back += run.taken_back;
+        row.saved = row.saved.zip(run.saved).map(|(all, more)| all.saturating_add(more));
+        row.ops_added += run.ops_added;
+        row.seconds += run.seconds;
+        for (pass, counters) in &run.statistics {
+            let all = row.statistics.entry(pass.clone()).or_default();
+            for (name, count) in counters {
+                *all.entry(name.clone()).or_default() += count;
+            }
+        }
+    }
+    let all = rows.len();
+    rows.retain(PassRun::did_something);
+    let idle = all - rows.len();
+    (rows, idle)
+}
+
+/// Follows a module from pass to pass.
+struct Watch {
+    runs: Vec<PassRun>,
+    profile: Option<Profile>,
+    ops: u64,
+    /// What has run and is not in `runs` yet.
+    open: Option<Open>,
+}
+
+struct Open {
+    pass: String,
+    pipeline: String,
+    round: Option<usize>,
+    taken_back: u64,
+    seconds: f64,
+    counted: Statistics,
+}
+
+impl Watch {
+    fn new(module: OperationRef<'_, '_>, before: Option<Profile>) -> Self {
+        Self { runs: Vec::new(), profile: before, ops: count_ops(module), open: None }
+    }
+
+    /// Looks at what has come of the last pass.
+    fn settle(&mut self, module: OperationRef<'_, '_>) {
+        let Some(open) = self.open.take() else { return };
+        let after = Profile::of(module).ok();
+        let ops_after = count_ops(module);
+        let peak_of = |profile: &Option<Profile>| profile.as_ref().map(|profile| profile.footprint.peak);
+        let (peak_before, peak_after) = (peak_of(&self.profile), peak_of(&after));
+        self.runs.push(PassRun {
+            pass: open.pass,
+            pipeline: open.pipeline,
+            round: open.round,
+            taken_back: open.taken_back,
+            peak_before,
+            peak_after,
+            saved: peak_before.zip(peak_after).map(|(before, after)| difference(before, after)),
+            ops_added: difference(ops_after, self.ops),
+            seconds: open.seconds,
+            statistics: since(&open.counted),
+        });
+        (self.profile, self.ops) = (after, ops_after);
+    }
+}
+
+/// Runs the passes of `text`, or else [`DEFAULT`], on the module; returns what each did, and the profile at the end.
+/// `before` is that of the module as it is.
 pub fn run(
     context: &Context,
-    module: &mut Module<'_>,
-    text: &str,
+    module: &Module<'_>,
+    text: Option<&str>,
     before: Option<Profile>,
     progress: &Progress,
 ) -> Result<(Vec<PassRun>, Option<Profile>)> {
+    let module = module.as_operation();
+    let mut watch = Watch::new(module, before);
+    match text {
+        Some(text) => run_each(context, module, text, &mut watch, progress)?,
+        None => watch = run_stages(context, module, watch, progress)?,
+    }
+    Ok((watch.runs, watch.profile))
+}
+
+/// [`DEFAULT`]
+fn run_stages(
+    context: &Context,
+    module: OperationRef<'_, '_>,
+    watch: Watch,
+    progress: &Progress,
+) -> Result<Watch> {
+    let watch = RefCell::new(watch);
+    let at = Cell::new(0);
+    let run = |op: OperationRef<'_, '_>, pipeline: &str| {
+        let (round, stage) = (at.get() / STAGES.len(), &STAGES[at.get() % STAGES.len()]);
+        at.set(at.get() + 1);
+        let mut watch = watch.borrow_mut();
+        watch.settle(op);
+        progress.say(format!("{}, round {}", stage.name, round + 1));
+        let counted = counters();
+        let start = Instant::now();
+        let passes = format!("builtin.module({pipeline})");
+        let manager = PassManager::new(context);
+        parse_pass_pipeline(manager.as_operation_pass_manager(), &passes)?;
+        if !ffi::run(&manager, op) {
+            return Err(PassError::reported(format!("'{pipeline}' failed")));
+        }
+        watch.open = Some(Open {
+            pass: stage.name.to_owned(),
+            pipeline: passes,
+            round: Some(round + 1),
+            taken_back: 0,
+            seconds: start.elapsed().as_secs_f64(),
+            counted,
+        });
+        Ok(())
+    };
+    let mut observe = |event: &Event<'_>| {
+        if let Some(open) = watch.borrow_mut().open.as_mut().filter(|_| !event.kept) {
+            open.taken_back += 1;
+        }
+    };
+    optimize(module, &Optimize::default(), &run, &mut observe).map_err(|error| anyhow!("{error}"))?;
+    let mut watch = watch.into_inner();
+    watch.settle(module);
+    // What is done at the very end belongs to no stage; most often nothing.
+    watch.open = Some(Open {
+        pass: "the module as a whole".into(),
+        pipeline: String::new(),
+        round: None,
+        taken_back: 0,
+        seconds: 0.0,
+        counted: counters(),
+    });
+    watch.settle(module);
+    if watch.runs.last().is_some_and(|run| !run.did_something()) {
+        watch.runs.pop();
+    }
+    Ok(watch)
+}
+
+/// A pipeline that the user gives.
+fn run_each(
+    context: &Context,
+    module: OperationRef<'_, '_>,
+    text: &str,
+    watch: &mut Watch,
+    progress: &Progress,
+) -> Result<()> {
     let passes = passes(context, text)?;
-    let mut runs = Vec::with_capacity(passes.len());
-    let mut profile = before;
-    let mut ops = count_ops(module);
     progress.passes(passes.len());
     for pass in passes {
         progress.pass(&pass.name);
         let manager = PassManager::new(context);
         parse_pass_pipeline(manager.as_operation_pass_manager(), &pass.pipeline)
             .with_context(|| format!("cannot read '{}', as MLIR prints it", pass.pipeline))?;
-        let counted = counters(&pass.name);
+        let counted = counters();
         let start = Instant::now();
-        manager.run(module).map_err(|_| anyhow!("'{}' failed", pass.name))?;
-        let seconds = start.elapsed().as_secs_f64();
-        let statistics = counters(&pass.name)
-            .into_iter()
-            .map(|(name, total)| (name.clone(), total - counted.get(&name).copied().unwrap_or(0)))
-            .filter(|(_, count)| *count > 0)
-            .collect();
-        let after = Profile::of(module).ok();
-        let ops_after = count_ops(module);
-        let peak_of = |profile: &Option<Profile>| profile.as_ref().map(|profile| profile.footprint.peak);
-        let (peak_before, peak_after) = (peak_of(&profile), peak_of(&after));
-        runs.push(PassRun {
+        if !ffi::run(&manager, module) {
+            bail!("'{}' failed", pass.name);
+        }
+        watch.open = Some(Open {
             pass: pass.name,
             pipeline: pass.pipeline,
-            peak_before,
-            peak_after,
-            saved: peak_before.zip(peak_after).map(|(before, after)| difference(before, after)),
-            ops_before: ops,
-            ops_after,
-            seconds,
-            statistics,
+            round: None,
+            taken_back: 0,
+            seconds: start.elapsed().as_secs_f64(),
+            counted,
         });
-        (profile, ops) = (after, ops_after);
+        watch.settle(module);
     }
-    Ok((runs, profile))
+    Ok(())
 }
 
 /// `from - to`, at the ends of the range if it is beyond them.
@@ -106,18 +262,32 @@ pub fn difference(from: u64, to: u64) -> i64 {
     i64::try_from(i128::from(from) - i128::from(to)).unwrap_or(if from > to { i64::MAX } else { i64::MIN })
 }
 
-/// Totals of a pass's counters in this process.
-fn counters(argument: &str) -> BTreeMap<String, u64> {
-    let Some(info) = slimhlo_passes::passes().iter().find(|info| info.argument == argument) else {
-        return BTreeMap::new();
+/// Totals of all counters in this process.
+fn counters() -> Statistics {
+    let of_pass = |info: &PassInfo| {
+        let total = |statistic: &Statistic| statistic_total(info.name, statistic);
+        info.statistics.iter().map(|each| (each.name.to_string_lossy().into_owned(), total(each))).collect()
     };
-    let total = |statistic| statistic_total(info.name, statistic);
-    info.statistics.iter().map(|each| (each.name.to_string_lossy().into_owned(), total(each))).collect()
+    slimhlo_passes::passes().iter().map(|info| (info.argument.to_owned(), of_pass(info))).collect()
 }
 
-fn count_ops(module: &Module<'_>) -> u64 {
+/// What was counted after `before`.
+fn since(before: &Statistics) -> Statistics {
+    let mut counted = counters();
+    for (pass, counters) in &mut counted {
+        let before = before.get(pass);
+        counters.retain(|name, total| {
+            *total -= before.and_then(|before| before.get(name)).copied().unwrap_or(0);
+            *total > 0
+        });
+    }
+    counted.retain(|_, counters| !counters.is_empty());
+    counted
+}
+
+fn count_ops(module: OperationRef<'_, '_>) -> u64 {
     let mut count = 0;
-    module.as_operation().walk(WalkOrder::PreOrder, |_| {
+    module.walk(WalkOrder::PreOrder, |_| {
         count += 1;
         WalkResult::Advance
     });

@@ -4,7 +4,7 @@
 
 use crate::source::{self, Source};
 use crate::text;
-use melior::ir::{Location, Module};
+use melior::ir::{Location, OperationRef};
 use serde::Serialize;
 use slimhlo_passes::memory::{self, Kind, Unmodelled};
 use std::rc::Rc;
@@ -115,8 +115,8 @@ pub struct Profile {
 
 impl Profile {
     /// Asks the model.
-    pub fn of(module: &Module<'_>) -> Result<Self, Unmodelled> {
-        let report = memory::analyze(module.as_operation())?;
+    pub fn of(module: OperationRef<'_, '_>) -> Result<Self, Unmodelled> {
+        let report = memory::analyze(module)?;
         let footprint = &report.footprint;
         let (peak, floor) = (footprint.peak(), footprint.floor());
         let footprint = Footprint {

@@ -83,18 +83,18 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     progress.say("reading");
     let context = module::context(args.input.allow_unregistered_dialect);
     let diagnostics = Diagnostics::attach(&context);
-    let mut module = input.parse(&context, &diagnostics, args.quiet)?;
+    let module = input.parse(&context, &diagnostics, args.quiet)?;
 
     progress.say("looking at its memory");
-    let pipeline = args.input.pass_pipeline.as_str();
-    let before = Profile::of(&module)
+    let passes = args.input.pass_pipeline.as_deref();
+    let before = Profile::of(module.as_operation())
         .map_err(anyhow::Error::new)
         .with_context(|| format!("the memory of {} cannot be modelled", input.name()));
     let outcome = before.and_then(|before| {
         let (runs, after) = if args.as_is {
             (vec![], None)
         } else {
-            pipeline::run(&context, &mut module, pipeline, Some(before.clone()), &progress)?
+            pipeline::run(&context, &module, passes, Some(before.clone()), &progress)?
         };
         Ok((before, runs, after))
     });
@@ -112,7 +112,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             input: input.name(),
             program: (&before).into(),
             optimized: after.as_ref().map(|after| json::Optimized {
-                pipeline,
+                pipeline: args.input.pipeline(),
                 passes: &runs,
                 program: after.into(),
             }),

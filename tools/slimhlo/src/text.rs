@@ -2,7 +2,7 @@
 
 //! What people read in a terminal: amounts, tables, and the memory over the program as a picture.
 
-use crate::pipeline::PassRun;
+use crate::pipeline::{PassRun, summary};
 use crate::profile::{Profile, Value};
 use crate::source::Source;
 use console::{measure_text_width, pad_str, truncate_str};
@@ -134,24 +134,16 @@ pub fn footprints(before: &Profile, after: Option<&Profile>) -> String {
 
 /// What each pass did; those that changed nothing are only counted.
 pub fn passes(runs: &[PassRun]) -> String {
-    let mut rows = vec![["pass", "saved", "peak after", "ops", "what it did"].map(String::from).to_vec()];
-    for run in runs.iter().filter(|run| run.did_something()) {
-        let did = run.statistics.iter().map(|(name, count)| {
-            format!("{} {}", crate::text::count(*count), name.trim_start_matches("num-").replace('-', " "))
-        });
+    let (summary, idle) = summary(runs);
+    let mut rows = vec![["pass", "saved", "ops", "what it did"].map(String::from).to_vec()];
+    for run in &summary {
         rows.push(vec![
             run.pass.clone(),
             run.saved.map_or_else(String::new, signed_bytes),
-            run.peak_after.map_or_else(String::new, bytes),
-            if run.ops_before == run.ops_after {
-                count(run.ops_after)
-            } else {
-                format!("{} -> {}", count(run.ops_before), count(run.ops_after))
-            },
-            did.collect::<Vec<_>>().join(", "),
+            added(run.ops_added),
+            run.did(),
         ]);
     }
-    let idle = runs.iter().filter(|run| !run.did_something()).count();
     let mut text = if rows.len() > 1 { table(&rows, &[1, 2]) } else { String::new() };
     match (idle, rows.len()) {
         (0, _) => {}
@@ -162,6 +154,15 @@ pub fn passes(runs: &[PassRun]) -> String {
         }
     }
     text
+}
+
+/// A difference with its sign; nothing if there is none.
+pub fn added(number: i64) -> String {
+    match number {
+        0 => String::new(),
+        1.. => format!("+{}", count(number.unsigned_abs())),
+        _ => format!("-{}", count(number.unsigned_abs())),
+    }
 }
 
 /// The largest of some values, with the lines they come from.
