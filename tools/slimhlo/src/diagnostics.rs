@@ -106,7 +106,7 @@ fn excerpt(source: &Source, stdin: Option<&[u8]>) -> Option<(String, usize)> {
     // MLIR counts bytes.
     let at = usize::try_from(source.column).ok()?.checked_sub(1)?.min(line.len());
     let before = line.get(..at)?.chars().count();
-    let start = if before > WINDOW / 2 { before - WINDOW / 2 } else { 0 };
+    let start = before.saturating_sub(WINDOW / 2);
     let shown: String = line
         .chars()
         .skip(start)

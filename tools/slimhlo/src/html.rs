@@ -4,7 +4,7 @@
 //!
 //! Tables are plain HTML, and readable without scripts. The picture is drawn by page/page.js from [`Data`], which stands in
 //! the page as JSON. Long programs are thinned out: at most [`COLUMNS`] points in time, each the highest of the steps it
-//! stands for, and at most [`DRAWN`] values, the rest piled up as one; the page says so where it happens.
+//! stands for, and at most [`DRAWN`] values, the rest in a few groups; the page says so where it happens.
 
 use crate::pipeline;
 use crate::profile::{Profile, Value, ValueKind};
@@ -12,7 +12,7 @@ use crate::report::Findings;
 use crate::text;
 use anyhow::Result;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// The most points in time.
@@ -23,6 +23,10 @@ const DRAWN: usize = 600;
 
 /// A value whose part of the higher peak is less than one in this many is not drawn by itself.
 const VISIBLE: u64 = 2000;
+
+/// The most groups that values are drawn in which are not drawn one by one, and the most lines to group by.
+const GROUPS: usize = 16;
+const LINES: usize = 1000;
 
 /// How many rows a table of values has.
 const ROWS: usize = 40;
@@ -46,14 +50,26 @@ struct Program {
     steps: usize,
     /// How many values there are.
     total: usize,
-    /// For each column: the step it shows, the bytes alive there, its op, its source, and the bytes not drawn by value.
+    /// For each column: the step it shows, the bytes alive there, its op, its source.
     at: Vec<usize>,
     live: Vec<u64>,
     op: Vec<i64>,
     source: Vec<i64>,
-    rest: Vec<u64>,
+    /// Those drawn as groups.
+    rest: Vec<Group>,
     /// Those drawn one by one, the lowest of the pile first.
     values: Vec<Drawn>,
+}
+
+/// Small values that are drawn as one.
+#[derive(Serialize)]
+struct Group {
+    /// What they have in common; -1 for those that have nothing.
+    label: i64,
+    /// How many there are.
+    count: u64,
+    /// Bytes alive, for each column.
+    bytes: Vec<u64>,
 }
 
 /// name, op, type, bytes, kind, first and last column, source, scope, first and last step
@@ -208,20 +224,7 @@ fn thin_out(
         (profile.values[*index].kind as u8, *from, usize::MAX - to, *index)
     });
 
-    let mut changes = vec![0i128; columns + 1];
-    for (index, (from, to)) in &chosen {
-        changes[*from] += i128::from(profile.values[*index].bytes);
-        changes[to + 1] -= i128::from(profile.values[*index].bytes);
-    }
-    let mut drawn = 0;
-    let rest = live
-        .iter()
-        .zip(&changes)
-        .map(|(live, change)| {
-            drawn += change;
-            u64::try_from(i128::from(*live) - drawn).unwrap_or_default()
-        })
-        .collect();
+    let rest = pile_up(profile, highest, &live, &chosen, &span, strings);
 
     let positions =
         chosen.iter().enumerate().map(|(at, (index, _))| (&raw const profile.values[*index], at)).collect();
@@ -264,6 +267,69 @@ fn thin_out(
     (program, positions)
 }
 
+/// What is not drawn one by one, as a few groups: values of one line of source, or of one op where there are no lines or
+/// too many; what is then left, as one more.
+fn pile_up(
+    profile: &Profile,
+    highest: u64,
+    live: &[u64],
+    drawn: &[(usize, (usize, usize))],
+    span: &dyn Fn(&Value) -> Option<(usize, usize)>,
+    strings: &mut Strings,
+) -> Vec<Group> {
+    let is_drawn: HashSet<usize> = drawn.iter().map(|(index, _)| *index).collect();
+    let small = |index: &usize| !is_drawn.contains(index) && profile.values[*index].takes_memory();
+    let small: Vec<(&Value, (usize, usize))> = (0..profile.values.len())
+        .filter(small)
+        .filter_map(|index| Some((&profile.values[index], span(&profile.values[index])?)))
+        .collect();
+    let lines: HashSet<_> = small.iter().filter_map(|(value, _)| value.source.as_ref()).collect();
+    let by_line = !lines.is_empty() && lines.len() <= LINES;
+    let key = |value: &Value| {
+        let op = if value.op.is_empty() { value.kind.as_str() } else { value.op.as_str() };
+        let line = value.source.as_ref().filter(|_| by_line);
+        line.map_or_else(|| op.to_owned(), |line| format!("{op}, {}:{}", line.file, line.line))
+    };
+    let mut groups: HashMap<String, (u64, Vec<i128>)> = HashMap::new();
+    for (value, (from, to)) in &small {
+        let (count, changes) = groups.entry(key(value)).or_insert_with(|| (0, vec![0; live.len() + 1]));
+        *count += 1;
+        changes[*from] += i128::from(value.bytes);
+        changes[to + 1] -= i128::from(value.bytes);
+    }
+    let mut rest: Vec<i128> = live.iter().map(|live| i128::from(*live)).collect();
+    let mut add = |live: usize, change: i128| rest[live] -= change;
+    for (index, (from, to)) in drawn {
+        (*from..=*to).for_each(|column| add(column, i128::from(profile.values[*index].bytes)));
+    }
+    let mut piles: Vec<Group> = groups
+        .into_iter()
+        .map(|(label, (count, changes))| {
+            let heights = changes.iter().take(live.len()).scan(0i128, |sum, change| {
+                *sum += change;
+                Some(u64::try_from(*sum).unwrap_or_default())
+            });
+            (label, count, heights.collect::<Vec<u64>>())
+        })
+        .filter(|(_, _, heights)| heights.iter().any(|height| *height >= highest.div_ceil(VISIBLE)))
+        .map(|(label, count, bytes)| Group { label: strings.add(&label), count, bytes })
+        .collect();
+    let height = |group: &Group| group.bytes.iter().copied().max().unwrap_or_default();
+    piles.sort_by_key(|group| (std::cmp::Reverse(height(group)), group.label));
+    piles.truncate(GROUPS);
+    for group in &piles {
+        for (rest, bytes) in rest.iter_mut().zip(&group.bytes) {
+            *rest -= i128::from(*bytes);
+        }
+    }
+    let bytes: Vec<u64> = rest.into_iter().map(|rest| u64::try_from(rest).unwrap_or_default()).collect();
+    if bytes.iter().any(|bytes| *bytes > 0) {
+        let grouped: u64 = piles.iter().map(|group| group.count).sum();
+        piles.push(Group { label: -1, count: (small.len() as u64).saturating_sub(grouped), bytes });
+    }
+    piles
+}
+
 /// What the picture leaves out.
 fn notes(programs: &[Program]) -> String {
     let mut text = String::new();
@@ -280,7 +346,7 @@ fn notes(programs: &[Program]) -> String {
         let merged = program.total - program.values.len();
         if merged > 0 {
             says.push(format!(
-                "{} of its {} values are drawn one by one, the smaller ones as one grey band",
+                "{} of its {} values are drawn one by one, the smaller ones in groups",
                 number(program.values.len()),
                 number(program.total)
             ));
@@ -323,6 +389,7 @@ fn legend(both: bool) -> String {
         let _ = writeln!(items, "<li><i style=\"background: var(--{color})\"></i>{label}</li>");
     }
     items += "<li><i class=\"shades\"></i>temporaries</li>\n";
+    items += "<li><i style=\"background: var(--rest)\"></i>small values</li>\n";
     items.trim_end().to_owned()
 }
 

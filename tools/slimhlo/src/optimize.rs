@@ -120,7 +120,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     }
     if !args.quiet {
         match (&before, &after) {
-            (Ok(before), Some(after)) => eprint!("{}\n", text::footprints(before, Some(after))),
+            (Ok(before), Some(after)) => eprintln!("{}", text::footprints(before, Some(after))),
             (Err(why), _) => eprintln!("  no figures of memory: {why}\n"),
             (Ok(_), None) => {}
         }

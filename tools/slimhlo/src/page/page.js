@@ -56,14 +56,17 @@
       }
       return { index, name, op, type, size, kind, source, scope, first, last, pieces, height: () => size };
     });
-    const pieces = [];
-    program.rest.forEach((size, column) => {
-      const base = level[column];
-      const piece = pieces[pieces.length - 1];
-      if (piece && piece.base === base && piece.size === size) piece.end = column + 1;
-      else pieces.push({ start: column, end: column + 1, base, size });
-    });
-    if (pieces.some((piece) => piece.size > 0)) bands.push({ rest: true, pieces, height: (piece) => piece.size });
+    for (const group of program.rest) {
+      const pieces = [];
+      group.bytes.forEach((size, column) => {
+        const base = level[column];
+        level[column] = base + size;
+        const piece = pieces[pieces.length - 1];
+        if (piece && piece.base === base && piece.size === size) piece.end = column + 1;
+        else pieces.push({ start: column, end: column + 1, base, size });
+      });
+      bands.push({ group, size: Math.max(...group.bytes), pieces, height: (piece) => piece.size });
+    }
     return bands;
   }
 
@@ -115,11 +118,11 @@
     const program = programs[shown];
     program.bands ??= pile(program);
     layers.bands.replaceChildren();
-    program.bands.forEach((band) => {
-      const kind = band.rest ? "rest" : band.kind < 2 ? `k${band.kind}` : `t${band.index % 6}`;
+    program.bands.forEach((band, at) => {
+      const kind = band.group ? "rest" : band.kind < 2 ? `k${band.kind}` : `t${band.index % 6}`;
       band.path = element("path", { d: path(band), class: `band ${kind}` }, layers.bands);
-      if (band.rest) band.path.dataset.rest = "";
-      else band.path.dataset.value = band.index;
+      band.path.dataset.band = at;
+      if (!band.group) band.path.dataset.value = band.index;
     });
     svg.dataset.bands = program.bands.length;
     svg.dataset.program = program.key;
@@ -202,10 +205,10 @@
     const columns = program.live.length;
     let made = 0;
     for (const band of program.bands) {
-      const high = (band.height(band.pieces[0]) / (view.y1 - view.y0)) * frame.h;
+      const high = (band.size / (view.y1 - view.y0)) * frame.h;
       // Borders would hide what is thinner than they are.
       band.path.classList.toggle("thin", high < 6);
-      if (made >= MOST_LABELS || band.rest || high < 15) continue;
+      if (made >= MOST_LABELS || band.group || high < 15) continue;
       let best = null;
       for (const piece of band.pieces) {
         const left = Math.max(px(piece.start / columns), MARGIN.left);
@@ -275,10 +278,12 @@
   function describe(band) {
     const lines = [];
     const program = programs[shown];
-    if (band && band.rest) {
-      lines.push([html("strong", "Small values, drawn as one")]);
+    if (band && band.group) {
+      const { label, count, bytes: sizes } = band.group;
       const column = columnAt(program, cursor ?? 0);
-      lines.push([`${bytes(program.rest[column])} of ${number(program.total - program.values.length)} values that are too small to draw`]);
+      lines.push([html("strong", label < 0 ? "Other small values" : "Small values"), `  ${bytes(sizes[column])} here, up to ${bytes(band.size)}`]);
+      if (label >= 0) lines.push([text(label)]);
+      lines.push([`${number(count)} values drawn as one`]);
     } else if (band) {
       const name = html("strong", text(band.name));
       lines.push([name, `  ${bytes(band.size)}, ${percent(band.size, program.peak)} of the peak`]);
@@ -335,7 +340,7 @@
     const found = target.closest && target.closest(".band");
     if (!found) return null;
     const { bands } = programs[shown];
-    return found.dataset.value === undefined ? bands[bands.length - 1] : bands[Number(found.dataset.value)];
+    return bands[Number(found.dataset.band)];
   };
 
   const point = (event) => {
@@ -442,7 +447,7 @@
       }
     } else if (!moved) {
       const same = band && kept && kept.program === shown && kept.index === band.index;
-      kept = band && !band.rest && !same ? { program: shown, index: band.index } : null;
+      kept = band && !band.group && !same ? { program: shown, index: band.index } : null;
       mark();
     }
     drag = null;
