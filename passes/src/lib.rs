@@ -18,6 +18,7 @@ pub mod memory;
 pub mod optimize;
 pub mod reuse_gather_indices;
 pub mod scatter_to_update;
+pub mod shards;
 pub mod simplify;
 pub mod stream;
 
@@ -40,6 +41,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<optimize::Optimize>(),
             PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),
             PassInfo::of::<scatter_to_update::ScatterToUpdate>(),
+            PassInfo::of::<shards::ExchangeShards>(),
             PassInfo::of::<simplify::Simplify>(),
             PassInfo::of::<stream::Stream>(),
         ]
