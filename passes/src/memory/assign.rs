@@ -436,8 +436,8 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 top = top.max(high);
             }
             let low = best.map_or(top, |(_, low)| low);
-            packed.push((low, low + bytes, from, to));
-            height = height.max(low + bytes);
+            packed.push((low, low.saturating_add(bytes), from, to));
+            height = height.max(low.saturating_add(bytes));
         }
         height
     }
