@@ -138,18 +138,7 @@ def race(job: Race) -> Times:
                 host.append((rng.random(array.shape, np.float32) * 0.1).astype(dtype))
 
     def once(executable: object) -> float:
-        devices = executable.local_devices()
-        shardings = executable.get_parameter_shardings() or [None] * len(host)
-        given = []
-        for value, sharding in zip(host, shardings, strict=True):
-            place = (
-                jax.sharding.SingleDeviceSharding(devices[0])
-                if len(devices) == 1
-                else jax._src.sharding_impls.GSPMDSharding(devices, sharding)
-            )
-            # A donated input that shares the memory of `value` would be copied while the clock runs.
-            given.append(jax.device_put(value, place, may_alias=False))
-        jax.block_until_ready(given)
+        given = xla_cpu.place(executable, host)
         started = time.perf_counter()
         done = executable.execute_sharded(given).disassemble_into_single_device_arrays()
         jax.block_until_ready(done)
