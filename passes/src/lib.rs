@@ -11,7 +11,12 @@ pub mod ir;
 pub mod rewrite;
 pub mod splat;
 
+pub mod coalesce_pads;
 pub mod dus_to_pad;
+pub mod memory;
+pub mod optimize;
+pub mod reuse_gather_indices;
+pub mod simplify;
 pub mod stream;
 
 pub use framework::{
@@ -24,8 +29,17 @@ use std::sync::LazyLock;
 
 /// All passes.
 pub fn passes() -> &'static [PassInfo] {
-    static PASSES: LazyLock<Vec<PassInfo>> =
-        LazyLock::new(|| vec![PassInfo::of::<dus_to_pad::DusToPad>(), PassInfo::of::<stream::Stream>()]);
+    static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(|| {
+        vec![
+            PassInfo::of::<coalesce_pads::CoalescePads>(),
+            PassInfo::of::<dus_to_pad::DusToPad>(),
+            PassInfo::of::<memory::PrintMemory>(),
+            PassInfo::of::<optimize::Optimize>(),
+            PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),
+            PassInfo::of::<simplify::Simplify>(),
+            PassInfo::of::<stream::Stream>(),
+        ]
+    });
     &PASSES
 }
 
