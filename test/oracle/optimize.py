@@ -75,7 +75,7 @@ def inputs(module: object, below: int, special: bool) -> list:
     rng = np.random.default_rng(7 + special)
     arrays = []
     for kind in main.type.inputs:
-        if not ir.RankedTensorType.isinstance(kind):
+        if not isinstance(kind, ir.RankedTensorType):
             raise TypeError(f"no values of {kind}")
         shape, element = tuple(ir.RankedTensorType(kind).shape), element_name(str(kind))
         if element not in slices.DTYPES:
