@@ -15,7 +15,8 @@ use melior::ir::{
 use melior::{IrRewriter, RewriterBase};
 use mlir_sys::{
     mlirDenseElementsAttrGetSplatValue, mlirOperationGetDiscardableAttribute,
-    mlirOperationGetNumDiscardableAttributes, mlirOperationIsBeforeInBlock, mlirOperationSetOperand,
+    mlirOperationGetNumDiscardableAttributes, mlirOperationIsBeforeInBlock,
+    mlirOperationRemoveDiscardableAttributeByName, mlirOperationSetOperand,
     mlirTypeIsAUniformQuantizedPerAxisType, mlirValueSetType,
 };
 use slimhlo_dialect::dense::Dense;
@@ -45,6 +46,14 @@ pub fn discardable_attributes<'c>(op: OperationRef<'c, '_>) -> Attributes<'c> {
                 (Identifier::from_raw(named.name), Attribute::from_raw(named.attribute))
             })
             .collect()
+    }
+}
+
+/// Takes every discardable attribute off an op.
+pub fn remove_discardable_attributes(op: OperationRef<'_, '_>) {
+    for (name, _) in discardable_attributes(op) {
+        // SAFETY: the op is alive and has an attribute of that name.
+        unsafe { mlirOperationRemoveDiscardableAttributeByName(op.to_raw(), name.as_string_ref().to_raw()) };
     }
 }
 
@@ -617,5 +626,10 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
     ) -> Option<Value<'c, 'a>> {
         let value = Dense::from_elements(Tensor::new(result)?, element.to_vec())?.attribute()?;
         Some(self.insert("stablehlo.constant", &[], &[("value", value)], result, location))
+    }
+
+    /// Erases an op that nothing uses.
+    pub fn erase(&self, op: OperationRef<'c, 'a>) {
+        self.base().erase_op(op);
     }
 }

@@ -13,9 +13,12 @@ pub mod splat;
 
 pub mod coalesce_pads;
 pub mod dus_to_pad;
+pub mod inplace_updates;
 pub mod memory;
 pub mod optimize;
 pub mod reuse_gather_indices;
+pub mod scatter_to_update;
+pub mod shards;
 pub mod simplify;
 pub mod stream;
 
@@ -33,9 +36,12 @@ pub fn passes() -> &'static [PassInfo] {
         vec![
             PassInfo::of::<coalesce_pads::CoalescePads>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
+            PassInfo::of::<inplace_updates::InplaceUpdates>(),
             PassInfo::of::<memory::PrintMemory>(),
             PassInfo::of::<optimize::Optimize>(),
             PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),
+            PassInfo::of::<scatter_to_update::ScatterToUpdate>(),
+            PassInfo::of::<shards::ExchangeShards>(),
             PassInfo::of::<simplify::Simplify>(),
             PassInfo::of::<stream::Stream>(),
         ]

@@ -97,14 +97,39 @@ pub const STAGES: &[Stage] = &[
         judge: Judge::Pass,
     },
     Stage {
+        name: "simplify",
+        pipeline: "func.func(slimhlo-simplify,canonicalize,cse)",
+        judge: Judge::NotWorse,
+    },
+    Stage {
+        name: "scatters to updates",
+        pipeline: "func.func(slimhlo-scatter-to-update,canonicalize,cse)",
+        judge: Judge::NotWorse,
+    },
+    Stage {
+        name: "exchanges of shards",
+        pipeline: "func.func(slimhlo-exchange-shards,canonicalize,cse)",
+        judge: Judge::Pass,
+    },
+    Stage {
         name: "updates to pads",
         pipeline: "func.func(slimhlo-dus-to-pad,canonicalize,cse)",
+        judge: Judge::NotWorse,
+    },
+    Stage {
+        name: "pads",
+        pipeline: "func.func(slimhlo-coalesce-pads,canonicalize,cse)",
         judge: Judge::NotWorse,
     },
     Stage {
         name: "shared gather indices",
         pipeline: "func.func(slimhlo-reuse-gather-indices,canonicalize,cse)",
         judge: Judge::NotWorse,
+    },
+    Stage {
+        name: "updates in place",
+        pipeline: "func.func(slimhlo-inplace-updates,canonicalize,cse)",
+        judge: Judge::Better,
     },
     Stage {
         name: "chunks",

@@ -75,8 +75,8 @@
 //! * A costly producer that something else needs whole is there anyway: it is sliced, and not counted as saved.
 //! * What is inside of a loop made by this pass takes less than the threshold: a second run changes nothing.
 
-mod emit;
-mod plan;
+pub(crate) mod emit;
+pub(crate) mod plan;
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes, element_of};
@@ -140,7 +140,7 @@ enum Role {
 
 /// A reduce, scatter or dot, to be streamed along a dimension.
 #[derive(Clone)]
-struct Consumer<'c, 'a> {
+pub(crate) struct Consumer<'c, 'a> {
     op: OperationRef<'c, 'a>,
     role: Role,
     /// The element type to accumulate in, if not the op's own.
@@ -437,7 +437,7 @@ impl Pass for Stream {
 }
 
 /// Whether the program is for several partitions.
-fn is_partitioned(root: OperationRef<'_, '_>) -> bool {
+pub(crate) fn is_partitioned(root: OperationRef<'_, '_>) -> bool {
     let mut op = Some(root);
     while let Some(current) = op {
         if ir::constant_attribute(current, "mhlo.num_partitions").is_some_and(|count| count > 1) {

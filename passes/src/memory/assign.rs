@@ -250,7 +250,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
         let node = &self.graph.nodes[kernel.node as usize];
         let operand = node.operands.get(index as usize).copied();
         match node.class {
-            Class::Map(_) | Class::Move | Class::Read | Class::Broadcast => {
+            Class::Map(_) | Class::Move | Class::Pad | Class::Read | Class::Gather | Class::Broadcast => {
                 kernel.reads.iter().filter(|read| read.pointwise).map(|read| read.value).collect()
             }
             Class::Update => {
@@ -260,9 +260,9 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 .filter(|operand| node.operands.iter().filter(|other| *other == operand).count() == 1)
                 .into_iter()
                 .collect(),
-            Class::InPlace => operand.into_iter().collect(),
             Class::Opaque if node.op.is_some_and(|op| op_name(op) == "stablehlo.sort") => {
-                operand.into_iter().collect()
+                // Arguments are copied, donated or not.
+                operand.filter(|&operand| self.parameter(operand).is_none()).into_iter().collect()
             }
             _ => Vec::new(),
         }

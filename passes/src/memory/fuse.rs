@@ -55,6 +55,8 @@ struct Fusion<'g, 'c, 'a> {
     /// The library's kernel that a node is part of: its root.
     cluster: Vec<Option<Id>>,
     homes: Vec<Homes>,
+    /// It is stored although it could be computed on the fly.
+    apart: Vec<bool>,
     /// Elements are read more than once on the way to the root.
     repeats: Vec<bool>,
     stored: Vec<bool>,
@@ -75,11 +77,13 @@ pub(super) fn kernels(graph: &Graph<'_, '_>) -> Kernels {
         users,
         cluster: vec![None; count],
         homes: vec![Homes::None; count],
+        apart: vec![false; count],
         repeats: vec![false; count],
         stored: vec![false; count],
         inlined: vec![false; count],
     };
     fusion.clusters();
+    fusion.set_apart();
     fusion.decide();
     fusion.collect()
 }
@@ -101,71 +105,99 @@ impl Fusion<'_, '_, '_> {
         is_result
     }
 
-    /// What a library of reductions takes together: the arithmetic that feeds one, and a softmax' way back.
+    /// Whether the library can take an op together with a reduction.
+    fn is_known(&self, node: Id) -> bool {
+        // Less than this is not worth its while.
+        const FEWEST: u64 = 4096;
+        let elements = |value: Id| self.graph.values.get(value as usize).map_or(0, |value| value.elements);
+        let node = &self.graph.nodes[node as usize];
+        match node.class {
+            Class::Map(map) => map.library && elements(node.first) >= FEWEST,
+            Class::Broadcast | Class::Iota | Class::Pad => elements(node.first) >= FEWEST,
+            Class::Reduce(reduce) => reduce.library,
+            Class::Dot => true,
+            _ => false,
+        }
+    }
+
+    /// What a library of reductions takes together: all the arithmetic around one that nothing else needs a part of.
     fn clusters(&mut self) {
         let is_result = self.is_result();
-        for start in 0..self.graph.nodes.len() as Id {
-            let node = &self.graph.nodes[start as usize];
-            let Class::Reduce(reduce) = node.class else { continue };
-            if !node.live || !reduce.library || self.cluster[start as usize].is_some() {
+        // The cluster of each node, where that is not itself; and the one node of a cluster that is stored.
+        let mut parent: HashMap<Id, Id> = HashMap::new();
+        let mut root: HashMap<Id, Id> = HashMap::new();
+        fn find(parent: &mut HashMap<Id, Id>, mut node: Id) -> Option<Id> {
+            let mut up = *parent.get(&node)?;
+            while up != node {
+                let next = parent[&up];
+                parent.insert(node, next);
+                node = up;
+                up = next;
+            }
+            Some(up)
+        }
+        for seed in 0..self.graph.nodes.len() as Id {
+            let node = &self.graph.nodes[seed as usize];
+            if !node.live || !matches!(node.class, Class::Reduce(reduce) if reduce.library) {
                 continue;
             }
-            // Downwards: reduced, broadcast, and met again by what was reduced.
-            let mut members = vec![start];
-            let mut root = start;
-            let only_user = |node: Id| match self.users[node as usize][..] {
-                [only] if !is_result[node as usize] => Some(only),
-                _ => None,
-            };
-            let feeds = self.node_of(node.operands[0]);
-            if let Some(broadcast) = only_user(start).filter(|&user| self.class(user) == Class::Broadcast)
-                && let Some(meets) = only_user(broadcast)
-                && matches!(self.class(meets), Class::Map(map) if map.library)
-                && self.users[feeds as usize].iter().all(|&user| user == start || user == meets)
-                && self.graph.nodes[meets as usize]
-                    .operands
-                    .iter()
-                    .any(|&operand| self.node_of(operand) == feeds)
-            {
-                members.extend([broadcast, meets]);
-                root = meets;
-                while let Some(next) = only_user(root)
-                    && matches!(self.class(next), Class::Map(map) if map.library)
-                    && self.graph.nodes[next as usize].operands.len() == 1
-                {
-                    members.push(next);
-                    root = next;
-                }
+            if find(&mut parent, seed).is_none() {
+                parent.insert(seed, seed);
+                root.insert(seed, seed);
             }
-            for &member in &members {
-                self.cluster[member as usize] = Some(root);
-            }
-            // Upwards.
-            let mut pending = members;
-            while let Some(member) = pending.pop() {
-                if self.class(member) == Class::Dot {
-                    continue;
-                }
-                for &operand in &self.graph.nodes[member as usize].operands {
-                    let producer = self.node_of(operand);
-                    let fits = match self.class(producer) {
-                        Class::Map(map) => map.library,
-                        Class::Dot => true,
-                        Class::Broadcast => true,
-                        _ => false,
-                    };
-                    if fits
-                        && self.cluster[producer as usize].is_none()
-                        && !is_result[producer as usize]
-                        && self.users[producer as usize]
-                            .iter()
-                            .all(|&user| self.cluster[user as usize] == Some(root))
-                    {
-                        self.cluster[producer as usize] = Some(root);
-                        pending.push(producer);
+            // Members whose operands have not been looked at.
+            let mut pending = vec![seed];
+            loop {
+                while let Some(member) = pending.pop() {
+                    let operands: Vec<Id> = self.graph.nodes[member as usize].operands.clone();
+                    for operand in operands {
+                        let producer = self.node_of(operand);
+                        let own = find(&mut parent, seed);
+                        let other = find(&mut parent, producer);
+                        if other == own || is_result[producer as usize] {
+                            continue;
+                        }
+                        let users = &self.users[producer as usize];
+                        if !users.iter().all(|&user| find(&mut parent, user) == own) {
+                            continue;
+                        }
+                        let (Some(own), other) = (own, other) else { continue };
+                        match other {
+                            Some(other) if root[&other] == producer => {
+                                parent.insert(other, own);
+                                pending.push(producer);
+                            }
+                            None if self.is_known(producer) => {
+                                parent.insert(producer, own);
+                                pending.push(producer);
+                            }
+                            _ => {}
+                        }
                     }
                 }
+                let Some(own) = find(&mut parent, seed) else { break };
+                let last = root[&own];
+                let users = &self.users[last as usize];
+                let Some(&user) = users.first() else { break };
+                if is_result[last as usize] || users.iter().any(|&other| other != user) {
+                    break;
+                }
+                match find(&mut parent, user) {
+                    Some(other) if other != own => {
+                        parent.insert(own, other);
+                    }
+                    None if self.is_known(user) => {
+                        parent.insert(user, own);
+                        root.insert(own, user);
+                    }
+                    _ => break,
+                }
+                pending.push(user);
             }
+        }
+        let members: Vec<Id> = parent.keys().copied().collect();
+        for member in members {
+            self.cluster[member as usize] = find(&mut parent, member).map(|cluster| root[&cluster]);
         }
     }
 
@@ -180,29 +212,75 @@ impl Fusion<'_, '_, '_> {
             return false;
         }
         let fusible = match self.class(producer) {
-            Class::Map(_) | Class::Broadcast | Class::Iota | Class::Move | Class::Read | Class::Update => {
-                true
-            }
-            Class::Reduce(reduce) => !reduce.library && reduce.minor,
+            Class::Map(_)
+            | Class::Broadcast
+            | Class::Iota
+            | Class::Move
+            | Class::Pad
+            | Class::Read
+            | Class::Gather
+            | Class::Update => true,
+            Class::Join { alone } => !alone,
+            Class::Reduce(reduce) => !reduce.library,
             _ => false,
         };
         fusible
+            && !self.apart[producer as usize]
             && match self.class(user) {
-                Class::Map(_) | Class::Broadcast | Class::Move | Class::Read => true,
+                Class::Map(_) | Class::Broadcast | Class::Move | Class::Pad | Class::Read | Class::Gather => {
+                    true
+                }
+                Class::Join { alone } => !alone,
                 // An update happens in the memory of what is updated.
                 Class::Update => index != 0 || !matches!(self.class(producer), Class::Update),
-                Class::Reduce(reduce) => !reduce.library && reduce.minor,
+                Class::Reduce(reduce) => !reduce.library,
                 _ => false,
             }
+    }
+
+    /// What an update reads of the array that it changes is read before: in one kernel with the update it could be
+    /// read after.
+    fn set_apart(&mut self) {
+        for node in 0..self.graph.nodes.len() as Id {
+            if self.class(node) != Class::Update || !self.graph.nodes[node as usize].live {
+                continue;
+            }
+            let &[base, update, ..] = &self.graph.nodes[node as usize].operands[..] else { continue };
+            // Only as far as one kernel could go, and a kernel is not large.
+            const FARTHEST: usize = 64;
+            let mut pending = vec![self.node_of(update)];
+            let mut seen = 0;
+            while let Some(producer) = pending.pop() {
+                seen += 1;
+                if seen > FARTHEST {
+                    break;
+                }
+                let inlined = matches!(
+                    self.class(producer),
+                    Class::Map(_)
+                        | Class::Broadcast
+                        | Class::Move
+                        | Class::Pad
+                        | Class::Read
+                        | Class::Join { .. }
+                );
+                if !inlined {
+                    continue;
+                }
+                let operands = &self.graph.nodes[producer as usize].operands;
+                if operands.contains(&base) {
+                    self.apart[producer as usize] = true;
+                } else {
+                    pending.extend(operands.iter().map(|&operand| self.node_of(operand)));
+                }
+            }
+        }
     }
 
     fn is_expensive(&self, node: Id) -> bool {
         match self.class(node) {
             Class::Map(map) => map.expensive,
-            Class::Reduce(_) => true,
-            Class::Read => self.graph.nodes[node as usize]
-                .op
-                .is_some_and(|op| slimhlo_dialect::ffi::op_name(op) == "stablehlo.gather"),
+            Class::Reduce(_) | Class::Gather | Class::Pad | Class::Join { .. } => true,
             _ => false,
         }
     }
@@ -219,7 +297,6 @@ impl Fusion<'_, '_, '_> {
             let mut stored =
                 is_result[index] || self.graph.nodes[index].effects || self.users[index].is_empty();
             let mut repeats = false;
-            let mut several = false;
             for user in 0..self.users[index].len() {
                 let user = self.users[index][user];
                 let inlines = self.graph.nodes[user as usize]
@@ -237,13 +314,9 @@ impl Fusion<'_, '_, '_> {
                     if self.inlined[user as usize] { self.homes[user as usize] } else { Homes::None };
                 homes = homes.and(own).and(through);
                 repeats |= self.repeats[user as usize] || self.grows(user);
-                several |= user != self.users[index][0];
             }
             let in_cluster = self.cluster[index].is_some_and(|root| root != node);
-            if self.is_expensive(node)
-                && !in_cluster
-                && (stored || homes == Homes::Many || repeats || several && self.is_read_apart(node))
-            {
+            if self.is_expensive(node) && !in_cluster && (stored || homes == Homes::Many || repeats) {
                 stored = true;
                 homes = Homes::None;
             }
@@ -252,11 +325,6 @@ impl Fusion<'_, '_, '_> {
             self.homes[index] = homes;
             self.repeats[index] = repeats;
         }
-    }
-
-    /// Whether users read an expensive result at different places.
-    fn is_read_apart(&self, _node: Id) -> bool {
-        false
     }
 
     fn grows(&self, node: Id) -> bool {

@@ -9,10 +9,11 @@ use crate::rewrite::walk;
 use melior::ir::attribute::{DenseElementsAttribute, FlatSymbolRefAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::r#type::IntegerType;
 use melior::ir::{AttributeLike, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{attribute_of, element_type, op_name, string_value};
 use slimhlo_dialect::quant::Quantized;
-use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
+use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers};
 use slimhlo_dialect::types::{Tensor, is_static};
 use std::collections::HashMap;
 
@@ -31,22 +32,26 @@ pub(super) enum Class {
     Broadcast,
     /// Made of nothing.
     Iota,
-    /// Elements are moved, dropped or padded.
+    /// Elements are moved or dropped.
     Move,
-    /// `dynamic_slice`, and `gather`.
+    /// `pad`: is kept rather than computed twice.
+    Pad,
+    /// `concatenate`; alone, if it is done by copying rows.
+    Join { alone: bool },
+    /// `dynamic_slice`
     Read,
+    /// `gather`: is kept rather than computed twice.
+    Gather,
     /// `dynamic_update_slice`
     Update,
     /// A sum, maximum, ... over dimensions.
     Reduce(Reduce),
     /// Writes into its first operands.
     Scatter,
-    /// A product; the library may take what follows into it.
+    /// A product or convolution: the library can take it together with reductions.
     Dot,
     /// Anything that is computed from whole operands to whole results.
     Opaque,
-    /// Results are the first operand's memory.
-    InPlace,
     /// `while`
     Loop,
     /// `if`, `case`
@@ -66,8 +71,6 @@ pub(super) struct Map {
 pub(super) struct Reduce {
     /// It is done by a library, which takes arithmetic only.
     pub library: bool,
-    /// The innermost dimension is among those reduced.
-    pub minor: bool,
 }
 
 pub(super) struct Node<'c, 'a> {
@@ -217,6 +220,11 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                 let operands = scope.operands(op);
                 return scope.forward(op, &operands[..1]);
             }
+            "convert" if scope.undoes_convert(op) => return,
+            "transpose" if scope.is_transposed_product(op) => {
+                let operands = scope.operands(op);
+                return scope.forward(op, &operands);
+            }
             "custom_call" if is_annotation(op) => {
                 let operands = scope.operands(op);
                 return scope.forward(op, &operands);
@@ -237,6 +245,11 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             }
             "while" | "if" | "case" => return self.control(scope, op, local),
             "dot_general" | "dot" => return scope.dot(op, local),
+            "convolution" => return scope.convolution(op),
+            "reduce" => return scope.reduce(op),
+            "reduce_window" => return scope.reduce_window(op),
+            "scatter" => return scope.scatter(op),
+            "select_and_scatter" => return scope.select_and_scatter(op),
             _ => {}
         }
         let class = class_of(op, local);
@@ -297,8 +310,33 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             regions.push(graph);
         }
         let class = if name == "while" { Class::Loop } else { Class::Branch };
+        // What a loop hands through is what it was given.
+        let through: Vec<bool> = match (name, regions.get(1)) {
+            ("while", Some(body)) => body
+                .results
+                .iter()
+                .zip(&body.parameters)
+                .map(|(result, parameter)| result == parameter)
+                .collect(),
+            _ => Vec::new(),
+        };
+        let given = operands.clone();
         let node = scope.add(class, op, operands, false);
         scope.graph.nodes[node as usize].regions = regions;
+        let results: Vec<Id> = scope.graph.results_of(node).collect();
+        let values: Vec<Id> = results
+            .iter()
+            .enumerate()
+            .map(|(at, &result)| {
+                if through.get(at) == Some(&true) {
+                    scope.graph.values[result as usize].bytes = 0;
+                    given[at]
+                } else {
+                    result
+                }
+            })
+            .collect();
+        scope.forward(op, &values);
     }
 }
 
@@ -474,18 +512,75 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         }
     }
 
+    /// A product of 16-bit floats that is wanted in 32 bits has them already.
+    fn undoes_convert(&mut self, op: OperationRef<'c, 'a>) -> bool {
+        let Some(&operand) = self.operands(op).first() else { return false };
+        let node = self.node_of(operand);
+        if node.class != Class::Map(CONVERT) {
+            return false;
+        }
+        let source = node.operands[0];
+        let same = op.result(0).is_ok_and(|result| result.r#type() == self.graph.values[source as usize].ty);
+        if same && self.node_of(source).class == Class::Dot {
+            self.forward(op, &[source]);
+            return true;
+        }
+        false
+    }
+
+    /// A transposed product is the product of the other way round.
+    fn is_transposed_product(&mut self, op: OperationRef<'c, 'a>) -> bool {
+        let Some(&operand) = self.operands(op).first() else { return false };
+        let rank =
+            op.operand(0).ok().and_then(|operand| Tensor::new(operand.r#type())).map(|tensor| tensor.rank());
+        rank == Some(2)
+            && self.node_of(operand).class == Class::Dot
+            && op.operand(0).is_ok_and(crate::rewrite::has_one_use)
+    }
+
+    fn node_of(&self, value: Id) -> &Node<'c, 'a> {
+        &self.graph.nodes[self.graph.values[value as usize].node as usize]
+    }
+
+    /// Converts a 16-bit float to 32 bits.
+    fn widen(&mut self, op: OperationRef<'c, 'a>, value: Id) -> Id {
+        let ty = self.graph.values[value as usize].ty;
+        match wide(op, ty) {
+            Some(wide) => self.one(Class::Map(CONVERT), op, vec![value], wide),
+            None => value,
+        }
+    }
+
+    /// Adds an op whose result is computed in 32 bits where it has 16.
+    fn add_wide(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Vec<Id>) {
+        let types: Vec<Type<'c>> = op.results().map(|result| result.r#type()).collect();
+        let wider: Vec<Type<'c>> = types.iter().map(|&ty| wide(op, ty).unwrap_or(ty)).collect();
+        if types == wider {
+            self.add(class, op, operands, false);
+            return;
+        }
+        let node = self.push(class, Some(op), operands, &wider);
+        let values: Vec<Id> = self
+            .graph
+            .results_of(node)
+            .zip(types.iter().zip(&wider))
+            .map(
+                |(value, (&ty, &wider))| {
+                    if ty == wider { value } else { self.one(Class::Map(CONVERT), op, vec![value], ty) }
+                },
+            )
+            .collect();
+        self.forward(op, &values);
+    }
+
     /// Products of 16-bit floats are computed in 32 bits, and operands of batched ones are brought into order.
     fn dot(&mut self, op: OperationRef<'c, 'a>, name: &str) {
         let mut operands = self.operands(op);
-        let Ok(result) = op.result(0) else { return };
-        let ty: Type = result.r#type();
-        let (Some(target), true) = (Tensor::new(ty), operands.len() == 2) else {
+        if operands.len() != 2 || op.result(0).ok().and_then(|result| Tensor::new(result.r#type())).is_none()
+        {
             self.add(Class::Opaque, op, operands, false);
             return;
-        };
-        let context = crate::rewrite::context_of(op);
-        let f32 = Type::float32(context);
-        let is_half = |ty: Type<'c>| ty.is_bf16() || ty.is_f16();
+        }
         let numbers = (name == "dot_general")
             .then(|| attribute_of(op, "dot_dimension_numbers"))
             .flatten()
@@ -493,11 +588,12 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         for (index, operand) in operands.iter_mut().enumerate() {
             let Ok(value) = op.operand(index) else { continue };
             let Some(tensor) = Tensor::new(value.r#type()) else { continue };
-            if is_half(tensor.element) {
-                let wide = Tensor::get(tensor.shape, f32, None);
-                let map = Class::Map(Map { expensive: false, library: true });
-                *operand = self.one(map, op, vec![*operand], wide);
+            // A product reads a transposed matrix as well.
+            let node = self.node_of(*operand);
+            if tensor.rank() == 2 && node.class == Class::Move && node.op.is_some_and(is_transpose) {
+                *operand = node.operands[0];
             }
+            *operand = self.widen(op, *operand);
             if let Some(numbers) = numbers {
                 let (batch, contracted) = if index == 0 {
                     (numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())
@@ -510,14 +606,163 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 }
             }
         }
-        if is_half(target.element) {
-            let wide = Tensor::get(target.shape, f32, None);
-            let product = self.one(Class::Dot, op, operands, wide);
-            self.add(Class::Map(Map { expensive: false, library: true }), op, vec![product], false);
-        } else {
-            self.add(Class::Dot, op, operands, false);
+        self.add_wide(Class::Dot, op, operands);
+    }
+
+    /// Convolutions want features innermost.
+    fn convolution(&mut self, op: OperationRef<'c, 'a>) {
+        let mut operands = self.operands(op);
+        for operand in &mut operands {
+            *operand = self.widen(op, *operand);
+        }
+        let numbers = attribute_of(op, "dimension_numbers")
+            .and_then(|attribute| ConvDimensionNumbers::try_from(attribute).ok());
+        let (Some(numbers), [input, kernel]) = (numbers, &mut operands[..]) else {
+            return self.add_wide(Class::Dot, op, operands);
+        };
+        let goes_up = |first: Option<i64>, spatial: &[i64], last: &[i64]| {
+            first.iter().chain(spatial).chain(last).enumerate().all(|(at, &dim)| at as i64 == dim)
+        };
+        let in_order = [
+            goes_up(
+                Some(numbers.input_batch_dimension()),
+                numbers.input_spatial_dimensions(),
+                &[numbers.input_feature_dimension()],
+            ),
+            goes_up(
+                None,
+                numbers.kernel_spatial_dimensions(),
+                &[numbers.kernel_input_feature_dimension(), numbers.kernel_output_feature_dimension()],
+            ),
+        ];
+        for (operand, in_order) in [input, kernel].into_iter().zip(in_order) {
+            if !in_order {
+                let ty = self.graph.values[*operand as usize].ty;
+                *operand = self.one(Class::Move, op, vec![*operand], ty);
+            }
+        }
+        let result_in_order = goes_up(
+            Some(numbers.output_batch_dimension()),
+            numbers.output_spatial_dimensions(),
+            &[numbers.output_feature_dimension()],
+        );
+        self.add_wide(Class::Dot, op, operands);
+        if !result_in_order && let Ok(result) = op.result(0) {
+            let product = self.operand(result.into());
+            self.add(Class::Move, op, vec![product], false);
         }
     }
+
+    /// What no library reduces is reduced in tiles, whose sums are stored.
+    fn reduce(&mut self, op: OperationRef<'c, 'a>) {
+        const TILE: i64 = 32;
+        let mut operands = self.operands(op);
+        let input = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type()));
+        let (Some(input), true, false) = (input, op.result_count() == 1, is_library_reduce(op)) else {
+            let library = is_library_reduce(op);
+            self.add(Class::Reduce(Reduce { library }), op, operands, false);
+            return;
+        };
+        operands[0] = self.widen(op, operands[0]);
+        let dims = i64_array(op, "dimensions").unwrap_or_default();
+        let mut shape = input.shape.to_vec();
+        let element = wide(op, input.ty).and_then(Tensor::new).map_or(input.element, |wide| wide.element);
+        while input.is_static()
+            && dims.iter().any(|&dim| shape.get(dim as usize).is_some_and(|&size| size > TILE))
+        {
+            for &dim in dims {
+                if let Some(size) = shape.get_mut(dim as usize) {
+                    *size = (*size + TILE - 1) / TILE;
+                }
+            }
+            operands[0] = self.one(Class::Opaque, op, operands.clone(), Tensor::get(&shape, element, None));
+        }
+        self.add(Class::Reduce(Reduce { library: false }), op, operands, false);
+    }
+
+    fn reduce_window(&mut self, op: OperationRef<'c, 'a>) {
+        let mut operands = self.operands(op);
+        let input = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type()));
+        let window = i64_array(op, "window_dimensions").unwrap_or_default();
+        if let (Some(input), 1) = (input, op.result_count()) {
+            // A running sum: sums of tiles first, then those and their offsets.
+            let running = (0..input.rank())
+                .find(|&dim| window.get(dim) == Some(&input.shape[dim]) && input.shape[dim] > 32);
+            if let Some(dim) = running
+                && op.result(0).is_ok_and(|result| result.r#type() == input.ty)
+            {
+                operands[0] = self.widen(op, operands[0]);
+                let ty = self.graph.values[operands[0] as usize].ty;
+                if dim + 1 < input.rank() {
+                    operands[0] = self.one(Class::Move, op, vec![operands[0]], ty);
+                }
+                let sums = self.one(Class::Opaque, op, operands, ty);
+                self.add(Class::Move, op, vec![sums], false);
+                return;
+            }
+        }
+        if is_library_reduce(op) {
+            self.add(Class::Reduce(Reduce { library: true }), op, operands, false);
+            return;
+        }
+        let operands = operands.into_iter().map(|operand| self.widen(op, operand)).collect();
+        self.add_wide(Class::Opaque, op, operands);
+    }
+
+    /// 16-bit floats are accumulated in 32 bits.
+    fn scatter(&mut self, op: OperationRef<'c, 'a>) {
+        let mut operands = self.operands(op);
+        let computes = body(op, 0)
+            .and_then(|block| block.first_operation())
+            .is_some_and(|first| first.result_count() > 0);
+        if !computes {
+            self.add(Class::Scatter, op, operands, false);
+            return;
+        }
+        for operand in &mut operands {
+            *operand = self.widen(op, *operand);
+        }
+        self.add_wide(Class::Scatter, op, operands);
+    }
+
+    /// Places are numbered, the chosen ones found, and their numbers scattered to.
+    fn select_and_scatter(&mut self, op: OperationRef<'c, 'a>) {
+        let operands = self.operands(op);
+        let (Ok(input), Ok(source)) = (op.operand(0), op.operand(1)) else { return };
+        let (Some(input), Some(source)) = (Tensor::new(input.r#type()), Tensor::new(source.r#type())) else {
+            self.add(Class::Opaque, op, operands, false);
+            return;
+        };
+        let i32 = IntegerType::new(crate::rewrite::context_of(op), 32).into();
+        let numbers = Tensor::get(input.shape, i32, None);
+        let mut reads = vec![operands[0]];
+        for _ in 0..input.rank() {
+            reads.push(self.one(Class::Opaque, op, Vec::new(), numbers));
+        }
+        let mut chosen = vec![source.ty];
+        chosen.extend((0..input.rank()).map(|_| Tensor::get(source.shape, i32, None)));
+        let chosen = self.push(Class::Opaque, Some(op), reads, &chosen);
+        let places: Vec<Id> = self.graph.results_of(chosen).skip(1).collect();
+        let count = source.element_count().unwrap_or(0);
+        let rank = input.rank() as i64;
+        let places =
+            self.one(Class::Join { alone: false }, op, places, Tensor::get(&[count, rank], i32, None));
+        let base = self.one(Class::Broadcast, op, vec![operands[2]], input.ty);
+        self.add(Class::Scatter, op, vec![base, places, operands[1]], false);
+    }
+}
+
+const CONVERT: Map = Map { expensive: false, library: true };
+
+/// The type with 32-bit floats where it has 16-bit ones.
+fn wide<'c>(op: OperationRef<'c, '_>, ty: Type<'c>) -> Option<Type<'c>> {
+    let tensor = Tensor::new(ty)?;
+    let half = tensor.element.is_bf16() || tensor.element.is_f16();
+    half.then(|| Tensor::get(tensor.shape, Type::float32(crate::rewrite::context_of(op)), None))
+}
+
+fn is_transpose(op: OperationRef<'_, '_>) -> bool {
+    op_name(op) == "stablehlo.transpose"
 }
 
 /// Whether an operand of a dot is batch dimensions, then one group of contracted and one of free ones.
@@ -623,7 +868,7 @@ fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
         element_type(value?.r#type())
     }
     let operand = element(op.operand(0).ok());
-    let float = |ty: Type<'_>| ty.is_f32() || ty.is_f16() || ty.is_bf16();
+    let float = |ty: Type<'_>| ty.is_f32() || ty.is_f64() || ty.is_f16() || ty.is_bf16();
     let map = |expensive, known: bool| {
         let library = known
             && operand.is_some_and(float)
@@ -631,17 +876,14 @@ fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
         Class::Map(Map { expensive, library })
     };
     match name {
-        "add" | "subtract" | "multiply" | "maximum" | "minimum" | "negate" | "convert" | "abs" => {
-            map(false, true)
-        }
+        "add" | "subtract" | "multiply" | "maximum" | "minimum" | "negate" | "convert" | "abs" | "ceil"
+        | "floor" | "round_nearest_even" | "sign" => map(false, true),
         "and"
         | "bitcast_convert"
-        | "ceil"
         | "clamp"
         | "compare"
         | "complex"
         | "count_leading_zeros"
-        | "floor"
         | "imag"
         | "is_finite"
         | "not"
@@ -650,73 +892,63 @@ fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
         | "real"
         | "reduce_precision"
         | "round_nearest_afz"
-        | "round_nearest_even"
         | "select"
         | "shift_left"
         | "shift_right_arithmetic"
         | "shift_right_logical"
-        | "sign"
         | "xor" => map(false, false),
-        "divide" | "exponential" | "tanh" | "sqrt" | "rsqrt" | "log" => map(true, true),
-        "atan2"
-        | "cbrt"
-        | "cosine"
+        "divide"
+        | "exponential"
         | "exponential_minus_one"
+        | "log"
         | "log_plus_one"
         | "logistic"
         | "power"
-        | "remainder"
-        | "sine"
-        | "tan"
-        | "erf"
-        | "erf_inv"
-        | "acos"
-        | "acosh"
-        | "asin"
-        | "asinh"
-        | "atan"
-        | "atanh"
-        | "cosh"
-        | "sinh"
-        | "digamma"
-        | "lgamma"
-        | "zeta"
-        | "polygamma"
-        | "bessel_i1e"
-        | "square"
-        | "conj"
-        | "is_inf"
-        | "is_neg_inf"
-        | "is_pos_inf"
-        | "next_after"
-        | "erfc"
-        | "map" => map(true, false),
+        | "rsqrt"
+        | "sqrt"
+        | "tanh"
+        | "erf" => map(true, true),
+        "atan2" | "cbrt" | "cosine" | "remainder" | "sine" | "tan" | "erf_inv" | "acos" | "acosh"
+        | "asin" | "asinh" | "atan" | "atanh" | "cosh" | "sinh" | "digamma" | "lgamma" | "zeta"
+        | "polygamma" | "bessel_i1e" | "square" | "conj" | "is_inf" | "is_neg_inf" | "is_pos_inf"
+        | "next_after" | "erfc" | "map" => map(true, false),
         "broadcast_in_dim" | "broadcast" => Class::Broadcast,
         "iota" => Class::Iota,
-        "concatenate" | "pad" | "reverse" | "slice" | "transpose" | "reshape" | "real_dynamic_slice" => {
-            Class::Move
-        }
-        "dynamic_slice" | "gather" => Class::Read,
+        "pad" => Class::Pad,
+        "concatenate" => Class::Join { alone: is_rows(op) },
+        "reverse" | "slice" | "transpose" | "reshape" | "real_dynamic_slice" => Class::Move,
+        "dynamic_slice" => Class::Read,
+        "gather" => Class::Gather,
         "dynamic_update_slice" => Class::Update,
-        "reduce" => reduce(op),
         "scatter" => Class::Scatter,
         "tuple" | "get_tuple_element" | "partition_id" | "replica_id" => Class::Constant,
         _ => Class::Opaque,
     }
 }
 
-fn reduce(op: OperationRef<'_, '_>) -> Class {
-    let input = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type()));
-    let dims = i64_array(op, "dimensions").unwrap_or_default();
-    let minor = input.is_some_and(|input| {
-        // Layouts are row-major; dimensions of size 1 do not count.
-        let innermost = (0..input.rank()).rev().find(|&dim| input.shape[dim] != 1);
-        innermost.is_none_or(|dim| dims.contains(&(dim as i64)))
-    });
-    let known = body(op, 0).and_then(|block| block.first_operation()).is_some_and(|first| {
-        matches!(op_name(first), "stablehlo.add" | "stablehlo.maximum" | "stablehlo.minimum")
-    });
-    let float = input
-        .is_some_and(|input| input.element.is_f32() || input.element.is_bf16() || input.element.is_f16());
-    Class::Reduce(Reduce { library: known && float && op.result_count() == 1, minor })
+/// Whether a concatenation goes along rows that are long enough to be copied.
+fn is_rows(op: OperationRef<'_, '_>) -> bool {
+    const LONG: i64 = 32;
+    let result = op.result(0).ok().and_then(|result| Tensor::new(result.r#type()));
+    let dim = crate::ir::constant_attribute(op, "dimension").unwrap_or(0);
+    result.is_some_and(|result| {
+        let dim = usize::try_from(dim).unwrap_or(0);
+        let before: i64 = result.shape.iter().take(dim).product();
+        let after: i64 = result.shape.iter().skip(dim + 1).product();
+        after == 1 && before > 1 && result.shape.get(dim).is_some_and(|&size| size > LONG)
+    })
+}
+
+/// What a reduction folds with, if it is one op.
+fn folds_with<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
+    let first = body(op, 0)?.first_operation()?;
+    let next = first.next_in_block()?;
+    (next.operand_count() == 1 && next.result_count() == 0).then(|| op_name(first))
+}
+
+/// Whether a library does this reduction.
+fn is_library_reduce(op: OperationRef<'_, '_>) -> bool {
+    let Some(input) = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type())) else { return false };
+    let known = matches!(folds_with(op), Some("stablehlo.add" | "stablehlo.maximum" | "stablehlo.minimum"));
+    known && (input.element.is_f32() || input.element.is_f64()) && op.result_count() == 1
 }

@@ -15,8 +15,10 @@ use std::collections::HashMap;
 
 /// Where a chunk starts, in units.
 #[derive(Clone, Copy)]
-enum Start<'c, 'a> {
+pub enum Start<'c, 'a> {
+    /// Known when the loop is made.
     Known(i64),
+    /// A scalar of the loop.
     At(Value<'c, 'a>),
 }
 
@@ -163,8 +165,9 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             .collect()
     }
 
-    /// One chunk of a value.
-    fn chunk(
+    /// One chunk of a value: `size` units from `start`. `wholes` says what stands for a value used whole, `chunks` are
+    /// those planned before it.
+    pub fn chunk(
         &self,
         chunk: &Chunk<'c, 'a>,
         start: Start<'c, 'a>,

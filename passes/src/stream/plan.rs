@@ -159,7 +159,7 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 }
 
 /// Whether an op works on each element by itself.
-fn is_elementwise(name: &str) -> bool {
+pub fn is_elementwise(name: &str) -> bool {
     const NOT: &[&str] = &[
         "bitcast_convert",
         "broadcast",
@@ -240,6 +240,10 @@ fn source_of<'c: 'a, 'a>(
         "stablehlo.reverse" => {
             numbers("dimensions").filter(|dims| !dims.contains(&(dim as i64))).map(|_| vec![Some(dim)])
         }
+        // An update that fills the dimension: where it starts along it follows.
+        "stablehlo.dynamic_update_slice" => tensor(1)
+            .filter(|update| update.shape[dim] == result.shape[dim])
+            .map(|_| [Some(dim), Some(dim)].into_iter().chain((0..result.rank()).map(|_| None)).collect()),
         "stablehlo.transpose" => numbers("permutation").map(|permutation| vec![at(permutation[dim])]),
         "stablehlo.concatenate" => ir::constant_attribute(op, "dimension")
             .filter(|&along| along != dim as i64)

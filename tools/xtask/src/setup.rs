@@ -239,8 +239,16 @@ pub fn bench_environment(shell: &Shell) -> Result<()> {
     println!("Adding {} to the Python environment", file.display());
     let file = file.to_string_lossy().into_owned();
     // Without dependencies: JAX is there already, in the release that all else is tested with.
-    let args =
-        ["-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", "--no-deps", "-r", &file];
+    let args = [
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--progress-bar=off",
+        "--no-deps",
+        "-r",
+        &file,
+    ];
     if shell.watch("pip install", &shell.command(python(shell), args))?.ok {
         fs::write(&stamp, requirements)?;
     } else {

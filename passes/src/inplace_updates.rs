@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-inplace-updates`: arrays that are updated from themselves are updated where they are.
+//!
+//! # What it matches
+//!
+//! **Halos.** A chain of `dynamic_update_slice` on an array that may be overwritten (donated, carried by a loop, or a
+//! temporary), whose values are computed from slices of that array: of the version that is just updated, or of an older one.
+//!
+//! ```mlir
+//! %s1 = stablehlo.slice %x [0:80, 8:9, 0:1552]                      // the first inner row ...
+//! %u1 = stablehlo.broadcast_in_dim %s1, dims = [0, 1, 2]            // ... eight times
+//! %x1 = stablehlo.dynamic_update_slice %x, %u1, %0, %0, %0
+//! %s2 = stablehlo.slice %x1 [0:80, 775:776, 0:1552]
+//! %u2 = stablehlo.broadcast_in_dim %s2, dims = [0, 1, 2]
+//! %x2 = stablehlo.dynamic_update_slice %x1, %u2, %0, %776, %0
+//! ```
+//!
+//! becomes
+//!
+//! ```mlir
+//! %s1, %s2 = ... both slices of %x
+//! %both = stablehlo.concatenate %s1, %s2, dim = 1
+//! %there = stablehlo.optimization_barrier %both
+//! %t1 = stablehlo.slice %there [0:80, 0:1, 0:1552], %t2 = ...
+//! %x1 = stablehlo.dynamic_update_slice %x, (%t1 eight times), ...
+//! %x2 = stablehlo.dynamic_update_slice %x1, (%t2 eight times), ...
+//! ```
+//!
+//! **Steps.** Arrays that may be overwritten (donated arguments with the result that takes their place, values carried by a
+//! loop with what the loop gives back for them), if new contents are computed from old ones of neighbouring places or from each
+//! other, and all of it independently along a dimension (levels of an ocean, batches, tiles). It becomes a `while` over that
+//! dimension, which overwrites the arrays a slab at a time:
+//!
+//! ```mlir
+//! %loop:.. = stablehlo.while(%i = %c0, %u_ = %u, %h_ = %h, %su = %u0, %sh = %h0) do {
+//!   ...                                                              // the step on slabs %su and %sh
+//!   %u1 = stablehlo.dynamic_update_slice %u_, %new_su, %i, %c0, %c0
+//!   %next = stablehlo.dynamic_slice %u1, %i1, %c0, %c0, sizes = [1, 784, 1552]
+//!   ...
+//! }
+//! ```
+//!
+//! # Why it is right
+//!
+//! A slice of a version has the same bits in every version between updates that do not touch it, and values read are only
+//! carried. In a step each slab is computed by the same ops from the same slabs of the same arrays, which no other slab's
+//! turn has overwritten.
+//!
+//! # Why it pays, and what it relies on
+//!
+//! An update can be in place only if everything that reads the old array is known to come before. Back ends know it from
+//! data flow alone: where a read of the old array and the update do not depend on each other, they copy the array. So each read
+//! is made part of what some update writes:
+//!
+//! * a read takes the newest version whose update it feeds, if the part it reads has not changed since;
+//! * else it is read with the next update's own reads, into one small value on which that update depends. The barrier
+//!   keeps it one value: without it, simplification would take the concatenation apart again;
+//! * an update with a broadcast value is computed again by fusing back ends inside of what reads a part of it, from the version
+//!   before, which stays alive by that. No read takes such a version where another will do; where none will, the
+//!   update's value is made of two halves, of which a barrier hides one.
+//!
+//! In a step's loop the next slab is read from the array just after this one's was written: no order is left open. The step
+//! itself knows nothing but slabs, so that it fuses into the updates.
+//!
+//! # What it costs
+//!
+//! The parts read, once more, for a moment: at most half of the array, else nothing is done. For a step, temporaries of one
+//! slab, and moving slabs to where the step finds them. A loop is made if arrays fall into at least 16 slabs of `chunk-bytes`, or
+//! of one unit where that is more. Reads are followed over a bounded number of ops and versions: the pass is linear in its module.
+//!
+//! # When it must not fire
+//!
+//! * Arrays that may not be overwritten: there is a copy anyway. Versions that something needs whole later on: likewise.
+//! * Chains in order already, so that a second run changes nothing; elementwise steps, which back ends do in place.
+//! * Reads and updates at places not known at compile time are never moved across each other.
+//! * Programs for more than one partition, dynamic shapes, encodings; in steps also ops with discardable attributes.
+//! * Arrays of fewer than `min-bytes`.
+
+mod chain;
+mod stage;
+mod sweep;
+
+use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::{self, Builder};
+use crate::rewrite::ops_named;
+use crate::stream::is_partitioned;
+use chain::{Chain, may_be_overwritten};
+use melior::ir::OperationRef;
+use stage::Order;
+use std::collections::HashSet;
+
+crate::pass_options! {
+    /// Update arrays where they are.
+    ///
+    /// Chains of updates whose values are read from the array that is updated (halos) are put into an order in which no
+    /// version of it outlives the next update. Steps that compute new contents of donated or carried arrays from old
+    /// ones of neighbouring places, independently along some dimension, become a loop over that dimension that overwrites
+    /// the arrays a slab at a time. Every bit is kept.
+    ///
+    /// ```mlir
+    /// %x1 = stablehlo.dynamic_update_slice %x, (a row of %x, eight times), ...
+    /// %x2 = stablehlo.dynamic_update_slice %x1, (a row of %x1, eight times), ...
+    /// // becomes
+    /// %rows = stablehlo.optimization_barrier (both rows of %x)
+    /// %x1 = stablehlo.dynamic_update_slice %x, (a row of %rows, eight times), ...
+    /// %x2 = stablehlo.dynamic_update_slice %x1, (a row of %rows, eight times), ...
+    /// ```
+    pub struct InplaceUpdates {
+        /// How much the slabs that a turn of a loop works on may take.
+        pub chunk_bytes: Bytes = Bytes(4 << 20),
+        /// Smaller arrays are left alone.
+        pub min_bytes: Bytes = Bytes(16 << 10),
+    }
+}
+
+const CHAINS: Statistic = Statistic::new(c"num-chains", c"chains of updates put in order");
+const READS: Statistic = Statistic::new(c"num-reads", c"reads that take another version or are staged");
+const LOOPS: Statistic = Statistic::new(c"num-loops", c"steps done a slab at a time");
+
+impl Pass for InplaceUpdates {
+    const ARGUMENT: &'static str = "slimhlo-inplace-updates";
+    const STATISTICS: &'static [Statistic] = &[CHAINS, READS, LOOPS];
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        if is_partitioned(root) {
+            return Ok(Changed::No);
+        }
+        let build = Builder::new(root);
+        let limit = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
+        let min_bytes = limit(self.min_bytes);
+        let loops = sweep::run(root, &build, limit(self.chunk_bytes).max(1), min_bytes);
+        context.count(&LOOPS, loops as u64);
+        let mut changed = loops > 0;
+
+        let mut seen = HashSet::new();
+        for op in ops_named(root, "stablehlo.dynamic_update_slice") {
+            // Chains are met from their first update on; one that was made just now has been seen in its place.
+            if seen.contains(&ir::op_key(op)) {
+                continue;
+            }
+            let Some(mut chain) = Chain::starting(op, &mut seen) else { continue };
+            if chain.bytes() < min_bytes || !may_be_overwritten(chain.base) || chain.find_reads().is_none() {
+                continue;
+            }
+            let Some(order) = Order::find(&chain) else { continue };
+            context.count(&CHAINS, 1);
+            context.count(&READS, order.moved(&chain) as u64);
+            order.apply(&mut chain, &build);
+            changed = true;
+        }
+        Ok(Changed::from(changed))
+    }
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Chains of updates of one array, its versions, and what reads them.
+//!
+//! Update `k` (from 1) makes version `k` of the array out of version `k - 1`; version 0 is what the chain starts from.
+
+use crate::ir;
+use crate::rewrite::{defining_op, uses};
+use crate::stream::plan::{bytes, plain};
+use melior::ir::attribute::ArrayAttribute;
+use melior::ir::operation::OperationLike;
+use melior::ir::{AttributeLike, BlockLike, OperationRef, RegionLike, Value};
+use slimhlo_dialect::ffi::{self, op_name};
+use std::collections::HashSet;
+
+const UPDATE: &str = "stablehlo.dynamic_update_slice";
+
+/// Ops between a read and what it is for: further than this it is not followed.
+const LONGEST: usize = 128;
+/// Versions over which a read may be moved.
+const FURTHEST: usize = 64;
+/// How deep the values of an update are looked into.
+const DEPTH: usize = 8;
+
+/// A box of an array, whatever the strides within it.
+#[derive(Clone, Debug)]
+pub struct Region {
+    start: Vec<i64>,
+    limit: Vec<i64>,
+}
+
+impl Region {
+    fn intersects(&self, other: &Self) -> bool {
+        (0..self.start.len())
+            .all(|dim| self.start[dim] < other.limit[dim] && other.start[dim] < self.limit[dim])
+    }
+}
+
+/// One update.
+pub struct Update<'c, 'a> {
+    /// The op.
+    pub op: OperationRef<'c, 'a>,
+    /// What it overwrites; `None` if that is not known.
+    window: Option<Region>,
+    /// Whether a back end sees it as the old array and nothing else, see [`Chain::is_recomputed`].
+    spread: bool,
+}
+
+/// A read of a part of a version.
+pub struct Read<'c, 'a> {
+    /// The slice.
+    pub op: OperationRef<'c, 'a>,
+    /// The version it reads.
+    pub version: usize,
+    /// The first version that has the same contents there.
+    pub earliest: usize,
+    /// The last one.
+    pub latest: usize,
+    /// The first update whose value comes of it; `None` if none does, as far as it was followed.
+    pub feeds: Option<usize>,
+    /// What is computed from it, up to updates of the chain; `None` if that is too much to follow.
+    pub cone: Option<Vec<OperationRef<'c, 'a>>>,
+}
+
+/// Updates of one array, each the only one of the version before.
+pub struct Chain<'c, 'a> {
+    /// What version 0 is.
+    pub base: Value<'c, 'a>,
+    /// All updates; number 0 here makes version 1.
+    pub updates: Vec<Update<'c, 'a>>,
+    /// All reads of versions but the last.
+    pub reads: Vec<Read<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a> Chain<'c, 'a> {
+    /// The chain that starts with an update, with nothing known of reads yet. Updates are added to `seen`.
+    pub fn starting(first: OperationRef<'c, 'a>, seen: &mut HashSet<usize>) -> Option<Self> {
+        let base = first.operand(0).ok()?;
+        plain(base)?;
+        let mut updates = Vec::new();
+        let mut next = Some(first);
+        while let Some(op) = next {
+            seen.insert(ir::op_key(op));
+            updates.push(Update {
+                op,
+                window: window_of(op),
+                spread: op.operand(1).is_ok_and(|value| is_spread(value, DEPTH)),
+            });
+            let result: Value = op.result(0).ok()?.into();
+            let mut following = uses(result).filter(|used| used.operand == 0 && op_name(used.user) == UPDATE);
+            next = following.next().map(|used| used.user).filter(|user| user.block() == op.block());
+            if following.next().is_some() {
+                next = None;
+            }
+        }
+        Some(Self { base, updates, reads: Vec::new() })
+    }
+
+    /// A version of the array.
+    pub fn version(&self, number: usize) -> Value<'c, 'a> {
+        match number.checked_sub(1) {
+            None => self.base,
+            Some(index) => self.updates[index].op.result(0).expect("updates have a result").into(),
+        }
+    }
+
+    /// The update that makes a version.
+    pub fn update(&self, number: usize) -> OperationRef<'c, 'a> {
+        self.updates[number - 1].op
+    }
+
+    /// Bytes of the array.
+    pub fn bytes(&self) -> i64 {
+        bytes(self.base)
+    }
+
+    /// Whether back ends would rather compute a part of this version from the one before than read it.
+    ///
+    /// They fuse an op into each of its users where that reads no more arrays than before: an update with a broadcast
+    /// value reads the old array and hardly anything else. What then reads the old array keeps it alive.
+    pub fn is_recomputed(&self, version: usize) -> bool {
+        version > 0 && self.updates[version - 1].spread
+    }
+
+    /// Finds all reads; `None` if some use keeps a version alive whatever is done.
+    pub fn find_reads(&mut self) -> Option<()> {
+        let own: HashSet<usize> = self.updates.iter().map(|update| ir::op_key(update.op)).collect();
+        let place = |op: OperationRef<'c, 'a>| {
+            self.updates.iter().position(|update| update.op == op).map(|index| index + 1)
+        };
+        let mut reads = Vec::new();
+        for version in 0..self.updates.len() {
+            let next = self.updates[version].op;
+            let mut seen = HashSet::new();
+            for used in uses(self.version(version)) {
+                if used.user == next && used.operand == 0 || !seen.insert(ir::op_key(used.user)) {
+                    continue;
+                }
+                if used.user.block() != next.block() {
+                    return None;
+                }
+                let (feeds, cone) = if used.user == next {
+                    (Some(version + 1), Some(Vec::new()))
+                } else {
+                    match cone_of(used.user, &own) {
+                        Some((reached, cone)) => (reached.into_iter().filter_map(place).min(), Some(cone)),
+                        None => (None, None),
+                    }
+                };
+                let region =
+                    (op_name(used.user) == "stablehlo.slice").then(|| region_of(used.user)).flatten();
+                let Some(region) = region else {
+                    // It needs just this version, and the update of it has to wait.
+                    if feeds != Some(version + 1) {
+                        return None;
+                    }
+                    continue;
+                };
+                let touches =
+                    |update: &Update| update.window.as_ref().is_none_or(|window| window.intersects(&region));
+                let before = self.updates[..version].iter().rev().take(FURTHEST);
+                let after = self.updates[version..].iter().take(FURTHEST);
+                let earliest = version - before.take_while(|update| !touches(update)).count();
+                let latest = version + after.take_while(|update| !touches(update)).count();
+                reads.push(Read { op: used.user, version, earliest, latest, feeds, cone });
+            }
+        }
+        // Uses come in no order to rely on; programs must.
+        reads.sort_by(|left, right| {
+            left.version.cmp(&right.version).then_with(|| match left.op == right.op {
+                true => std::cmp::Ordering::Equal,
+                false if ir::is_before(left.op, right.op) => std::cmp::Ordering::Less,
+                false => std::cmp::Ordering::Greater,
+            })
+        });
+        self.reads = reads;
+        Some(())
+    }
+}
+
+/// What an op's result leads to within its block: the ops of `ends` that are reached, and all ops on the way there,
+/// in block order. `None` if that is too much.
+fn cone_of<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    ends: &HashSet<usize>,
+) -> Option<(Vec<OperationRef<'c, 'a>>, Vec<OperationRef<'c, 'a>>)> {
+    let block = op.block();
+    let (mut reached, mut cone) = (Vec::new(), Vec::new());
+    let mut seen = HashSet::from([ir::op_key(op)]);
+    let mut pending = vec![op];
+    while let Some(op) = pending.pop() {
+        for result in op.results() {
+            for used in uses(result.into()) {
+                let mut user = used.user;
+                // What is nested in an op of the block happens where that op does.
+                while user.block() != block {
+                    user = user.parent_operation()?;
+                }
+                if !seen.insert(ir::op_key(user)) {
+                    continue;
+                }
+                if seen.len() > LONGEST {
+                    return None;
+                }
+                if ends.contains(&ir::op_key(user)) {
+                    reached.push(user);
+                } else {
+                    cone.push(user);
+                    pending.push(user);
+                }
+            }
+        }
+    }
+    cone.sort_by(|left, right| match ir::is_before(*left, *right) {
+        true => std::cmp::Ordering::Less,
+        false => std::cmp::Ordering::Greater,
+    });
+    Some((reached, cone))
+}
+
+/// What an update overwrites, if its starts are constants.
+fn window_of(op: OperationRef<'_, '_>) -> Option<Region> {
+    let (array, update) = (plain(op.operand(0).ok()?)?, plain(op.operand(1).ok()?)?);
+    let mut start = Vec::with_capacity(array.rank());
+    let mut limit = Vec::with_capacity(array.rank());
+    for dim in 0..array.rank() {
+        let last = array.shape[dim] - update.shape[dim];
+        let at = match last {
+            0 => 0,
+            _ => ir::constant_integer(op.operand(2 + dim).ok()?)?.clamp(0, i128::from(last)) as i64,
+        };
+        start.push(at);
+        limit.push(at + update.shape[dim]);
+    }
+    Some(Region { start, limit })
+}
+
+fn region_of(slice: OperationRef<'_, '_>) -> Option<Region> {
+    plain(slice.result(0).ok()?.into())?;
+    let numbers = |name: &str| ir::i64_array(slice, name).map(<[i64]>::to_vec);
+    Some(Region { start: numbers("start_indices")?, limit: numbers("limit_indices")? })
+}
+
+/// Whether a value is hardly anything to read: a broadcast, or computed from such alone.
+fn is_spread(value: Value<'_, '_>, depth: usize) -> bool {
+    let Some(op) = defining_op(value) else { return false };
+    match op_name(op) {
+        "stablehlo.broadcast_in_dim" | "stablehlo.broadcast" | "stablehlo.iota" => true,
+        "stablehlo.constant" => ir::splat_constant(value).is_some(),
+        "stablehlo.slice" | "stablehlo.reverse" | "stablehlo.transpose" | "stablehlo.reshape" => {
+            depth > 0 && op.operand(0).is_ok_and(|operand| is_spread(operand, depth - 1))
+        }
+        name if ir::is_fusible(name) && !name.ends_with("dynamic_slice") && !name.ends_with("pad") => {
+            depth > 0 && op.operands().all(|operand| is_spread(operand, depth - 1))
+        }
+        _ => false,
+    }
+}
+
+/// Whether what holds a value may be overwritten once nothing reads it any more.
+pub fn may_be_overwritten(value: Value<'_, '_>) -> bool {
+    let Some(argument) = ffi::as_block_argument(value) else {
+        return defining_op(value).is_some_and(|op| op_name(op) != "stablehlo.constant");
+    };
+    let Some(parent) = argument.owner().parent_operation() else { return false };
+    match op_name(parent) {
+        "func.func" => is_donated(parent, argument.argument_number()),
+        // What a loop carries belongs to it.
+        "stablehlo.while" => parent
+            .region(1)
+            .ok()
+            .and_then(|region| region.first_block())
+            .is_some_and(|block| block == argument.owner()),
+        _ => false,
+    }
+}
+
+/// Whether an argument of a function is donated to it.
+pub fn is_donated(function: OperationRef<'_, '_>, argument: usize) -> bool {
+    argument_attribute(function, argument, "tf.aliasing_output").is_some()
+        || argument_attribute(function, argument, "jax.buffer_donor").is_some()
+}
+
+/// An attribute of an argument of a function.
+pub fn argument_attribute<'c>(
+    function: OperationRef<'c, '_>,
+    argument: usize,
+    name: &str,
+) -> Option<melior::ir::Attribute<'c>> {
+    let all = ArrayAttribute::try_from(ffi::attribute_of(function, "arg_attrs")?).ok()?;
+    let own = all.element(argument).ok().filter(|attribute| attribute.is_dictionary())?;
+    ffi::attribute_in(own.try_into().ok()?, name)
+}

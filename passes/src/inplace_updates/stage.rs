@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Reads before writes: which version each read of a chain takes, and the values that make the order known.
+
+use super::chain::{Chain, Read};
+use crate::ir::{self, Builder};
+use crate::rewrite::{defining_op, is_unused};
+use crate::stream::plan::bytes;
+use melior::ir::operation::OperationLike;
+use melior::ir::{Location, OperationRef, Type, Value, ValueLike};
+use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::types::Tensor;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is done about one read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// It reads this version, which the next update waits for, as it should.
+    Direct(usize),
+    /// It is read with others from this version, before the next update.
+    Staged(usize),
+}
+
+/// What is done about a chain.
+pub struct Order {
+    /// One per read.
+    ways: Vec<Way>,
+    /// Versions whose update must not be seen as a broadcast.
+    solid: BTreeSet<usize>,
+    /// Updates whose whole value is staged, by version.
+    values: BTreeSet<usize>,
+}
+
+impl Order {
+    /// An order in which no version outlives the update of it; `None` if that is so already, or there is none.
+    pub fn find(chain: &Chain<'_, '_>) -> Option<Self> {
+        let fine = |read: &Read| read.feeds == Some(read.version + 1) && !chain.is_recomputed(read.version);
+        if chain.reads.iter().all(fine) {
+            return None;
+        }
+        let last = chain.updates.len();
+        let mut solid = BTreeSet::new();
+        let mut ways = Vec::with_capacity(chain.reads.len());
+        for read in &chain.reads {
+            ways.push(if fine(read) {
+                Way::Direct(read.version)
+            } else {
+                way_of(chain, read, last, &mut solid)?
+            });
+        }
+        let stages: BTreeSet<usize> = ways
+            .iter()
+            .filter_map(|way| if let Way::Staged(version) = way { Some(*version) } else { None })
+            .collect();
+        let mut values = BTreeSet::new();
+        for &version in &stages {
+            // The next update has to wait for the stage: by a read of its own, or else by its value.
+            let feeds = |read: &Read| read.feeds == Some(version + 1);
+            let own = |way: Way| chain.reads.iter().zip(&ways).position(|(read, w)| feeds(read) && *w == way);
+            if own(Way::Staged(version)).is_some() {
+                continue;
+            }
+            match own(Way::Direct(version)) {
+                Some(index) if can_wait(chain, &chain.reads[index], version + 1) => {
+                    ways[index] = Way::Staged(version);
+                }
+                _ => {
+                    values.insert(version);
+                }
+            }
+        }
+        let order = Self { ways, solid, values };
+        (order.staged_bytes(chain) <= chain.bytes() / 2).then_some(order)
+    }
+
+    fn staged_bytes(&self, chain: &Chain<'_, '_>) -> i64 {
+        let reads = chain.reads.iter().zip(&self.ways).filter(|(_, way)| matches!(way, Way::Staged(_)));
+        let value = |version: usize| chain.update(version).operand(1).map_or(i64::MAX / 8, bytes);
+        let read = |read: &Read| read.op.result(0).map_or(i64::MAX / 8, |result| bytes(result.into()));
+        reads.map(|(r, _)| read(r)).chain(self.values.iter().map(|&version| value(version + 1))).sum()
+    }
+
+    /// How many reads take another version or go by a stage.
+    pub fn moved(&self, chain: &Chain<'_, '_>) -> usize {
+        chain.reads.iter().zip(&self.ways).filter(|(read, way)| **way != Way::Direct(read.version)).count()
+    }
+
+    /// Brings the chain into this order.
+    pub fn apply<'c: 'a, 'a>(&self, chain: &mut Chain<'c, 'a>, build: &Builder<'c, 'a>) {
+        for &version in &self.solid {
+            make_solid(chain, version, build);
+        }
+        let mut stages: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (index, way) in self.ways.iter().enumerate() {
+            match way {
+                Way::Direct(version) if *version != chain.reads[index].version => {
+                    let read = &chain.reads[index];
+                    let anchor = read.feeds.map(|update| chain.update(update));
+                    if let Some(anchor) = anchor {
+                        let value = read_again(chain, read, *version, anchor, build);
+                        replace_read(read, value, anchor, build);
+                    }
+                }
+                Way::Direct(_) => {}
+                Way::Staged(version) => stages.entry(*version).or_default().push(index),
+            }
+        }
+        for (version, reads) in stages {
+            self.stage(chain, version, &reads, build);
+        }
+    }
+
+    fn stage<'c: 'a, 'a>(
+        &self,
+        chain: &mut Chain<'c, 'a>,
+        version: usize,
+        reads: &[usize],
+        build: &Builder<'c, 'a>,
+    ) {
+        let anchor = chain.update(version + 1);
+        let location = anchor.location();
+        let mut parts: Vec<Value<'c, 'a>> = reads
+            .iter()
+            .map(|&index| read_again(chain, &chain.reads[index], version, anchor, build))
+            .collect();
+        if self.values.contains(&version) {
+            parts.push(anchor.operand(1).expect("updates have a value"));
+        }
+        let staged = together(&parts, build, location);
+        for (&index, value) in reads.iter().zip(&staged) {
+            replace_read(&chain.reads[index], *value, anchor, build);
+        }
+        for part in &parts {
+            if let Some(op) = defining_op(*part).filter(|op| is_unused(*op)) {
+                build.erase_with_dead_producers(op, |_| {});
+            }
+        }
+        if self.values.contains(&version) {
+            let value = *staged.last().expect("the value was staged");
+            chain.updates[version].op = with_value(anchor, value, build);
+        }
+    }
+}
+
+/// What to do about a read that is not fine as it is.
+fn way_of(
+    chain: &Chain<'_, '_>,
+    read: &Read<'_, '_>,
+    last: usize,
+    solid: &mut BTreeSet<usize>,
+) -> Option<Way> {
+    // Versions it may take: the newest that is of use to the update it feeds, or any before the last.
+    let newest = read.feeds.map_or(last - 1, |update| update - 1);
+    let mut top = read.latest.min(newest);
+    if top > read.version && !can_wait(chain, read, top + 1) {
+        top = read.version;
+    }
+    let good = |version: usize| !chain.is_recomputed(version) || solid.contains(&version);
+    // Where it is read later than now, what is computed from it has to wait as well.
+    let possible = |version: usize| version < read.version || can_wait(chain, read, version + 1);
+    if read.feeds == Some(top + 1) && good(top) {
+        return Some(Way::Direct(top));
+    }
+    let found = (read.earliest..=top).rev().find(|version| good(*version) && possible(*version));
+    if let Some(version) = found {
+        return Some(Way::Staged(version));
+    }
+    // No version but those that would be computed again.
+    (can_be_solid(chain, top) && possible(top)).then(|| {
+        solid.insert(top);
+        if read.feeds == Some(top + 1) { Way::Direct(top) } else { Way::Staged(top) }
+    })
+}
+
+/// Whether what is computed from a read can be moved to just before an update.
+fn can_wait(chain: &Chain<'_, '_>, read: &Read<'_, '_>, update: usize) -> bool {
+    let anchor = chain.update(update);
+    read.cone.as_ref().is_some_and(|cone| {
+        cone.iter().all(|op| {
+            !ir::is_before(*op, anchor)
+                || ir::is_fusible(op_name(*op))
+                || matches!(
+                    op_name(*op),
+                    "stablehlo.concatenate"
+                        | "stablehlo.dot_general"
+                        | "stablehlo.dynamic_update_slice"
+                        | "stablehlo.gather"
+                        | "stablehlo.reduce"
+                )
+        })
+    })
+}
+
+/// The part that a read takes, of another version, just before `anchor`.
+fn read_again<'c: 'a, 'a>(
+    chain: &Chain<'c, 'a>,
+    read: &Read<'c, 'a>,
+    version: usize,
+    anchor: OperationRef<'c, 'a>,
+    build: &Builder<'c, 'a>,
+) -> Value<'c, 'a> {
+    build.set_insertion_point_before(anchor);
+    let ty = read.op.result(0).expect("slices have a result").r#type();
+    let copy = build.copy_with(read.op, &[chain.version(version)], &[], &[ty]);
+    copy.result(0).expect("slices have a result").into()
+}
+
+/// Lets `value` stand for a read, and what is computed from it wait until `anchor`.
+fn replace_read<'c: 'a, 'a>(
+    read: &Read<'c, 'a>,
+    value: Value<'c, 'a>,
+    anchor: OperationRef<'c, 'a>,
+    build: &Builder<'c, 'a>,
+) {
+    for &op in read.cone.iter().flatten() {
+        if ir::is_before(op, anchor) {
+            build.move_before(op, anchor);
+        }
+    }
+    if let Ok(result) = read.op.result(0) {
+        build.replace_all_uses_with(result.into(), value);
+    }
+    build.erase_with_dead_producers(read.op, |_| {});
+}
+
+/// The same values, out of one value that holds them all: whoever waits for one waits for all.
+pub fn together<'c: 'a, 'a>(
+    parts: &[Value<'c, 'a>],
+    build: &Builder<'c, 'a>,
+    location: Location<'c>,
+) -> Vec<Value<'c, 'a>> {
+    let mut different: Vec<Value<'c, 'a>> = Vec::new();
+    let mut places = Vec::new();
+    for part in parts {
+        let same = different.iter().position(|other| is_same_slice(*other, *part));
+        places.push(same.unwrap_or_else(|| {
+            different.push(*part);
+            different.len() - 1
+        }));
+    }
+    if different.len() == 1 {
+        return places.iter().map(|&place| different[place]).collect();
+    }
+    let shapes: Vec<&[i64]> =
+        different.iter().filter_map(|part| Tensor::new(part.r#type())).map(|tensor| tensor.shape).collect();
+    let element = ir::element_of(different[0].r#type());
+    let rank = shapes[0].len();
+    let along = (0..rank).find(|&dim| {
+        shapes.iter().all(|shape| (0..rank).all(|other| other == dim || shape[other] == shapes[0][other]))
+    });
+    let mut pieces = different.clone();
+    if along.is_none() {
+        for (piece, shape) in pieces.iter_mut().zip(&shapes) {
+            *piece = build.reshape(*piece, Tensor::get(&[shape.iter().product()], element, None), location);
+        }
+    }
+    let dim = along.unwrap_or(0);
+    let all = barrier(build.concatenate(&pieces, dim, location), build, location);
+    let mut start = vec![0; along.map_or(1, |_| rank)];
+    let mut out = Vec::new();
+    for (piece, part) in pieces.iter().zip(&different) {
+        let mut value = build.slice(all, &start, piece.r#type(), location);
+        if along.is_none() {
+            value = build.reshape(value, part.r#type(), location);
+        }
+        out.push(value);
+        start[dim] += Tensor::new(piece.r#type()).map_or(0, |tensor| tensor.shape[dim]);
+    }
+    places.iter().map(|&place| out[place]).collect()
+}
+
+/// Whether two values are the same slice of the same value.
+fn is_same_slice(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {
+    let (Some(a), Some(b)) = (defining_op(left), defining_op(right)) else { return left == right };
+    left == right
+        || op_name(a) == "stablehlo.slice"
+            && op_name(b) == "stablehlo.slice"
+            && a.operand(0).ok() == b.operand(0).ok()
+            && ["start_indices", "limit_indices", "strides"]
+                .iter()
+                .all(|name| ir::i64_array(a, name) == ir::i64_array(b, name))
+}
+
+fn barrier<'c: 'a, 'a>(
+    value: Value<'c, 'a>,
+    build: &Builder<'c, 'a>,
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let ty: [Type<'c>; 1] = [value.r#type()];
+    let op = build.op_with_blocks("stablehlo.optimization_barrier", &[value], &ty, &[], location);
+    op.result(0).expect("one result was asked for").into()
+}
+
+/// The same update with another value, in its place.
+fn with_value<'c: 'a, 'a>(
+    update: OperationRef<'c, 'a>,
+    value: Value<'c, 'a>,
+    build: &Builder<'c, 'a>,
+) -> OperationRef<'c, 'a> {
+    build.set_insertion_point_before(update);
+    let mut operands: Vec<Value<'c, 'a>> = update.operands().collect();
+    operands[1] = value;
+    let result = update.result(0).expect("updates have a result");
+    let copy = build.copy_with(update, &operands, &[], &[result.r#type()]);
+    build.replace_all_uses_with(result.into(), copy.result(0).expect("updates have a result").into());
+    build.erase_with_dead_producers(update, |_| {});
+    copy
+}
+
+/// The dimension along which the value of an update falls into two.
+fn halved(update: OperationRef<'_, '_>) -> Option<usize> {
+    Tensor::new(update.operand(1).ok()?.r#type())?.shape.iter().position(|&size| size > 1)
+}
+
+fn can_be_solid(chain: &Chain<'_, '_>, version: usize) -> bool {
+    version > 0 && halved(chain.update(version)).is_some()
+}
+
+/// Makes the value of an update of two halves, one of them behind a barrier: no back end takes it for a broadcast.
+fn make_solid<'c: 'a, 'a>(chain: &mut Chain<'c, 'a>, version: usize, build: &Builder<'c, 'a>) {
+    let update = chain.update(version);
+    let (Some(dim), Ok(value)) = (halved(update), update.operand(1)) else { return };
+    let Some(tensor) = Tensor::new(value.r#type()) else { return };
+    let location = update.location();
+    build.set_insertion_point_before(update);
+    let half = tensor.shape[dim] / 2;
+    let part = |from: i64, to: i64| {
+        let (mut start, mut shape) = (vec![0; tensor.rank()], tensor.shape.to_vec());
+        start[dim] = from;
+        shape[dim] = to - from;
+        build.slice(value, &start, Tensor::get(&shape, tensor.element, None), location)
+    };
+    let (first, second) = (barrier(part(0, half), build, location), part(half, tensor.shape[dim]));
+    let whole = build.concatenate(&[first, second], dim, location);
+    chain.updates[version - 1].op = with_value(update, whole, build);
+}
