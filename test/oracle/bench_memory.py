@@ -114,11 +114,12 @@ class Times:
 def race(job: Race) -> Times:
     """Runs both versions by turns, on the same inputs."""
     import jax
-    import jaxlib_ir
     import numpy as np
-    import xla_cpu
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import func
+
+    import jaxlib_ir
+    import xla_cpu
 
     context = jaxlib_ir.make_context()
     modules = [jaxlib_ir.parse(text, context) for text in (job.before, job.after)]

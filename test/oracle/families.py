@@ -28,7 +28,6 @@ import sys
 import time
 from collections.abc import Callable
 
-import ml_dtypes
 import numpy as np
 
 import slices
@@ -176,12 +175,16 @@ class Builder:
         return self.broadcast(scalar, shape)
 
     def broadcast(self, scalar: Value, shape: Shape) -> Value:
-        text = f"stablehlo.broadcast_in_dim {scalar.name}, dims = [] : ({scalar.type}) -> {tensor(shape, scalar.element)}"
+        text = (
+            f"stablehlo.broadcast_in_dim {scalar.name}, dims = [] : ({scalar.type}) -> {tensor(shape, scalar.element)}"
+        )
         return self.emit(text, shape, scalar.element, scalar.bound)
 
     def any(self, least_rank: int = 0, numbers: bool = False) -> Value:
         """Something there, rather of late, or a new argument."""
-        fitting = [value for value in self.pool if len(value.shape) >= least_rank and (not numbers or self.computes(value))]
+        fitting = [
+            value for value in self.pool if len(value.shape) >= least_rank and (not numbers or self.computes(value))
+        ]
         if fitting and self.rng.random() < 0.85:
             return self.rng.choice(fitting[-4:] if self.rng.random() < 0.7 else fitting)
         if not self.closed:
@@ -262,7 +265,11 @@ class Builder:
                 whole = self.like(first.shape, first.element)
                 stop = self.rng.randint(0, whole.shape[dim])
                 start = self.rng.randint(0, stop)
-                parts.append(self.slice_of(whole, [(start, stop, 1) if d == dim else (0, n, 1) for d, n in enumerate(whole.shape)]))
+                parts.append(
+                    self.slice_of(
+                        whole, [(start, stop, 1) if d == dim else (0, n, 1) for d, n in enumerate(whole.shape)]
+                    )
+                )
             else:
                 parts.append(self.rng.choice((self.splat, self.like))(tuple(shape), first.element))
         self.rng.shuffle(parts)
@@ -277,7 +284,9 @@ class Builder:
     def reverse(self) -> Value:
         value = self.any(1)
         dims = sorted(self.rng.sample(range(len(value.shape)), self.rng.randint(1, len(value.shape))))
-        return self.emit(f"stablehlo.reverse {value.name}, dims = {dims} : {value.type}", value.shape, value.element, value.bound)
+        return self.emit(
+            f"stablehlo.reverse {value.name}, dims = {dims} : {value.type}", value.shape, value.element, value.bound
+        )
 
     def transpose(self) -> Value:
         value = self.any(2)
@@ -368,7 +377,9 @@ class Builder:
         chance = self.rng.random()
         if shape and chance < 0.5:
             iota = self.iota(shape, "i32")
-            limit = self.emit(f"stablehlo.constant dense<{self.rng.randint(0, max(shape))}> : tensor<i32>", (), "i32", None)
+            limit = self.emit(
+                f"stablehlo.constant dense<{self.rng.randint(0, max(shape))}> : tensor<i32>", (), "i32", None
+            )
             wide = self.broadcast(limit, shape)
             direction = self.rng.choice(("LT", "GE", "EQ", "NE"))
             text = f"stablehlo.compare {direction}, {iota.name}, {wide.name} : ({iota.type}, {wide.type}) -> {tensor(shape, 'i1')}"
@@ -377,7 +388,10 @@ class Builder:
             inner = tuple(self.rng.randint(1, size) for size in shape)
             low = [self.rng.randint(0, size - part) for size, part in zip(shape, inner, strict=True)]
             high = [size - part - at for size, part, at in zip(shape, inner, low, strict=True)]
-            yes, no = (self.emit(f"stablehlo.constant dense<{word}> : tensor<i1>", (), "i1", None) for word in ("true", "false"))
+            yes, no = (
+                self.emit(f"stablehlo.constant dense<{word}> : tensor<i1>", (), "i1", None)
+                for word in ("true", "false")
+            )
             part = self.broadcast(yes, inner)
             text = (
                 f"stablehlo.pad {part.name}, {no.name}, low = {low}, high = {high}, interior = {[0] * len(shape)} : "
@@ -417,7 +431,9 @@ class Builder:
         """Start indices, all of one type: constants, or inputs, some of them negative or too large."""
         element = self.rng.choice(("i32", "i64", "i32", "ui32"))
         least = 0 if element.startswith("u") else -2
-        numbers = [self.rng.choice((0, self.rng.randint(0, max(0, size)), self.rng.randint(least, size + 3))) for size in sizes]
+        numbers = [
+            self.rng.choice((0, self.rng.randint(0, max(0, size)), self.rng.randint(least, size + 3))) for size in sizes
+        ]
         if self.rng.random() < 0.6 or self.closed:
             return [self.emit(f"stablehlo.constant dense<{n}> : tensor<{element}>", (), element, None) for n in numbers]
         return [self.argument((), element, np.array(n, slices.DTYPES[element])) for n in numbers]
@@ -449,7 +465,10 @@ class Builder:
         value = self.any(1)
         sizes = [self.rng.choice((size, self.rng.randint(0, size))) for size in value.shape]
         starts = self.starts(len(sizes), value.shape)
-        names, kinds = ", ".join(each.name for each in (value, *starts)), ", ".join(each.type for each in (value, *starts))
+        names, kinds = (
+            ", ".join(each.name for each in (value, *starts)),
+            ", ".join(each.type for each in (value, *starts)),
+        )
         text = f"stablehlo.dynamic_slice {names}, sizes = {sizes} : ({kinds}) -> {tensor(tuple(sizes), value.element)}"
         return self.emit(text, tuple(sizes), value.element, value.bound)
 
@@ -472,7 +491,9 @@ class Builder:
             part = self.slice_of(given, [(0, count, 1), (column, column + 1, 1)])
             if self.rng.random() < 0.7:
                 zero = self.emit(f"stablehlo.constant dense<0> : {part.type}", part.shape, element, None)
-                most = self.emit(f"stablehlo.constant dense<{min(size, info.max)}> : {part.type}", part.shape, element, None)
+                most = self.emit(
+                    f"stablehlo.constant dense<{min(size, info.max)}> : {part.type}", part.shape, element, None
+                )
                 flags = tensor(part.shape, "i1")
                 less = self.emit(f"stablehlo.compare LT, {part.name}, {zero.name} : ({part.type}, {part.type}) -> {flags}",
                                  part.shape, "i1", None)  # fmt: skip
@@ -482,7 +503,10 @@ class Builder:
             parts.append(part)
         wide = self.rng.choice((element, "i64", "i32")) if element not in ("i64", "ui32") else element
         if wide != element:
-            parts = [self.emit(f"stablehlo.convert {p.name} : ({p.type}) -> {tensor(p.shape, wide)}", p.shape, wide, None) for p in parts]
+            parts = [
+                self.emit(f"stablehlo.convert {p.name} : ({p.type}) -> {tensor(p.shape, wide)}", p.shape, wide, None)
+                for p in parts
+            ]
         if columns == 1:
             return parts[0]
         names, kinds = ", ".join(part.name for part in parts), ", ".join(part.type for part in parts)
@@ -578,7 +602,7 @@ class Builder:
 
     def dot(self) -> Value:
         left = self.any(2, numbers=True)
-        if left.element == "i1" or is_integer(left.element) and left.element not in ("i32", "i64"):
+        if left.element == "i1" or (is_integer(left.element) and left.element not in ("i32", "i64")):
             raise Unfit
         batch = len(left.shape) > 2 and self.rng.random() < 0.6
         inner = left.shape[-1]
@@ -637,7 +661,9 @@ class Builder:
                     text = f"stablehlo.concatenate {high.name}, {low.name}, dim = 0 : ({high.type}, {low.type}) -> {current.type}"
                     current = self.emit(text, current.shape, current.element, None)
                 elif kind == "write" and current.shape[0]:
-                    row = self.slice_of(current, [(current.shape[0] - 1, current.shape[0], 1)] + [(0, n, 1) for n in current.shape[1:]])
+                    row = self.slice_of(
+                        current, [(current.shape[0] - 1, current.shape[0], 1)] + [(0, n, 1) for n in current.shape[1:]]
+                    )
                     starts = [counter] + [zero.name] * (len(current.shape) - 1)
                     kinds = ", ".join([current.type, row.type] + ["tensor<i32>"] * len(starts))
                     text = f"stablehlo.dynamic_update_slice {', '.join([current.name, row.name, *starts])} : ({kinds}) -> {current.type}"
@@ -688,7 +714,9 @@ class Builder:
                 continue
             self.pool.append(value)
             used.append(make.__name__)
-        some = self.rng.sample(self.pool[:-1], min(len(self.pool) - 1, self.rng.choice((0, 0, 1, 2)))) if self.pool else []
+        some = (
+            self.rng.sample(self.pool[:-1], min(len(self.pool) - 1, self.rng.choice((0, 0, 1, 2)))) if self.pool else []
+        )
         results = [*self.pool[-1:], *some]
         inputs = ", ".join(f"{value.name}: {value.type}" for value, _ in self.inputs)
         kinds_text = ", ".join(value.type for value in results)
@@ -722,7 +750,9 @@ def execute_both(cases: list[Case]) -> list[str]:
     import jaxlib_ir
 
     context = jaxlib_ir.make_context()
-    wrong = [f"jaxlib refuses the result: {no}" if (no := jaxlib_ir.refusal(case.after, context)) else "" for case in cases]
+    wrong = [
+        f"jaxlib refuses the result: {no}" if (no := jaxlib_ir.refusal(case.after, context)) else "" for case in cases
+    ]
     good = [case for case, reason in zip(cases, wrong, strict=True) if not reason]
     arguments = [case.program.arguments for case in good]
     payloads = [False] * len(good)
@@ -789,10 +819,19 @@ def main() -> int:
         for program, one, two, twice, printed in zip(some, plain, made, again, same, strict=True):
             if one.output is None or two.output is None:
                 outcome = one if one.output is None else two
-                failures.append((program.name, f"the driver fails: {outcome.crash or outcome.message}", program.text, ""))
+                failures.append(
+                    (program.name, f"the driver fails: {outcome.crash or outcome.message}", program.text, "")
+                )
                 continue
             if twice.output != printed.output:
-                failures.append((program.name, f"a second run of {' '.join(flags)} changes the result", two.output, twice.output or ""))
+                failures.append(
+                    (
+                        program.name,
+                        f"a second run of {' '.join(flags)} changes the result",
+                        two.output,
+                        twice.output or "",
+                    )
+                )
             if shape_of(one.output) != shape_of(two.output):
                 changed.append(Case(program, two.output))
                 kinds.update(set(program.kinds))
@@ -804,7 +843,11 @@ def main() -> int:
             alone = map_items(execute_both, [[case] for case in span], seconds=SECONDS_PER_SPAN)
             found = [each.reason if isinstance(each, Lost) else each[0] for each in alone]
         executed += len(span)
-        failures.extend((case.program.name, wrong, case.program.text, case.after) for case, wrong in zip(span, found, strict=True) if wrong)
+        failures.extend(
+            (case.program.name, wrong, case.program.text, case.after)
+            for case, wrong in zip(span, found, strict=True)
+            if wrong
+        )
     judged = [case for case in changed if case.program.way < len(ways) - 1]
     weighed = judged[: args.count // 10 if args.memory is None else args.memory]
     for case, wrong in zip(weighed, map_items(weigh, weighed), strict=True):
@@ -819,7 +862,9 @@ def main() -> int:
             path = args.dump / re.sub(r"\W", "_", name)
             path.with_suffix(".before.mlir").write_text(before)
             path.with_suffix(".after.mlir").write_text(after)
-    print("programs changed, by what is in them: " + ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()))
+    print(
+        "programs changed, by what is in them: " + ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+    )
     bad = len({name for name, *_ in failures})
     share = len(changed) / max(1, len(programs))
     if share < CHANGED_SHARE:

@@ -33,7 +33,9 @@ BASELINE = ("--inline", "--canonicalize", "--cse")
 SECONDS_PER_MODULE = 60.0
 GROWTH, SLACK = 1.01, 4096
 LARGEST_RUN = 64 << 20
-ACCUMULATES = re.compile(r"stablehlo\.(reduce|reduce_window|scatter|select_and_scatter|dot|dot_general|convolution|while)\b")
+ACCUMULATES = re.compile(
+    r"stablehlo\.(reduce|reduce_window|scatter|select_and_scatter|dot|dot_general|convolution|while)\b"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,9 +68,10 @@ def element_name(kind: str) -> str:
 def inputs(module: object, below: int, special: bool) -> list:
     """Arguments for @main, or raises if they are of types that have none."""
     import numpy as np
-    import slices
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import func
+
+    import slices
 
     functions = [op for op in module.body.operations if isinstance(op, func.FuncOp)]
     main = next(op for op in functions if op.name.value == "main")
@@ -94,9 +97,10 @@ def inputs(module: object, below: int, special: bool) -> list:
 
 
 def difference(before: list, after: list, accumulates: bool, terms: int) -> str:
-    """"same", "order" if only within what another order of accumulation explains, or what differs."""
+    """ "same", "order" if only within what another order of accumulation explains, or what differs."""
     import jax.numpy as jnp
     import numpy as np
+
     from execute import bits
 
     found = "same"
@@ -147,7 +151,10 @@ def judge(case: Case) -> Verdict:
     for executable in executables:
         stats = executable.get_compiled_memory_stats()
         totals.append(
-            stats.argument_size_in_bytes + stats.output_size_in_bytes + stats.temp_size_in_bytes - stats.alias_size_in_bytes
+            stats.argument_size_in_bytes
+            + stats.output_size_in_bytes
+            + stats.temp_size_in_bytes
+            - stats.alias_size_in_bytes
         )
     wrong = []
     if totals[1] > GROWTH * totals[0] + SLACK:
@@ -159,7 +166,10 @@ def judge(case: Case) -> Verdict:
     if totals[0] > LARGEST_RUN and not case.large:
         return Verdict(tuple(wrong), *totals, "not run: large")
     outcome = "same"
-    sizes = [eval("*".join(found)) for found in map(lambda each: each.split("x")[:-1], re.findall(r"tensor<((?:\d+x)+)", case.before))]
+    sizes = [
+        eval("*".join(found))
+        for found in map(lambda each: each.split("x")[:-1], re.findall(r"tensor<((?:\d+x)+)", case.before))
+    ]
     terms = max(sizes, default=1)
     accumulates = bool(ACCUMULATES.search(case.before))
     for special in (False, True):
@@ -186,7 +196,7 @@ def judge(case: Case) -> Verdict:
 
 
 def contracted(modules: list, given: list, accumulates: bool, terms: int) -> str | None:
-    """"contracted" if results are the same once XLA does not fuse, else None.
+    """ "contracted" if results are the same once XLA does not fuse, else None.
 
     Inside a fusion LLVM contracts a product and a sum into one operation with one rounding. What fuses with what is
     XLA's affair, and changes as ops go.
@@ -215,7 +225,9 @@ def main() -> int:
     parser.add_argument("--opt", required=True, metavar="BIN", help="the driver")
     parser.add_argument("--corpus", required=True, type=pathlib.Path, metavar="DIR", help="where corpus.py wrote")
     parser.add_argument("--pipeline", default=PIPELINE, help="the driver's flags (default: %(default)s)")
-    parser.add_argument("--sample", type=int, default=1200, metavar="N", help="changed modules to compile (default: 1200)")
+    parser.add_argument(
+        "--sample", type=int, default=1200, metavar="N", help="changed modules to compile (default: 1200)"
+    )
     parser.add_argument("--all", action="store_true", help="compile every changed module")
     parser.add_argument("--only", default="", metavar="TEXT", help="only modules whose name contains this")
     parser.add_argument("--dump", type=pathlib.Path, metavar="DIR", help="write the modules that fail there")
@@ -249,7 +261,12 @@ def main() -> int:
         if one.output != two.output:
             failures.append((case, "two runs print two texts"))
         if twice.output != printed.output:
-            failures.append((dataclasses.replace(case, before=one.output, after=twice.output or ""), "a second run changes the result"))
+            failures.append(
+                (
+                    dataclasses.replace(case, before=one.output, after=twice.output or ""),
+                    "a second run changes the result",
+                )
+            )
         if plain.output is None or shape_of(plain.output) != shape_of(one.output):
             changed.setdefault(shape_of(case.before), case)
     distinct = list(changed.values())
@@ -266,7 +283,9 @@ def main() -> int:
         chosen = [others[i * len(others) // count] for i in range(count)] + of_programs
     verdicts = map_items(judge, chosen, seconds=SECONDS_PER_MODULE)
     lost = [case for case, verdict in zip(chosen, verdicts, strict=True) if isinstance(verdict, Lost)]
-    alone = dict(zip([case.name for case in lost], map_items(judge_before, lost, seconds=SECONDS_PER_MODULE), strict=True))
+    alone = dict(
+        zip([case.name for case in lost], map_items(judge_before, lost, seconds=SECONDS_PER_MODULE), strict=True)
+    )
 
     outcomes: collections.Counter[str] = collections.Counter()
     smaller = larger = 0
