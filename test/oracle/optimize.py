@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
+import math
 import pathlib
 import re
 import sys
@@ -97,7 +98,7 @@ def inputs(module: object, below: int, special: bool) -> list:
 
 
 def difference(before: list, after: list, accumulates: bool, terms: int) -> str:
-    """ "same", "order" if only within what another order of accumulation explains, or what differs."""
+    """Says "same", "order" if only within what another order of accumulation explains, or what differs."""
     import jax.numpy as jnp
     import numpy as np
 
@@ -166,10 +167,8 @@ def judge(case: Case) -> Verdict:
     if totals[0] > LARGEST_RUN and not case.large:
         return Verdict(tuple(wrong), *totals, "not run: large")
     outcome = "same"
-    sizes = [
-        eval("*".join(found))
-        for found in map(lambda each: each.split("x")[:-1], re.findall(r"tensor<((?:\d+x)+)", case.before))
-    ]
+    shapes = re.findall(r"tensor<((?:\d+x)+)", case.before)
+    sizes = [math.prod(int(size) for size in shape.split("x")[:-1]) for shape in shapes]
     terms = max(sizes, default=1)
     accumulates = bool(ACCUMULATES.search(case.before))
     for special in (False, True):
@@ -196,7 +195,7 @@ def judge(case: Case) -> Verdict:
 
 
 def contracted(modules: list, given: list, accumulates: bool, terms: int) -> str | None:
-    """ "contracted" if results are the same once XLA does not fuse, else None.
+    """Says "contracted" if results are the same once XLA does not fuse, else None.
 
     Inside a fusion LLVM contracts a product and a sum into one operation with one rounding. What fuses with what is
     XLA's affair, and changes as ops go.
