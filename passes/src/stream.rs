@@ -118,6 +118,11 @@ const CONSUMERS: Statistic = Statistic::new(c"num-consumers", c"reductions and s
 
 /// How much more than a chunk a loop has to save.
 const GAIN: i64 = 4;
+/// How many times `chunk-bytes` a chunk may take where dots would be too thin otherwise.
+const STRETCH: i64 = 8;
+/// Which part of a program's arguments and results a chunk should not exceed, unless that is less than `LEAST_CHUNK` bytes.
+const FLOOR_SHARE: i64 = 64;
+const LEAST_CHUNK: i64 = 16 << 10;
 /// How much smaller than what is reduced a result has to be to be no matter.
 const SMALL: i64 = 4;
 /// How many consumers before one are asked whether they share its producers.
@@ -442,6 +447,10 @@ impl Pass for Stream {
         let f32_type = Type::float32(crate::rewrite::context_of(root));
         let chunk_bytes =
             i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN));
+        // A program of little memory gets small chunks.
+        let floor = floor(root);
+        let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 4).max(chunk_bytes);
+        let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
         let mut changed = false;
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
         for _ in 0..ROUNDS {
@@ -454,7 +463,8 @@ impl Pass for Stream {
                     .extend(ways.into_iter().filter(|way| way.takes().saturating_mul(1 << 16) > chunk_bytes));
                 WalkResult::Advance
             });
-            let mut rewrite = Rewrite { build: Builder::new(root), chunk_bytes, gone: HashSet::new() };
+            let mut rewrite =
+                Rewrite { build: Builder::new(root), chunk_bytes, stretch, gone: HashSet::new() };
             let mut done = vec![false; consumers.len()];
             // From the last one upwards: what is further down takes more of its producers along, earlier consumers among them.
             for first in (0..consumers.len()).rev() {
@@ -483,6 +493,22 @@ impl Pass for Stream {
         }
         Ok(Changed::from(changed))
     }
+}
+
+/// Bytes of the arguments and results of the largest function: less the program cannot need.
+fn floor(root: OperationRef<'_, '_>) -> i64 {
+    let mut most = 0;
+    walk(root, |op| {
+        if op_name(op) != "func.func" {
+            return WalkResult::Advance;
+        }
+        let types = ffi::attribute_of(op, "function_type").and_then(ffi::function_type);
+        let all =
+            types.map(|(arguments, results)| arguments.into_iter().chain(results).map(plan::type_bytes));
+        most = most.max(all.map_or(0, |all| all.fold(0, i64::saturating_add)));
+        WalkResult::Skip
+    });
+    most
 }
 
 /// Whether the program is for several partitions.

@@ -8,9 +8,9 @@
 //! leave half of what the best one without does.
 
 use super::emit::Loop;
-use super::outside::Outside;
+use super::outside::{Outside, is_exported};
 use super::plan::{self, Plan, Source, Stop, bytes};
-use super::{Consumer, GAIN, ROUNDS, Role, dot_numbers, is_free};
+use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers, is_free};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
 use melior::ir::operation::OperationLike;
@@ -21,8 +21,6 @@ use std::collections::{HashMap, HashSet};
 
 /// Rows that a dot in a chunk should have, so that it is computed as fast as the whole.
 const ROWS: i64 = 256;
-/// How many times `chunk-bytes` a chunk may take for that.
-const STRETCH: i64 = 8;
 /// Which part of what a loop saves its chunk may take for that.
 const SHARE: i64 = 64;
 
@@ -43,6 +41,10 @@ struct Found<'c, 'a> {
     again: bool,
     /// Whether a chunk takes about as much as it may.
     fits: bool,
+    /// Bytes of one unit of what is sliced and of the results.
+    around: i64,
+    /// The first consumer's index and dimension.
+    first: (usize, usize),
 }
 
 impl Found<'_, '_> {
@@ -66,7 +68,10 @@ impl Found<'_, '_> {
 
 pub struct Rewrite<'c, 'a> {
     pub build: Builder<'c, 'a>,
+    /// About how much a chunk may take.
     pub chunk_bytes: i64,
+    /// How much it may take at most where dots would otherwise be too thin.
+    pub stretch: i64,
     /// Ops that were erased.
     pub gone: HashSet<usize>,
 }
@@ -85,8 +90,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         rest: Vec<usize>,
     ) -> Option<Vec<usize>> {
         let mut best: Option<Found<'c, 'a>> = None;
-        // One that takes nothing whole, whatever its chunks take: a loop in its body can do the rest.
-        let mut apart: Option<Found<'c, 'a>> = None;
+        // Those that take and store nothing whole, whatever their chunks take: a loop in the body can do the rest.
+        let mut apart: Vec<Found<'c, 'a>> = Vec::new();
+        // The least that a unit of another takes, to judge what that loop would.
+        let mut others: Vec<(usize, usize, i64)> = Vec::new();
         // One op may be streamed in several ways; they follow each other.
         let ways = (0..=first).rev().take_while(|&way| consumers[way].source == consumers[first].source);
         for way in ways.filter(|&way| !self.is_gone(&consumers[way])) {
@@ -94,30 +101,49 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 let Some(found) = self.plan(consumers, (way, consumers[way].along(dim)), &rest) else {
                     continue;
                 };
-                let kept = if found.fits {
-                    &mut best
+                others.push((way, dim, found.unit_bytes));
+                if found.fits {
+                    if best.as_ref().is_none_or(|best| found.beats(best, self.chunk_bytes)) {
+                        best = Some(found);
+                    }
                 } else if found.cost == 0 && !found.again {
-                    &mut apart
-                } else {
-                    continue;
-                };
-                if kept.as_ref().is_none_or(|kept| found.beats(kept, self.chunk_bytes)) {
-                    *kept = Some(found);
+                    apart.push(found);
                 }
             }
         }
-        let mut found = best?;
-        if let Some(apart) = apart
-            && found.copies > self.chunk_bytes
-            && apart.saved >= found.saved
-        {
-            found = apart;
+        let mut outer: Option<Found<'c, 'a>> = None;
+        for mut found in apart {
+            let (way, dim) = found.first;
+            let units = found.plan.units;
+            let inner =
+                others.iter().filter(|other| (other.0, other.1) != (way, dim)).map(|other| other.2).min();
+            let within = |bytes: i64| (self.chunk_bytes / bytes.max(1)).clamp(1, units / 2);
+            found.chunk = match inner {
+                // What the rest is sliced from and put into has to fit, and one unit of the loop inside.
+                Some(inner) => within(found.around).min(within(inner / units)),
+                None if best.is_none() => 1,
+                None => continue,
+            };
+            found.chunk = 1 << found.chunk.ilog2();
+            if outer.as_ref().is_none_or(|outer| found.around < outer.around) {
+                outer = Some(found);
+            }
         }
+        let mut found = match (best, outer) {
+            (Some(best), Some(outer))
+                if best.leaves() > self.chunk_bytes.saturating_mul(2) && outer.saved >= best.saved / 2 =>
+            {
+                outer
+            }
+            (Some(best), _) => best,
+            (None, outer) => outer?,
+        };
         found.group.sort_by_key(|(index, _)| *index);
         let group: Vec<_> = found.group.iter().map(|(_, consumer)| consumer.clone()).collect();
         let last = last_of(group.iter().map(|consumer| consumer.op))?;
         let members: Vec<_> = group.iter().map(|consumer| consumer.op).collect();
-        let early = early_users(&members)?;
+        let outside = Outside::of(&found.plan, &found.group);
+        let early = early_users(&members, &outside.dying(&found.plan))?;
         for op in &early {
             self.build.move_before(*op, last);
         }
@@ -146,7 +172,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 self.erase(op);
             }
         }
-        Some(found.group.into_iter().map(|(index, _)| index).collect())
+        Some(found.group.into_iter().map(|(index, _)| index).filter(|&index| index != usize::MAX).collect())
     }
 
     fn erase(&mut self, op: OperationRef<'c, 'a>) {
@@ -161,7 +187,20 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         first: (usize, Consumer<'c, 'a>),
         rest: &[usize],
     ) -> Option<Found<'c, 'a>> {
+        self.plan_with(consumers, first.clone(), rest, true)
+            .or_else(|| self.plan_with(consumers, first, rest, false))
+    }
+
+    /// The same, with or without handing out values that the loop computes on its way.
+    fn plan_with(
+        &self,
+        consumers: &[Consumer<'c, 'a>],
+        first: (usize, Consumer<'c, 'a>),
+        rest: &[usize],
+        export: bool,
+    ) -> Option<Found<'c, 'a>> {
         let nothing = HashSet::new();
+        let way = (first.0, first.1.dim);
         let mut units = first.1.units();
         let mut plan = Plan::new(units);
         match first.1.plan(&mut plan, &nothing) {
@@ -184,14 +223,62 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let mut there = HashSet::new();
         for _ in 0..ROUNDS {
             let outside = Outside::of(&plan, &group);
-            let whole = outside.needed_whole(&plan, &group);
-            if whole.is_subset(&there) {
-                return self.weigh(plan, group, &there, &outside);
+            let (needed, largest) = outside.needed_whole(&plan, &group);
+            let mut more = false;
+            // What is handed out has turned out to be there, or small beside nothing any more.
+            group.retain(|(index, member)| {
+                let kept = *index != usize::MAX
+                    || plan.position_of_all(member.value, member.dim).is_some_and(|at| {
+                        plan.chunks[at].source.is_op() && is_exported(bytes(member.value), largest[at])
+                    });
+                if !kept {
+                    there.insert(ir::key(member.value));
+                    more = true;
+                }
+                kept
+            });
+            for (value, exported) in needed {
+                if there.contains(&ir::key(value)) {
+                    continue;
+                }
+                more = true;
+                let place =
+                    (export && exported).then(|| self.export(&group, value, &plan, &outside)).flatten();
+                match place {
+                    Some(place) => group.push((usize::MAX, place)),
+                    None => _ = there.insert(ir::key(value)),
+                }
             }
-            there.extend(whole);
+            if !more {
+                return self.weigh(plan, group, way, &there, &outside);
+            }
             plan = replan(units, &group, &there)?;
         }
         None
+    }
+
+    /// A value that the loop computes on its way and something outside needs, as a result of the loop.
+    fn export(
+        &self,
+        group: &[(usize, Consumer<'c, 'a>)],
+        value: Value<'c, 'a>,
+        plan: &Plan<'c, 'a>,
+        outside: &Outside<'c, 'a>,
+    ) -> Option<Consumer<'c, 'a>> {
+        const MOST: usize = 16;
+        let chunk = plan.chunks.iter().find(|chunk| chunk.value == value)?;
+        if plan.all_of(value, chunk.along.dim).ok()? != chunk.along || group.len() >= MOST {
+            return None;
+        }
+        let op = defining_op(value)?;
+        let members: Vec<_> = group.iter().map(|(_, member)| member.op).chain([op]).collect();
+        if members.iter().any(|member| member.block() != op.block())
+            || members[..members.len() - 1].contains(&op)
+        {
+            return None;
+        }
+        early_users(&members, &outside.only_inside(plan, value))?;
+        Some(Consumer::place(op, value)?.along(chunk.along.dim))
     }
 
     /// The consumer as a member of the group, if it shares costly producers and can be done at the same time.
@@ -222,7 +309,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             });
             // The loop goes to the last consumer: what uses the results of the others has to come after it.
             let members: Vec<_> = group.iter().map(|(_, member)| member.op).chain([consumer.op]).collect();
-            let waits = early_users(&members).is_some();
+            let waits = early_users(&members, &HashSet::new()).is_some();
             if shares && waits {
                 return Some(consumer);
             }
@@ -235,9 +322,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         &self,
         plan: Plan<'c, 'a>,
         group: Vec<(usize, Consumer<'c, 'a>)>,
+        first: (usize, usize),
         there: &HashSet<usize>,
         outside: &Outside<'c, 'a>,
     ) -> Option<Found<'c, 'a>> {
+        if !is_ahead(&plan, &group, outside) {
+            return None;
+        }
         let stored = outside.stored(&plan, &group);
         let mut saved: i64 = 0;
         let mut unit_bytes: i64 = 0;
@@ -269,13 +360,19 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 unit_bytes = unit_bytes.saturating_add(size / plan.units);
             }
         }
+        let mut stored_whole: i64 = 0;
         for whole in &plan.wholes {
             let fused = defining_op(*whole).is_some_and(|op| ir::is_fusible(op_name(op)));
             if fused && ir::splat_constant(*whole).is_none() {
-                saved = saved.saturating_sub(bytes(*whole));
+                stored_whole = stored_whole.saturating_add(bytes(*whole));
             }
         }
-        if is_library_fused(&plan, &group, outside) {
+        // What was computed on the fly and is as large as what it was for is better left alone.
+        if stored_whole > saved / SMALL {
+            return None;
+        }
+        saved -= stored_whole;
+        if is_library_fused(&plan, &group) {
             saved = plan.chunks.iter().filter_map(|chunk| defining_op(chunk.value)).map(shuffled).sum();
         }
         let copies = copies(&plan);
@@ -292,28 +389,52 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         let threshold = self.chunk_bytes.saturating_mul(GAIN);
         let net = saved.saturating_sub(cost);
-        if net <= threshold {
+        if net <= threshold || plan.units < 2 {
             return None;
         }
         let most = self.chunk_bytes / unit_bytes.max(1);
         // For dots that would be too thin, more.
-        let stretched = self.chunk_bytes.saturating_mul(STRETCH).min(net / SHARE) / unit_bytes.max(1);
-        let wanted = wanted_units(&plan, &group).min(stretched);
+        let stretch = self.stretch.min(net / SHARE);
+        let wanted = wanted_units(&plan, &group).min(stretch / unit_bytes.max(1));
         let most = most.max(wanted).clamp(1, plan.units);
         // A power of two: sizes often are, too, and then nothing is left over.
-        let chunk = 1 << most.ilog2();
+        let mut chunk: i64 = 1 << most.ilog2();
         if plan.units / chunk < 2 {
-            return None;
+            chunk = 1 << (plan.units / 2).ilog2();
         }
-        let fits = unit_bytes.saturating_mul(chunk)
-            <= threshold.max(self.chunk_bytes.saturating_mul(STRETCH).min(net / SHARE));
+        let fits = unit_bytes.saturating_mul(chunk) <= threshold.max(stretch);
+        let small =
+            |value: &Value<'c, 'a>| defining_op(*value).is_none_or(|op| op_name(op) == "stablehlo.reduce");
+        let around = plan
+            .chunks
+            .iter()
+            .filter(|chunk| chunk.source == Source::Slice || small(&chunk.value))
+            .map(|chunk| bytes(chunk.value))
+            .chain(group.iter().map(|(_, consumer)| bytes(consumer.result())))
+            .fold(0, i64::saturating_add)
+            / plan.units;
         let again = plan.chunks.iter().enumerate().any(|(at, chunk)| {
             chunk.source.is_op()
                 && outside.needed[at]
                 && defining_op(chunk.value).is_some_and(|op| op_name(op) == "stablehlo.dot_general")
         });
-        Some(Found { plan, group, chunk, unit_bytes, saved, cost, copies, again, fits })
+        Some(Found { plan, group, chunk, unit_bytes, saved, cost, copies, again, fits, around, first })
     }
+}
+
+/// Whether all that a loop takes is there before it: nothing of it is computed from the loop's own results.
+fn is_ahead<'c: 'a, 'a>(
+    plan: &Plan<'c, 'a>,
+    group: &[(usize, Consumer<'c, 'a>)],
+    outside: &Outside<'c, 'a>,
+) -> bool {
+    let members: Vec<_> = group.iter().map(|(_, member)| member.op).collect();
+    let Some(early) = early_users(&members, &outside.dying(plan)) else { return false };
+    let late: HashSet<usize> = early.iter().chain(&members).map(|op| ir::op_key(*op)).collect();
+    let slices = plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice).map(|chunk| chunk.value);
+    slices
+        .chain(plan.wholes.iter().copied())
+        .all(|value| defining_op_key(value).is_none_or(|op| !late.contains(&op)))
 }
 
 /// The dimensions of a dot: of its operands those that are only the left's, only the right's, and contracted.
@@ -406,6 +527,24 @@ fn is_shuffled(op: OperationRef<'_, '_>, index: usize) -> bool {
     !batch_first || turns.len() > 2
 }
 
+/// Whether an operand of a dot has what is contracted where a plain product of matrices has not.
+fn is_turned(op: OperationRef<'_, '_>, index: usize) -> bool {
+    let (Some(numbers), Some(dims), Ok(operand)) = (dot_numbers(op), dot_dims(op), op.operand(index)) else {
+        return false;
+    };
+    let Some(tensor) = Tensor::new(operand.r#type()) else { return false };
+    let (contracted, free) = if index == 0 {
+        (numbers.lhs_contracting_dimensions(), dims.left)
+    } else {
+        (numbers.rhs_contracting_dimensions(), dims.right)
+    };
+    let contracted = contracted.iter().map(|&dim| dim as usize).find(|&dim| tensor.shape[dim] != 1);
+    let free = free.into_iter().find(|&dim| tensor.shape[dim] != 1);
+    contracted
+        .zip(free)
+        .is_some_and(|(contracted, free)| if index == 0 { contracted < free } else { free < contracted })
+}
+
 /// Bytes of the copies that back ends make of what dots in chunks need whole: in f32 where there is no narrow dot, and
 /// in the order they want.
 fn copies<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
@@ -418,7 +557,7 @@ fn copies<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
             let Some(tensor) = plan::plain(operand) else { continue };
             let narrow =
                 tensor.element.is_float() && plan::element_bytes(tensor.element).is_some_and(|size| size < 4);
-            if along.is_none() && (narrow || is_shuffled(op, index)) {
+            if along.is_none() && (narrow || is_shuffled(op, index) || is_turned(op, index)) {
                 copied.insert(ir::key(operand), if narrow { 2 * bytes(operand) } else { bytes(operand) });
             }
         }
@@ -427,29 +566,61 @@ fn copies<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
 }
 
 /// Whether back ends are likely to compute a chain of dots, and the softmax between them, without storing what is between: all
-/// is dots, reductions and arithmetic of one value, and nothing else needs any of it.
-fn is_library_fused<'c: 'a, 'a>(
-    plan: &Plan<'c, 'a>,
-    group: &[(usize, Consumer<'c, 'a>)],
-    outside: &Outside<'c, 'a>,
-) -> bool {
-    const NOT: [&str; 5] =
-        ["stablehlo.select", "stablehlo.compare", "stablehlo.iota", "stablehlo.concatenate", "stablehlo.pad"];
-    let [(_, consumer)] = group else { return false };
-    let mut dots = 0;
-    for (at, chunk) in plan.chunks.iter().enumerate() {
-        let Some(op) = defining_op(chunk.value).filter(|_| chunk.source.is_op()) else { continue };
+/// that a dot is made into is reductions and arithmetic of one value, up to one other dot.
+fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> bool {
+    const LONGEST: usize = 64;
+    const NOT: [&str; 6] = [
+        "stablehlo.select",
+        "stablehlo.compare",
+        "stablehlo.iota",
+        "stablehlo.concatenate",
+        "stablehlo.pad",
+        "stablehlo.slice",
+    ];
+    let is_fused = |op: OperationRef<'c, 'a>| {
         let name = op_name(op);
-        let fused = match name {
-            "stablehlo.dot_general" | "stablehlo.reduce" => true,
-            _ => ir::is_fusible(name) && !NOT.contains(&name),
-        };
-        if !fused || chunk.source == Source::Iota || outside.needed[at] {
+        matches!(name, "stablehlo.dot_general" | "stablehlo.reduce")
+            || (ir::is_fusible(name) && !NOT.contains(&name))
+    };
+    let is_dot = |op: OperationRef<'c, 'a>| op_name(op) == "stablehlo.dot_general";
+    // In loops, XLA does not do so.
+    let in_loop = |op: OperationRef<'c, 'a>| {
+        op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while")
+    };
+    if group.iter().any(|(_, consumer)| in_loop(consumer.op)) {
+        return false;
+    }
+    let mut seen: HashSet<usize> = HashSet::new();
+    let mut pending = Vec::new();
+    for chunk in &plan.chunks {
+        let Some(op) = defining_op(chunk.value).filter(|_| chunk.source.is_op()) else { continue };
+        if !is_fused(op) {
             return false;
         }
-        dots += usize::from(name == "stablehlo.dot_general");
+        if is_dot(op) && group.iter().all(|(_, consumer)| consumer.op != op && consumer.source != op) {
+            pending.push(op);
+        }
     }
-    matches!(consumer.role, Role::Place) && dots > 1
+    if pending.len() != 1 {
+        return false;
+    }
+    let mut ends = 0;
+    while let Some(op) = pending.pop() {
+        for user in op.results().flat_map(|result| users(result.into())) {
+            if !seen.insert(ir::op_key(user)) {
+                continue;
+            }
+            if !is_fused(user) || seen.len() > LONGEST {
+                return false;
+            }
+            if is_dot(user) {
+                ends += 1;
+            } else {
+                pending.push(user);
+            }
+        }
+    }
+    ends == 1
 }
 
 fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Option<OperationRef<'c, 'a>> {
@@ -488,8 +659,11 @@ fn in_block_of<'c: 'a, 'a>(
 }
 
 /// What uses the consumers' results before the last of them and has to be moved there, in order; `None` if that cannot be
-/// done, because it is no mere elementwise op or the last consumer needs it.
-fn early_users<'c: 'a, 'a>(members: &[OperationRef<'c, 'a>]) -> Option<Vec<OperationRef<'c, 'a>>> {
+/// done, because it is no mere elementwise op or the last consumer needs it. What the loop takes in for good does not count.
+fn early_users<'c: 'a, 'a>(
+    members: &[OperationRef<'c, 'a>],
+    dying: &HashSet<usize>,
+) -> Option<Vec<OperationRef<'c, 'a>>> {
     const MOST: usize = 16;
     let last = last_of(members.iter().copied())?;
     let mut early: Vec<OperationRef<'c, 'a>> = Vec::new();
@@ -497,7 +671,10 @@ fn early_users<'c: 'a, 'a>(members: &[OperationRef<'c, 'a>]) -> Option<Vec<Opera
     while let Some(op) = pending.pop() {
         for user in op.results().flat_map(|result| users(result.into())) {
             let user = in_block_of(user, last)?;
-            if user != last && ir::is_before(last, user) || early.contains(&user) {
+            if user != last && ir::is_before(last, user)
+                || early.contains(&user)
+                || dying.contains(&ir::op_key(user))
+            {
                 continue;
             }
             if members.contains(&user) || !ir::is_fusible(op_name(user)) || early.len() == MOST {

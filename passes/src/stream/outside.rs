@@ -24,6 +24,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 const LONGEST: usize = 256;
 /// How many times larger than its sources a value has to be to be computed again.
 const EXPANDS: i64 = 2;
+/// How much smaller than what it is computed from a value has to be to be handed out.
+const EXPORTED: i64 = 8;
 /// Contracted elements up to which a dot is computed as easily as what follows it.
 const THIN: i64 = 32;
 /// Elements up to which a reduction is done on the fly.
@@ -86,9 +88,58 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         Self { users, needed, sources, temporaries, inside }
     }
 
-    /// The values that stay whatever the loop does, so that it may as well slice them.
-    pub fn needed_whole(&self, plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> HashSet<usize> {
-        let mut whole = HashSet::new();
+    /// Ops that nothing outside needs anything of.
+    pub fn dying(&self, plan: &Plan<'c, 'a>) -> HashSet<usize> {
+        let mut dying = HashSet::new();
+        let mut living = HashSet::new();
+        for (chunk, needed) in
+            plan.chunks.iter().zip(&self.needed).filter(|(chunk, _)| chunk.source != Source::Slice)
+        {
+            let Some(op) = defining_op(chunk.value) else { continue };
+            if *needed {
+                living.insert(ir::op_key(op))
+            } else {
+                dying.insert(ir::op_key(op))
+            };
+        }
+        dying.retain(|op| !living.contains(op));
+        dying
+    }
+
+    /// The same if `value` came out of the loop.
+    pub fn only_inside(&self, plan: &Plan<'c, 'a>, value: Value<'c, 'a>) -> HashSet<usize> {
+        let mut needed: Vec<bool> = plan
+            .chunks
+            .iter()
+            .zip(&self.users)
+            .map(|(chunk, users)| chunk.value != value && !users.is_empty())
+            .collect();
+        for at in (0..plan.chunks.len()).rev().filter(|&at| needed_from(plan, at)) {
+            if needed[at] {
+                streamed_operands(plan, at).for_each(|from| needed[from] = true);
+            }
+        }
+        let probe = Self {
+            needed,
+            users: Vec::new(),
+            sources: Vec::new(),
+            temporaries: Vec::new(),
+            inside: HashSet::new(),
+        };
+        probe.dying(plan)
+    }
+
+    /// The values that stay whatever the loop does, so that it may as well slice them; and whether one is a small result of
+    /// something large that the loop could hand out instead. Besides, for each chunk, bytes of the largest value it is computed
+    /// from in the loop.
+    pub fn needed_whole(
+        &self,
+        plan: &Plan<'c, 'a>,
+        group: &[(usize, Consumer<'c, 'a>)],
+    ) -> (Vec<(Value<'c, 'a>, bool)>, Vec<i64>) {
+        let mut whole = Vec::new();
+        // For each chunk the largest value it is computed from in the loop.
+        let mut largest: Vec<i64> = Vec::with_capacity(plan.chunks.len());
         let mut fleeting = Fleeting { inside: &self.inside, known: HashMap::new(), left: LONGEST };
         let mut once = self.multiplications_done_once(plan, group);
         // For each chunk what it is computed from: the places of those that are there.
@@ -98,6 +149,8 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         for (at, (chunk, users)) in plan.chunks.iter().zip(&self.users).enumerate() {
             let mut from: BTreeSet<usize> =
                 streamed_operands(plan, at).flat_map(|at| &leaves[at]).copied().collect();
+            let through = streamed_operands(plan, at).map(|at| largest[at]).max().unwrap_or(0);
+            largest.push(if chunk.source.is_op() { through.max(bytes(chunk.value)) } else { 0 });
             let op = defining_op(chunk.value).filter(|op| chunk.source.is_op() && !is_free(op_name(*op)));
             let Some(op) = op else {
                 if chunk.source == Source::Slice {
@@ -128,12 +181,17 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 }
             }
             if stays {
-                whole.insert(ir::key(chunk.value));
+                let exported =
+                    !plan.wholes.contains(&chunk.value) && is_exported(bytes(chunk.value), largest[at]);
+                if !exported {
+                    largest[at] = 0;
+                }
+                whole.push((chunk.value, exported));
                 from = BTreeSet::from([at]);
             }
             leaves.push(from);
         }
-        whole
+        (whole, largest)
     }
 
     /// Multiplications of the dots that only the loop needs.
@@ -208,6 +266,11 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         placed.into_iter().for_each(|at| stored[at] = false);
         stored
     }
+}
+
+/// Whether a value is small beside the largest it is computed from in a loop, so that the loop may hand it out.
+pub fn is_exported(size: i64, largest: i64) -> bool {
+    size <= largest / EXPORTED
 }
 
 /// Whether values go for good.
@@ -304,6 +367,10 @@ fn is_small_reduction(op: OperationRef<'_, '_>) -> bool {
         Some(dims.iter().map(|&dim| shape[dim as usize]).fold(1i64, i64::saturating_mul))
     };
     op_name(op) == "stablehlo.reduce" && taken().is_some_and(|taken| taken <= FEW)
+}
+
+fn needed_from(plan: &Plan<'_, '_>, at: usize) -> bool {
+    plan.chunks[at].source != Source::Slice
 }
 
 /// The places of the chunks that the one at `at` is computed from.

@@ -132,7 +132,12 @@ pub fn element_bytes(element: Type<'_>) -> Option<i64> {
 
 /// Bytes of a value, as far as they can be counted.
 pub fn bytes(value: Value<'_, '_>) -> i64 {
-    Tensor::new(value.r#type())
+    type_bytes(value.r#type())
+}
+
+/// Bytes of a tensor of this type, as far as they can be counted.
+pub fn type_bytes(ty: Type<'_>) -> i64 {
+    Tensor::new(ty)
         .and_then(|tensor| tensor.element_count()?.checked_mul(element_bytes(tensor.element)?))
         .unwrap_or(i64::MAX / 4)
 }
