@@ -128,7 +128,7 @@ const SMALL: i64 = 4;
 /// How many consumers before one are asked whether they share its producers.
 const NEIGHBOURS: usize = 64;
 /// How often a plan is made again for values that turned out to be needed whole, and all consumers are gone over again.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 12;
 
 /// What a consumer does with its chunks.
 #[derive(Clone, Copy)]
@@ -204,7 +204,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
     }
 
     fn reduce(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Vec<Self>> {
-        if !discardable_attributes(op).is_empty() || !plan::is_closed(op) {
+        if !discardable_attributes(op).is_empty() || !plan::is_closed(op) || outside::is_small_reduction(op) {
             return None;
         }
         for operand in op.operands() {

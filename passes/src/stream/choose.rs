@@ -99,8 +99,42 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         for way in ways.filter(|&way| !self.is_gone(&consumers[way])) {
             for &dim in &consumers[way].dims {
                 let Some(found) = self.plan(consumers, (way, consumers[way].along(dim)), &rest) else {
+                    if std::env::var("SDBG").is_ok() {
+                        eprintln!("  none {} dim {}", op_name(consumers[way].op), dim);
+                    }
                     continue;
                 };
+                if std::env::var("SDBG").is_ok() {
+                    eprintln!(
+                        "  {} {:?} dim {} units {} chunk {} unit {}K saved {}M cost {}M copies {}M again {} fits {} around {} group {} chunks {} [{}]",
+                        op_name(consumers[way].op),
+                        consumers[way].value.r#type().to_string(),
+                        dim,
+                        found.plan.units,
+                        found.chunk,
+                        found.unit_bytes >> 10,
+                        found.saved >> 20,
+                        found.cost >> 20,
+                        found.copies >> 20,
+                        found.again,
+                        found.fits,
+                        found.around,
+                        found.group.len(),
+                        found.plan.chunks.len(),
+                        found
+                            .group
+                            .iter()
+                            .map(|(i, m)| format!(
+                                "{}:{}:{}:{}",
+                                *i as i64,
+                                op_name(m.op),
+                                matches!(m.role, Role::Place),
+                                m.value.r#type()
+                            ))
+                            .collect::<Vec<_>>()
+                            .join(" ")
+                    );
+                }
                 others.push((way, dim, found.unit_bytes));
                 if found.fits {
                     if best.as_ref().is_none_or(|best| found.beats(best, self.chunk_bytes)) {
@@ -237,48 +271,72 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 }
                 kept
             });
-            for (value, exported) in needed {
-                if there.contains(&ir::key(value)) {
-                    continue;
-                }
-                more = true;
-                let place =
-                    (export && exported).then(|| self.export(&group, value, &plan, &outside)).flatten();
-                match place {
-                    Some(place) => group.push((usize::MAX, place)),
-                    None => _ = there.insert(ir::key(value)),
-                }
+            let needed: Vec<_> =
+                needed.into_iter().filter(|(value, _)| !there.contains(&ir::key(*value))).collect();
+            more |= !needed.is_empty();
+            let wanted = needed.iter().filter(|(_, exported)| export && *exported).map(|(value, _)| *value);
+            let handed_out = self.export(&group, wanted.collect(), &plan, &outside);
+            // What they are computed from may turn out to be needed by nothing else.
+            if handed_out.is_empty() {
+                there.extend(needed.iter().map(|(value, _)| ir::key(*value)));
             }
+            group.extend(handed_out.into_iter().map(|place| (usize::MAX, place)));
             if !more {
                 return self.weigh(plan, group, way, &there, &outside);
             }
+            if std::env::var("SDBG").is_ok() {
+                eprintln!(
+                    "   round group {} there {} chunks {}",
+                    group.len(),
+                    there.len(),
+                    plan.chunks.len()
+                );
+            }
             plan = replan(units, &group, &there)?;
+        }
+        if std::env::var("SDBG").is_ok() {
+            eprintln!("   rounds over");
         }
         None
     }
 
-    /// A value that the loop computes on its way and something outside needs, as a result of the loop.
+    /// Those of some values that the loop computes on its way and something outside needs which it can hand out: what uses
+    /// them outside comes after the loop, or can.
     fn export(
         &self,
         group: &[(usize, Consumer<'c, 'a>)],
-        value: Value<'c, 'a>,
+        values: Vec<Value<'c, 'a>>,
         plan: &Plan<'c, 'a>,
         outside: &Outside<'c, 'a>,
-    ) -> Option<Consumer<'c, 'a>> {
+    ) -> Vec<Consumer<'c, 'a>> {
         const MOST: usize = 16;
-        let chunk = plan.chunks.iter().find(|chunk| chunk.value == value)?;
-        if plan.all_of(value, chunk.along.dim).ok()? != chunk.along || group.len() >= MOST {
-            return None;
+        let block = group[0].1.op.block();
+        let members: Vec<_> = group.iter().map(|(_, member)| member.op).collect();
+        let mut places: Vec<_> = values
+            .into_iter()
+            .filter_map(|value| {
+                let chunk = plan.chunks.iter().find(|chunk| chunk.value == value)?;
+                let place = Consumer::place(defining_op(value)?, value)?.along(chunk.along.dim);
+                let fits = plan.all_of(value, place.dim).ok()? == chunk.along
+                    && place.op.block() == block
+                    && !members.contains(&place.op);
+                fits.then_some(place)
+            })
+            .collect();
+        // Without one that cannot be handed out, others may not either.
+        while !places.is_empty() && places.len() + members.len() <= MOST {
+            let cut = places.iter().map(|place| ir::key(place.value)).collect();
+            let dying = outside.only_inside(plan, &cut);
+            let before = places.len();
+            places.retain(|place| {
+                let with: Vec<_> = members.iter().copied().chain([place.op]).collect();
+                early_users(&with, &dying).is_some()
+            });
+            if places.len() == before {
+                return places;
+            }
         }
-        let op = defining_op(value)?;
-        let members: Vec<_> = group.iter().map(|(_, member)| member.op).chain([op]).collect();
-        if members.iter().any(|member| member.block() != op.block())
-            || members[..members.len() - 1].contains(&op)
-        {
-            return None;
-        }
-        early_users(&members, &outside.only_inside(plan, value))?;
-        Some(Consumer::place(op, value)?.along(chunk.along.dim))
+        Vec::new()
     }
 
     /// The consumer as a member of the group, if it shares costly producers and can be done at the same time.
@@ -327,6 +385,17 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         outside: &Outside<'c, 'a>,
     ) -> Option<Found<'c, 'a>> {
         if !is_ahead(&plan, &group, outside) {
+            if std::env::var("SDBG").is_ok() {
+                eprintln!(
+                    "   not ahead [{}] there {}",
+                    group
+                        .iter()
+                        .map(|(i, m)| format!("{}:{}:{}", *i as i64, op_name(m.op), m.value.r#type()))
+                        .collect::<Vec<_>>()
+                        .join(" "),
+                    there.len()
+                );
+            }
             return None;
         }
         let stored = outside.stored(&plan, &group);
@@ -389,6 +458,26 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         let threshold = self.chunk_bytes.saturating_mul(GAIN);
         let net = saved.saturating_sub(cost);
+        if std::env::var("SDBG").is_ok() {
+            eprintln!(
+                "   weigh {} saved {}M net {}M units {} stored {:?} whole {}",
+                group.len(),
+                saved >> 20,
+                net >> 20,
+                plan.units,
+                plan.chunks
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| stored[*i])
+                    .map(|(_, c)| format!(
+                        "{} {}",
+                        defining_op(c.value).map(|o| op_name(o).to_string()).unwrap_or_default(),
+                        c.value.r#type()
+                    ))
+                    .collect::<Vec<_>>(),
+                stored_whole >> 20
+            );
+        }
         if net <= threshold || plan.units < 2 {
             return None;
         }

@@ -106,13 +106,13 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         dying
     }
 
-    /// The same if `value` came out of the loop.
-    pub fn only_inside(&self, plan: &Plan<'c, 'a>, value: Value<'c, 'a>) -> HashSet<usize> {
+    /// The same if some values, by their keys, came out of the loop.
+    pub fn only_inside(&self, plan: &Plan<'c, 'a>, cut: &HashSet<usize>) -> HashSet<usize> {
         let mut needed: Vec<bool> = plan
             .chunks
             .iter()
             .zip(&self.users)
-            .map(|(chunk, users)| chunk.value != value && !users.is_empty())
+            .map(|(chunk, users)| !cut.contains(&ir::key(chunk.value)) && !users.is_empty())
             .collect();
         for at in (0..plan.chunks.len()).rev().filter(|&at| needed_from(plan, at)) {
             if needed[at] {
@@ -183,9 +183,6 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             if stays {
                 let exported =
                     !plan.wholes.contains(&chunk.value) && is_exported(bytes(chunk.value), largest[at]);
-                if !exported {
-                    largest[at] = 0;
-                }
                 whole.push((chunk.value, exported));
                 from = BTreeSet::from([at]);
             }
@@ -360,7 +357,7 @@ fn multiplications(op: OperationRef<'_, '_>) -> i64 {
 }
 
 /// Whether a reduction takes so few elements that it is done on the fly.
-fn is_small_reduction(op: OperationRef<'_, '_>) -> bool {
+pub fn is_small_reduction(op: OperationRef<'_, '_>) -> bool {
     let taken = || {
         let shape = Tensor::new(op.operand(0).ok()?.r#type())?.shape;
         let dims = ir::i64_array(op, "dimensions")?;
