@@ -35,8 +35,8 @@ struct Found<'c, 'a> {
     saved: i64,
     /// Bytes that the loop stores besides its chunk.
     cost: i64,
-    /// Bytes of it that are copies of what chunks need whole.
-    copies: i64,
+    /// Whether it stores nothing besides its chunk.
+    apart: bool,
     /// Whether dots are computed again whose results are needed elsewhere.
     again: bool,
     /// Whether a chunk takes about as much as it may.
@@ -106,7 +106,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 };
                 if std::env::var("SDBG").is_ok() {
                     eprintln!(
-                        "  {} {:?} dim {} units {} chunk {} unit {}K saved {}M cost {}M copies {}M again {} fits {} around {} group {} chunks {} [{}]",
+                        "  {} {:?} dim {} units {} chunk {} unit {}K saved {}M cost {}M apart {} again {} fits {} around {} group {} chunks {} [{}]",
                         op_name(consumers[way].op),
                         consumers[way].value.r#type().to_string(),
                         dim,
@@ -115,7 +115,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                         found.unit_bytes >> 10,
                         found.saved >> 20,
                         found.cost >> 20,
-                        found.copies >> 20,
+                        found.apart,
                         found.again,
                         found.fits,
                         found.around,
@@ -140,7 +140,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                     if best.as_ref().is_none_or(|best| found.beats(best, self.chunk_bytes)) {
                         best = Some(found);
                     }
-                } else if found.cost == 0 && !found.again {
+                } else if found.apart && !found.again {
                     apart.push(found);
                 }
             }
@@ -274,6 +274,15 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             let needed: Vec<_> =
                 needed.into_iter().filter(|(value, _)| !there.contains(&ir::key(*value))).collect();
             more |= !needed.is_empty();
+            if std::env::var("SDBG").is_ok() {
+                for (v, e) in &needed {
+                    eprintln!(
+                        "    needed {} {} {e}",
+                        defining_op(*v).map(op_name).unwrap_or_default(),
+                        v.r#type()
+                    );
+                }
+            }
             let wanted = needed.iter().filter(|(_, exported)| export && *exported).map(|(value, _)| *value);
             let handed_out = self.export(&group, wanted.collect(), &plan, &outside);
             // What they are computed from may turn out to be needed by nothing else.
@@ -445,17 +454,19 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             saved = plan.chunks.iter().filter_map(|chunk| defining_op(chunk.value)).map(shuffled).sum();
         }
         let copies = copies(&plan);
-        let mut cost = copies;
+        let mut stored_besides = copies;
         for (_, consumer) in &group {
             let result = bytes(consumer.result());
             let wide = if consumer.widen.is_some() { 2 * result } else { 0 };
-            cost = cost.saturating_add(match consumer.role {
+            stored_besides = stored_besides.saturating_add(match consumer.role {
                 Role::Scatter => wide,
                 Role::Contract => wide + wide.max(result),
                 Role::Reduce { .. } => wide,
                 Role::Place => 0,
             });
         }
+        let cost = stored_besides.saturating_add(widened_slices(&plan));
+        let apart = stored_besides == 0;
         let threshold = self.chunk_bytes.saturating_mul(GAIN);
         let net = saved.saturating_sub(cost);
         if std::env::var("SDBG").is_ok() {
@@ -507,7 +518,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 && outside.needed[at]
                 && defining_op(chunk.value).is_some_and(|op| op_name(op) == "stablehlo.dot_general")
         });
-        Some(Found { plan, group, chunk, unit_bytes, saved, cost, copies, again, fits, around, first })
+        Some(Found { plan, group, chunk, unit_bytes, saved, cost, apart, again, fits, around, first })
     }
 }
 
@@ -712,6 +723,20 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
     ends == 1
 }
 
+/// Bytes of the copies that XLA for CPU makes of what a loop slices: it has no slices of narrow floats, and widens the whole.
+fn widened_slices<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
+    let mut copied: HashMap<usize, i64> = HashMap::new();
+    for chunk in plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice) {
+        let narrow = plan::plain(chunk.value).is_some_and(|tensor| {
+            tensor.element.is_float() && plan::element_bytes(tensor.element).is_some_and(|size| size < 4)
+        });
+        if narrow {
+            copied.insert(ir::key(chunk.value), 2 * bytes(chunk.value));
+        }
+    }
+    copied.values().fold(0, |sum, size| sum.saturating_add(*size))
+}
+
 fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Option<OperationRef<'c, 'a>> {
     ops.reduce(|last, op| if last != op && ir::is_before(last, op) { op } else { last })
 }
@@ -767,6 +792,9 @@ fn early_users<'c: 'a, 'a>(
                 continue;
             }
             if members.contains(&user) || !ir::is_fusible(op_name(user)) || early.len() == MOST {
+                if std::env::var("SDBG").is_ok() {
+                    eprintln!("      early fails at {} for {}", op_name(user), op_name(op));
+                }
                 return None;
             }
             early.push(user);

@@ -65,7 +65,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             .collect();
         let mut needed: Vec<bool> = users.iter().map(|users| !users.is_empty()).collect();
         for at in (0..plan.chunks.len()).rev().filter(|&at| plan.chunks[at].source != Source::Slice) {
-            if needed[at] {
+            if needed[at] && !placed(plan.chunks[at].value) {
                 streamed_operands(plan, at).for_each(|from| needed[from] = true);
             }
         }
@@ -115,7 +115,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             .map(|(chunk, users)| !cut.contains(&ir::key(chunk.value)) && !users.is_empty())
             .collect();
         for at in (0..plan.chunks.len()).rev().filter(|&at| needed_from(plan, at)) {
-            if needed[at] {
+            if needed[at] && !cut.contains(&ir::key(plan.chunks[at].value)) {
                 streamed_operands(plan, at).for_each(|from| needed[from] = true);
             }
         }
@@ -163,8 +163,11 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let stored_for = |user: &OperationRef<'c, 'a>| {
                 !ir::is_fusible(op_name(*user)) && op_name(*user) != "stablehlo.reduce"
             };
-            let wanted =
-                (self.needed[at] && is_costly(name)) || users.iter().any(stored_for) || users.len() > 1;
+            let handed_out = group
+                .iter()
+                .any(|(_, member)| matches!(member.role, Role::Place) && member.value == chunk.value);
+            let wanted = !handed_out
+                && ((self.needed[at] && is_costly(name)) || users.iter().any(stored_for) || users.len() > 1);
             let mut stays = plan.wholes.contains(&chunk.value);
             if wanted && !stays {
                 let work = multiplications(op);
