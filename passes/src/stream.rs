@@ -449,7 +449,7 @@ impl Pass for Stream {
             i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN));
         // A program of little memory gets small chunks.
         let floor = floor(root);
-        let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 4).max(chunk_bytes);
+        let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 8).max(chunk_bytes);
         let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
         let mut changed = false;
         // A loop may leave its producers to one other consumer, for which a loop pays only then.

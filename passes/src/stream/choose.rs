@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 /// Rows that a dot in a chunk should have, so that it is computed as fast as the whole.
 const ROWS: i64 = 256;
 /// Which part of what a loop saves its chunk may take for that.
-const SHARE: i64 = 64;
+const SHARE: i64 = 8;
 
 /// A plan that was found worth its loop.
 struct Found<'c, 'a> {
@@ -41,6 +41,8 @@ struct Found<'c, 'a> {
     again: bool,
     /// Whether a chunk takes about as much as it may.
     fits: bool,
+    /// Whether its dots have too few rows to be fast.
+    thin: bool,
     /// Bytes of one unit of what is sliced and of the results.
     around: i64,
     /// The first consumer's index and dimension.
@@ -55,7 +57,10 @@ impl Found<'_, '_> {
 
     /// Whether it is better than another.
     fn beats(&self, other: &Self, chunk_bytes: i64) -> bool {
-        let net = |found: &Self| found.saved.saturating_sub(found.leaves());
+        let net = |found: &Self| {
+            let net = found.saved.saturating_sub(found.leaves());
+            if found.thin { net - net / 8 } else { net }
+        };
         // Less than a chunk's difference is no difference: the first way and dimension is the natural one.
         let margin = match (self.again, other.again) {
             (true, false) => (other.leaves() / 2).max(chunk_bytes),
@@ -247,14 +252,27 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             Err(Stop::No) => return None,
         }
         let mut group = vec![first];
+        let mut there = HashSet::new();
+        for _ in 0..ROUNDS {
+            let condensed = Outside::condensed(&plan, &group);
+            if condensed.is_empty() {
+                break;
+            }
+            there.extend(condensed.into_iter().map(ir::key));
+            plan = replan(units, &group, &there)?;
+        }
         for &next in rest {
             if let Some(joined) = self.join(&group, &consumers[next], &plan) {
                 group.push((next, joined));
-                plan = replan(units, &group, &nothing)?;
+                // Its own result is computed, whatever was thought of it before.
+                there.remove(&ir::key(consumers[next].value));
+                plan = replan(units, &group, &there)?;
+                let condensed = Outside::condensed(&plan, &group);
+                there.extend(condensed.into_iter().map(ir::key));
+                plan = replan(units, &group, &there)?;
             }
         }
         // Values that are needed whole by others are there: found out only once it is known who is in the group.
-        let mut there = HashSet::new();
         for _ in 0..ROUNDS {
             let outside = Outside::of(&plan, &group);
             let (needed, largest) = outside.needed_whole(&plan, &group);
@@ -365,14 +383,19 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             if consumer.plan(&mut own, &HashSet::new()).is_err() {
                 continue;
             }
-            let costly = |value: Value<'c, 'a>| {
-                defining_op(value).is_some_and(|op| !is_free(op_name(op)))
-                    || is_large_argument(value, self.chunk_bytes)
-            };
+            let condensed =
+                Outside::condensed(&own, &[(0, consumer.clone())]).into_iter().map(ir::key).collect();
+            let mut own = Plan::new(plan.units);
+            if consumer.plan(&mut own, &condensed).is_err() {
+                continue;
+            }
             let shares = own.chunks.iter().any(|chunk| {
-                chunk.source != Source::Slice
-                    && costly(chunk.value)
-                    && plan.position(chunk.value, chunk.along).is_some()
+                chunk.source.is_op()
+                    && bytes(chunk.value) > self.chunk_bytes
+                    && defining_op(chunk.value).is_some_and(|op| !is_free(op_name(op)))
+                    && plan
+                        .position(chunk.value, chunk.along)
+                        .is_some_and(|at| plan.chunks[at].source.is_op())
             });
             // The loop goes to the last consumer: what uses the results of the others has to come after it.
             let members: Vec<_> = group.iter().map(|(_, member)| member.op).chain([consumer.op]).collect();
@@ -409,7 +432,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         let stored = outside.stored(&plan, &group);
         let mut saved: i64 = 0;
-        let mut unit_bytes: i64 = 0;
+        let unit_bytes = Outside::most_at_once(&plan, &group, &stored) / plan.units;
         // An elementwise value computed from one that is there takes its place, if nothing else needs that any more.
         let reuses: Vec<bool> = plan
             .chunks
@@ -433,9 +456,6 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 }
                 _ if *stored && !reuses[at] => saved = saved.saturating_add(size),
                 _ => {}
-            }
-            if *stored {
-                unit_bytes = unit_bytes.saturating_add(size / plan.units);
             }
         }
         let mut stored_whole: i64 = 0;
@@ -495,13 +515,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let most = self.chunk_bytes / unit_bytes.max(1);
         // For dots that would be too thin, more.
         let stretch = self.stretch.min(net / SHARE);
-        let wanted = wanted_units(&plan, &group).min(stretch / unit_bytes.max(1));
-        let most = most.max(wanted).clamp(1, plan.units);
+        let wanted = wanted_units(&plan, &group);
+        let most = most.max(wanted.min(stretch / unit_bytes.max(1))).clamp(1, plan.units);
         // A power of two: sizes often are, too, and then nothing is left over.
         let mut chunk: i64 = 1 << most.ilog2();
         if plan.units / chunk < 2 {
             chunk = 1 << (plan.units / 2).ilog2();
         }
+        let thin = chunk.saturating_mul(4) < wanted.min(plan.units);
         let fits = unit_bytes.saturating_mul(chunk) <= threshold.max(stretch);
         let small =
             |value: &Value<'c, 'a>| defining_op(*value).is_none_or(|op| op_name(op) == "stablehlo.reduce");
@@ -518,7 +539,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 && outside.needed[at]
                 && defining_op(chunk.value).is_some_and(|op| op_name(op) == "stablehlo.dot_general")
         });
-        Some(Found { plan, group, chunk, unit_bytes, saved, cost, apart, again, fits, around, first })
+        Some(Found { plan, group, chunk, unit_bytes, saved, cost, apart, again, fits, thin, around, first })
     }
 }
 
@@ -811,8 +832,4 @@ fn early_users<'c: 'a, 'a>(
         }
     });
     Some(early)
-}
-
-fn is_large_argument(value: Value<'_, '_>, than: i64) -> bool {
-    defining_op(value).is_none() && bytes(value) > than
 }

@@ -172,9 +172,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             if wanted && !stays {
                 let work = multiplications(op);
                 let known = from.is_subset(&accepted);
-                let sources =
-                    from.iter().fold(0i64, |sum, &leaf| sum.saturating_add(bytes(plan.chunks[leaf].value)));
-                let expands = sources.saturating_mul(EXPANDS) <= bytes(chunk.value);
+                let expands = expands(plan, &from, chunk.value);
                 let cheap = !matches!(name, "stablehlo.sort" | "stablehlo.convolution") && work <= once;
                 if cheap && (known || expands) && fleeting.is(chunk.value) {
                     once -= work;
@@ -192,6 +190,66 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             leaves.push(from);
         }
         (whole, largest)
+    }
+
+    /// Bytes that the stored values of a plan take at most at one time, were they whole.
+    pub fn most_at_once(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)], stored: &[bool]) -> i64 {
+        let count = plan.chunks.len();
+        let mut last: Vec<usize> = (0..count).collect();
+        for (_, member) in group {
+            for (value, dim) in member.inputs() {
+                if let Some(at) = plan.position_of_all(value, dim) {
+                    last[at] = count;
+                }
+            }
+        }
+        for at in (0..count).rev() {
+            // What is computed on the fly reads its operands when it is read itself.
+            let read = if stored[at] { at } else { last[at] };
+            streamed_operands(plan, at).for_each(|from| last[from] = last[from].max(read));
+        }
+        let mut ends: Vec<Vec<usize>> = vec![Vec::new(); count + 1];
+        (0..count).filter(|&at| stored[at]).for_each(|at| ends[last[at]].push(at));
+        let (mut live, mut most) = (0i64, 0i64);
+        for at in 0..count {
+            let size = bytes(plan.chunks[at].value);
+            let ending = ends[at].iter().map(|&at| bytes(plan.chunks[at].value)).fold(0, i64::saturating_add);
+            if stored[at] {
+                // An elementwise result takes the place of an operand read for the last time.
+                let fusible =
+                    defining_op(plan.chunks[at].value).is_some_and(|op| ir::is_fusible(op_name(op)));
+                let reused = if fusible { ending.min(size) } else { 0 };
+                live = live.saturating_add(size);
+                most = most.max(live.saturating_sub(reused));
+            }
+            live = live.saturating_sub(ending);
+        }
+        most.max(live)
+    }
+
+    /// Results of dots in a plan, on the way to its consumers, that are no larger than what they are computed from: nothing is
+    /// gained by computing those in chunks, and all that is further up.
+    pub fn condensed(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Vec<Value<'c, 'a>> {
+        let mut condensed = Vec::new();
+        let mut leaves: Vec<BTreeSet<usize>> = Vec::with_capacity(plan.chunks.len());
+        for (at, chunk) in plan.chunks.iter().enumerate() {
+            let mut from: BTreeSet<usize> =
+                streamed_operands(plan, at).flat_map(|at| &leaves[at]).copied().collect();
+            if chunk.source == Source::Slice {
+                from.insert(at);
+            }
+            let dot = defining_op(chunk.value)
+                .filter(|op| chunk.source.is_op() && op_name(*op) == "stablehlo.dot_general");
+            if let Some(op) = dot
+                && group.iter().all(|(_, member)| member.source != op && member.value != chunk.value)
+                && !expands(plan, &from, chunk.value)
+            {
+                condensed.push(chunk.value);
+                from = BTreeSet::from([at]);
+            }
+            leaves.push(from);
+        }
+        condensed
     }
 
     /// Multiplications of the dots that only the loop needs.
@@ -367,6 +425,12 @@ pub fn is_small_reduction(op: OperationRef<'_, '_>) -> bool {
         Some(dims.iter().map(|&dim| shape[dim as usize]).fold(1i64, i64::saturating_mul))
     };
     op_name(op) == "stablehlo.reduce" && taken().is_some_and(|taken| taken <= FEW)
+}
+
+/// Whether a value is much larger than the chunks it is computed from.
+fn expands<'c: 'a, 'a>(plan: &Plan<'c, 'a>, from: &BTreeSet<usize>, value: Value<'c, 'a>) -> bool {
+    let sources = from.iter().fold(0i64, |sum, &leaf| sum.saturating_add(bytes(plan.chunks[leaf].value)));
+    sources.saturating_mul(EXPANDS) <= bytes(value)
 }
 
 fn needed_from(plan: &Plan<'_, '_>, at: usize) -> bool {
