@@ -7,6 +7,7 @@ mod ffi;
 mod fuse;
 mod graph;
 mod print;
+mod shards;
 mod source;
 
 pub use print::{PrintMemory, bytes};
