@@ -145,6 +145,6 @@ fn does_not_fit(after: &Profile, limit: u64) {
         text::bytes(peak - limit),
         text::bytes(limit),
         after.peak_place(),
-        text::values(&after.at_peak(), peak, NAMED).trim_end(),
+        text::values(after, NAMED).trim_end(),
     );
 }
