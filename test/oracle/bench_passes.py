@@ -21,8 +21,8 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-import programs  # first: it sets the flags with which JAX starts
 import enzyme
+import programs  # first: it sets the flags with which JAX starts
 from bench_parse import EMPTY, Timer
 from opt import PIPELINE, with_values
 
@@ -157,14 +157,19 @@ def loops(ops: int) -> str:
             f"{space}}}",
         ]
 
-    body = [f"%{name} = stablehlo.constant dense<{n}> : tensor<i32>" for name, n in (("zero", 0), ("one", 1), ("four", 4))]
+    body = [
+        f"%{name} = stablehlo.constant dense<{n}> : tensor<i32>" for name, n in (("zero", 0), ("one", 1), ("four", 4))
+    ]
     return module(function("main", [kind], [*body, *loop(0, "%a0", "")], "%w0#1", kind))
 
 
 def contractions(ops: int) -> str:
     """Layers of dots, transposes, reshapes and softmaxes."""
     kind, flat, row = "tensor<8x32x32xf32>", "tensor<256x32xf32>", "tensor<8x32xf32>"
-    body = ["%z = stablehlo.constant dense<0.0> : tensor<f32>", "%m = stablehlo.constant dense<0xFF800000> : tensor<f32>"]
+    body = [
+        "%z = stablehlo.constant dense<0.0> : tensor<f32>",
+        "%m = stablehlo.constant dense<0xFF800000> : tensor<f32>",
+    ]
     last = "%a0"
     for i in range(ops // 12):
         reduce = "across dimensions = [2] : (" + kind + ", tensor<f32>) -> " + row

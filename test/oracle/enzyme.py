@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import time
 
-import jaxlib_ir
 from jaxlib.mlir import ir
+
+import jaxlib_ir
 
 
 @functools.cache

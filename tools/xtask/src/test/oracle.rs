@@ -44,6 +44,31 @@ pub(super) fn differential(run: &mut Run) -> Result<Outcome> {
     with_driver(run, "differential.py", &args)
 }
 
+/// How many times as many programs are generated when all is asked for.
+const MORE: usize = 10;
+
+/// A differential test that generates `count` programs.
+pub(super) fn generated(run: &mut Run, name: &str, count: usize) -> Result<Outcome> {
+    let count = (if run.all { count * MORE } else { count }).to_string();
+    with_driver(run, name, &["--count", &count, "--seed", "1"])
+}
+
+pub(super) fn optimize(run: &mut Run) -> Result<Outcome> {
+    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
+    let mut args = vec!["--corpus", &folder];
+    args.extend(run.all.then_some("--all"));
+    with_driver(run, "optimize.py", &args)
+}
+
+pub(super) fn memory_model(run: &mut Run) -> Result<Outcome> {
+    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
+    let mut args = vec!["--corpus", &folder, "--pipeline=--slimhlo-optimize"];
+    if !run.all {
+        args.extend(["--sample", "1000"]);
+    }
+    with_driver(run, "memory_model.py", &args)
+}
+
 fn with_driver(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
     let driver = run.shell.target.join("debug/slimhlo-opt").to_string_lossy().into_owned();
     let mut all = vec!["--opt", &driver];
