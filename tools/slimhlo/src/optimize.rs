@@ -29,8 +29,7 @@ use std::process::ExitCode;
   slimhlo optimize < step.mlir > small.mlir
   slimhlo optimize step.mlir -o small.mlir --pass-pipeline 'canonicalize,func.func(slimhlo-dus-to-pad)'
 
-The summary goes to standard error. Locations are printed if the input has any. The output is written whole or not at
-all, and may be the input. The default passes are those of slimhlo-opt's --{}.
+The summary goes to standard error. Locations are printed if the input has any. The output is written whole or not at all, and may be the input. The default passes are those of slimhlo-opt's --{}.
 
 {EXIT_STATUS}", pipeline::DEFAULT))]
 pub struct Args {
