@@ -288,7 +288,10 @@ fn mark(module: OperationRef<'_, '_>) {
     let unit = Attribute::unit(context_of(module));
     let none_public = functions(module).all(|function| ffi::attribute_of(function, VISIBILITY).is_some());
     for function in functions(module) {
-        if (none_public || name_of(function) == "main")
+        // What is only declared may not be public.
+        let has_body = function.region(0).ok().and_then(|region| region.first_block()).is_some();
+        if has_body
+            && (none_public || name_of(function) == "main")
             && let Some(visibility) = ffi::attribute_of(function, VISIBILITY)
         {
             set_attribute(function, PRIVATE, visibility);

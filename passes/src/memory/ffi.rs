@@ -4,17 +4,20 @@
 
 use melior::StringRef;
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute};
+use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, TypeLike, Value, ValueLike};
 use mlir_sys::{
-    MlirLocation, mlirComplexTypeGetElementType, mlirFloatTypeGetWidth, mlirIdentifierStr,
-    mlirIntegerTypeGetWidth, mlirLocationCallSiteGetCallee, mlirLocationCallSiteGetCaller,
-    mlirLocationFileLineColRangeGetFilename, mlirLocationFileLineColRangeGetStartColumn,
-    mlirLocationFileLineColRangeGetStartLine, mlirLocationFusedGetLocations,
-    mlirLocationFusedGetNumLocations, mlirLocationIsACallSite, mlirLocationIsAFileLineColRange,
-    mlirLocationIsAFused, mlirLocationIsAName, mlirLocationNameGetChildLoc, mlirLocationNameGetName,
-    mlirOperationGetParentOperation, mlirTypeIsAComplex, mlirTypeIsAFloat, mlirTypeIsAInteger,
-    mlirValueGetLocation,
+    MlirAsmState, MlirLocation, MlirStringRef, mlirAsmStateCreateForOperation, mlirAsmStateDestroy,
+    mlirComplexTypeGetElementType, mlirFloatTypeGetWidth, mlirIdentifierStr, mlirIntegerTypeGetWidth,
+    mlirLocationCallSiteGetCallee, mlirLocationCallSiteGetCaller, mlirLocationFileLineColRangeGetFilename,
+    mlirLocationFileLineColRangeGetStartColumn, mlirLocationFileLineColRangeGetStartLine,
+    mlirLocationFusedGetLocations, mlirLocationFusedGetNumLocations, mlirLocationIsACallSite,
+    mlirLocationIsAFileLineColRange, mlirLocationIsAFused, mlirLocationIsAName, mlirLocationNameGetChildLoc,
+    mlirLocationNameGetName, mlirOpPrintingFlagsAssumeVerified, mlirOpPrintingFlagsCreate,
+    mlirOpPrintingFlagsDestroy, mlirOperationGetParentOperation, mlirTypeIsAComplex, mlirTypeIsAFloat,
+    mlirTypeIsAInteger, mlirValueGetLocation, mlirValuePrintAsOperand,
 };
+use std::ffi::c_void;
 
 /// What a location is made of.
 pub(super) enum Parts<'c> {
@@ -109,4 +112,51 @@ pub(super) fn argument_attributes<'c>(
         return None;
     }
     DictionaryAttribute::try_from(all.element(at).ok()?).ok()
+}
+
+/// What values are called when the module is printed.
+pub(super) struct Names(MlirAsmState);
+
+impl Names {
+    /// Numbers the values of a module, which must not change while this is alive.
+    pub fn new(module: OperationRef<'_, '_>) -> Self {
+        // SAFETY: the op is alive; the state keeps none of the flags.
+        unsafe {
+            let flags = mlirOpPrintingFlagsCreate();
+            mlirOpPrintingFlagsAssumeVerified(flags);
+            let state = mlirAsmStateCreateForOperation(module.to_raw(), flags);
+            mlirOpPrintingFlagsDestroy(flags);
+            Self(state)
+        }
+    }
+
+    /// `%12`, `%cst`, `%7#1`; nothing if the op has no such result.
+    pub fn result(&self, op: OperationRef<'_, '_>, index: usize) -> Option<String> {
+        let value = op.results().nth(index)?;
+        let mut name = Vec::<u8>::new();
+        // SAFETY: the value is in the module that was numbered, and the callback takes the user data for what it is.
+        unsafe {
+            mlirValuePrintAsOperand(value.to_raw(), self.0, Some(append), (&raw mut name).cast());
+        }
+        String::from_utf8(name).ok().filter(|name| name.starts_with('%'))
+    }
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and not used again.
+        unsafe { mlirAsmStateDestroy(self.0) }
+    }
+}
+
+/// # Safety
+/// `out` must point to a `Vec<u8>`, `piece` be alive.
+unsafe extern "C" fn append(piece: MlirStringRef, out: *mut c_void) {
+    if piece.length > 0 {
+        // SAFETY: given by the caller.
+        unsafe {
+            (*out.cast::<Vec<u8>>())
+                .extend_from_slice(std::slice::from_raw_parts(piece.data.cast(), piece.length));
+        }
+    }
 }

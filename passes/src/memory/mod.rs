@@ -65,7 +65,7 @@ pub enum Kind {
 /// A value that has memory.
 #[derive(Clone, Debug)]
 pub struct Buffer<'c> {
-    /// What it is called: `%arg3`, `result 1`, or by number.
+    /// What it is called: `result 1`, else as in the printed module, `%arg3`, `%12`, `%cst`.
     pub name: String,
     /// Name of the op that computes it; empty for arguments.
     pub op: String,
@@ -143,7 +143,7 @@ pub fn analyze<'c>(module: OperationRef<'c, '_>) -> Result<Report<'c>, Unmodelle
     let graph = import.function(entry).ok_or(Unmodelled::NoBody)?;
     let frame = frame(entry, &graph);
     let plan = plan(&graph, &frame);
-    Ok(report(entry, &graph, &frame, &plan))
+    Ok(report(entry, &graph, &frame, &plan, &ffi::Names::new(module)))
 }
 
 /// Models one function, without names.
@@ -222,10 +222,16 @@ fn sums(graph: &Graph<'_, '_>, frame: &Frame, plan: &Plan) -> Footprint {
     }
 }
 
-fn report<'c>(entry: OperationRef<'c, '_>, graph: &Graph<'c, '_>, frame: &Frame, plan: &Plan) -> Report<'c> {
+fn report<'c>(
+    entry: OperationRef<'c, '_>,
+    graph: &Graph<'c, '_>,
+    frame: &Frame,
+    plan: &Plan,
+    names: &ffi::Names,
+) -> Report<'c> {
     let footprint = sums(graph, frame, plan);
     let mut report = Report { footprint, steps: Vec::new(), buffers: Vec::new(), peak_step: 0 };
-    add_steps(&mut report, graph, plan, footprint.floor(), entry.location());
+    add_steps(&mut report, graph, plan, footprint.floor(), entry.location(), names);
     let last = report.steps.len().saturating_sub(1);
     let mut donors = vec![false; graph.parameters.len()];
     for (at, alias) in frame.alias.iter().enumerate() {
@@ -278,6 +284,7 @@ fn add_steps<'c>(
     plan: &Plan,
     base: u64,
     location: Location<'c>,
+    names: &ffi::Names,
 ) {
     // First and last step in the report of each of the plan's.
     let mut at = Vec::with_capacity(plan.order.len() + 1);
@@ -297,7 +304,7 @@ fn add_steps<'c>(
             });
         }
         for (inner, region) in plan.inner[plan.order[step] as usize].iter().zip(&node.regions) {
-            add_steps(report, region, inner, base.saturating_add(own), location);
+            add_steps(report, region, inner, base.saturating_add(own), location, names);
         }
         at.push((start, report.steps.len().saturating_sub(1).max(start)));
     }
@@ -315,7 +322,9 @@ fn add_steps<'c>(
             }
             let op = node.op;
             report.buffers.push(Buffer {
-                name: format!("%{value}"),
+                name: op
+                    .and_then(|op| names.result(op, (value - node.first) as usize))
+                    .unwrap_or_else(|| format!("value {value}")),
                 op: op.map_or(String::new(), |op| op_name(op).to_owned()),
                 ty: content.ty.to_string(),
                 bytes: content.bytes,

@@ -46,6 +46,8 @@ struct Program {
     label: &'static str,
     peak: u64,
     peak_column: usize,
+    /// What of the peak no value has.
+    gaps: u64,
     /// How many ops there are.
     steps: usize,
     /// How many values there are.
@@ -251,6 +253,7 @@ fn thin_out(
         key,
         label,
         peak: profile.footprint.peak,
+        gaps: profile.gaps(),
         peak_column: at.partition_point(|step| *step < profile.peak_step).min(columns.saturating_sub(1)),
         steps: steps.len(),
         total: profile.values.iter().filter(|value| value.takes_memory()).count(),
@@ -500,16 +503,18 @@ fn values(
             escape(&value.origin(ToString::to_string)),
         );
     }
-    let more = values.len().saturating_sub(ROWS);
-    let more = if more > 0 {
-        let rest = values[ROWS..].iter().map(|value| value.bytes).fold(0, u64::saturating_add);
-        format!(
-            "<p class=\"note\">And {} more of {} together.</p>\n",
-            text::count(more as u64),
-            text::bytes(rest)
-        )
-    } else {
+    let mut also = Vec::new();
+    if let Some(more) = values.get(ROWS..).filter(|more| !more.is_empty()) {
+        let rest = more.iter().map(|value| value.bytes).fold(0, u64::saturating_add);
+        also.push(format!("{} more of {} together", text::count(more.len() as u64), text::bytes(rest)));
+    }
+    if profile.gaps() > 0 {
+        also.push(format!("{} that packing them leaves between them", text::bytes(profile.gaps())));
+    }
+    let more = if also.is_empty() {
         String::new()
+    } else {
+        format!("<p class=\"note\">And {}.</p>\n", also.join("; "))
     };
     let when = if when.is_empty() { String::new() } else { format!(" {when}") };
     let place = escape(&profile.peak_place());

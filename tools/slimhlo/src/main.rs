@@ -22,6 +22,7 @@ use console::style;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread;
 
 /// The exit status when a result is larger than --memory-limit.
 const DOES_NOT_FIT: u8 = 3;
@@ -82,7 +83,19 @@ struct InputArgs {
     allow_unregistered_dialect: bool,
 }
 
+/// The stack for the work, in bytes. Passes and MLIR's parser recurse into regions and along operands, and programs of
+/// 100,000 ops in one chain exist. Only what is used is ever taken.
+const STACK: usize = 1 << 30;
+
 fn main() -> ExitCode {
+    match thread::Builder::new().stack_size(STACK).spawn(run) {
+        Ok(work) => work.join().unwrap_or(ExitCode::FAILURE),
+        // Where memory is limited, most programs need no more than what there is.
+        Err(_) => run(),
+    }
+}
+
+fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Optimize(args) => optimize::main(&args),
         Command::Report(args) => report::main(&args),

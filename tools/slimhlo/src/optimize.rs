@@ -29,8 +29,7 @@ use std::process::ExitCode;
   slimhlo optimize < step.mlir > small.mlir
   slimhlo optimize step.mlir -o small.mlir --pass-pipeline 'canonicalize,func.func(slimhlo-dus-to-pad)'
 
-The summary goes to standard error. Locations are printed if the input has any. The output is written whole or not at
-all, and may be the input. The default passes are those of slimhlo-opt's --{}.
+The summary goes to standard error. Locations are printed if the input has any. The output is written whole or not at all, and may be the input. The default passes are those of slimhlo-opt's --{}.
 
 {EXIT_STATUS}", pipeline::DEFAULT))]
 pub struct Args {
@@ -145,6 +144,6 @@ fn does_not_fit(after: &Profile, limit: u64) {
         text::bytes(peak - limit),
         text::bytes(limit),
         after.peak_place(),
-        text::values(&after.at_peak(), peak, NAMED).trim_end(),
+        text::values(after, NAMED).trim_end(),
     );
 }

@@ -119,6 +119,8 @@ struct Open {
     taken_back: u64,
     seconds: f64,
     counted: Statistics,
+    /// Whether the module may be another now.
+    changed: bool,
 }
 
 impl Watch {
@@ -129,8 +131,12 @@ impl Watch {
     /// Looks at what has come of the last pass.
     fn settle(&mut self, module: OperationRef<'_, '_>) {
         let Some(open) = self.open.take() else { return };
-        let after = Profile::of(module).ok();
         let ops_after = count_ops(module);
+        let after = if open.changed || ops_after != self.ops {
+            Profile::of(module).ok()
+        } else {
+            self.profile.clone()
+        };
         let peak_of = |profile: &Option<Profile>| profile.as_ref().map(|profile| profile.footprint.peak);
         let (peak_before, peak_after) = (peak_of(&self.profile), peak_of(&after));
         self.runs.push(PassRun {
@@ -177,11 +183,12 @@ fn run_stages(
     let watch = RefCell::new(watch);
     let at = Cell::new(0);
     let run = |op: OperationRef<'_, '_>, pipeline: &str| {
-        let (round, stage) = (at.get() / STAGES.len(), &STAGES[at.get() % STAGES.len()]);
+        let (round, stage_index) = (at.get() / STAGES.len(), at.get() % STAGES.len());
+        let stage = &STAGES[stage_index];
         at.set(at.get() + 1);
         let mut watch = watch.borrow_mut();
         watch.settle(op);
-        progress.say(format!("{}, round {}", stage.name, round + 1));
+        progress.stage(round + 1, stage_index, STAGES.len(), stage.name);
         let counted = counters();
         let start = Instant::now();
         let passes = format!("builtin.module({pipeline})");
@@ -197,12 +204,15 @@ fn run_stages(
             taken_back: 0,
             seconds: start.elapsed().as_secs_f64(),
             counted,
+            // What comes first is not observed.
+            changed: round + stage_index == 0,
         });
         Ok(())
     };
     let mut observe = |event: &Event<'_>| {
-        if let Some(open) = watch.borrow_mut().open.as_mut().filter(|_| !event.kept) {
-            open.taken_back += 1;
+        if let Some(open) = watch.borrow_mut().open.as_mut() {
+            open.taken_back += u64::from(!event.kept);
+            open.changed |= event.kept;
         }
     };
     optimize(module, &Optimize::default(), &run, &mut observe).map_err(|error| anyhow!("{error}"))?;
@@ -216,6 +226,7 @@ fn run_stages(
         taken_back: 0,
         seconds: 0.0,
         counted: counters(),
+        changed: true,
     });
     watch.settle(module);
     if watch.runs.last().is_some_and(|run| !run.did_something()) {
@@ -233,9 +244,9 @@ fn run_each(
     progress: &Progress,
 ) -> Result<()> {
     let passes = passes(context, text)?;
-    progress.passes(passes.len());
-    for pass in passes {
-        progress.pass(&pass.name);
+    let count = passes.len();
+    for (index, pass) in passes.into_iter().enumerate() {
+        progress.pass(index, count, &pass.name);
         let manager = PassManager::new(context);
         parse_pass_pipeline(manager.as_operation_pass_manager(), &pass.pipeline)
             .with_context(|| format!("cannot read '{}', as MLIR prints it", pass.pipeline))?;
@@ -251,6 +262,7 @@ fn run_each(
             taken_back: 0,
             seconds: start.elapsed().as_secs_f64(),
             counted,
+            changed: true,
         });
         watch.settle(module);
     }

@@ -139,6 +139,7 @@ impl Profile {
                 live: step.live,
             })
             .collect();
+        let last = report.steps.len().saturating_sub(1);
         let values = report
             .buffers
             .iter()
@@ -152,8 +153,9 @@ impl Profile {
                     Kind::Result => ValueKind::Result,
                     Kind::Temporary => ValueKind::Temporary,
                 },
-                from: buffer.from,
-                to: buffer.to,
+                // What is needed to the end ends with the last step.
+                from: buffer.from.min(last),
+                to: buffer.to.min(last),
                 reuses: buffer.reuses,
                 source: line_of(buffer.location),
                 scope: source::name(buffer.location),
@@ -169,6 +171,12 @@ impl Profile {
             self.values.iter().filter(|value| value.takes_memory()).filter(alive).collect();
         values.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.from.cmp(&b.from)));
         values
+    }
+
+    /// Bytes at the peak that no value has: what packing values of different sizes leaves between them.
+    pub fn gaps(&self) -> u64 {
+        let live = self.steps.get(self.peak_step).map_or(self.footprint.peak, |step| step.live);
+        self.footprint.peak.saturating_sub(live)
     }
 
     /// Where the peak is, for a sentence: `, in dot_general at step.py:12,`; nothing if the program has no ops.

@@ -27,19 +27,17 @@ impl Progress {
         self.0.set_message(message.into());
     }
 
-    /// From now on passes are counted.
-    pub fn passes(&self, count: usize) {
-        self.0.set_length(count as u64);
-        self.0.set_position(0);
+    /// Pass `index` of `count` begins.
+    pub fn pass(&self, index: usize, count: usize, name: &str) {
         self.0.set_style(style("{spinner} {elapsed:>4} [{bar:30}] {pos}/{len} {msg}"));
+        self.0.set_length(count as u64);
+        self.0.set_position(index as u64);
+        self.0.set_message(name.to_owned());
     }
 
-    /// The next pass begins.
-    pub fn pass(&self, name: &str) {
-        if !self.0.message().is_empty() && self.0.message().starts_with("pass ") {
-            self.0.inc(1);
-        }
-        self.0.set_message(format!("pass {name}"));
+    /// Stage `index` of `count` in a round begins; how many rounds there will be is not known.
+    pub fn stage(&self, round: usize, index: usize, count: usize, name: &str) {
+        self.pass(index, count, &if round == 1 { name.to_owned() } else { format!("{name}, round {round}") });
     }
 
     /// Removes the bar.

@@ -145,15 +145,11 @@ fn print(findings: &Findings<'_>, most: usize) -> String {
         text,
         "{}\n{}",
         heading(&format!("Largest values alive at the peak{}", before.peak_place())),
-        text::values(&before.at_peak(), peak, most)
+        text::values(before, most)
     );
     if let Some(after) = after.filter(|after| after.footprint.peak != peak) {
         let heading = heading(&format!("And after optimization{}", after.peak_place()));
-        let _ = writeln!(
-            text,
-            "{heading}\n{}",
-            text::values(&after.at_peak(), after.footprint.peak, most.min(5))
-        );
+        let _ = writeln!(text, "{heading}\n{}", text::values(after, most.min(5)));
     }
     text.truncate(text.trim_end().len());
     text.push('\n');

@@ -3,7 +3,7 @@
 //! What people read in a terminal: amounts, tables, and the memory over the program as a picture.
 
 use crate::pipeline::{PassRun, summary};
-use crate::profile::{Profile, Value};
+use crate::profile::Profile;
 use crate::source::Source;
 use console::{measure_text_width, pad_str, truncate_str};
 use std::env;
@@ -165,8 +165,9 @@ pub fn added(number: i64) -> String {
     }
 }
 
-/// The largest of some values, with the lines they come from.
-pub fn values(values: &[&Value], peak: u64, most: usize) -> String {
+/// The largest of the values alive at the peak, with the lines they come from.
+pub fn values(profile: &Profile, most: usize) -> String {
+    let (values, peak, gaps) = (profile.at_peak(), profile.footprint.peak, profile.gaps());
     let mut rows = vec![["size", "of peak", "value", "made by", "type", "source"].map(String::from).to_vec()];
     for value in values.iter().take(most) {
         rows.push(vec![
@@ -187,6 +188,9 @@ pub fn values(values: &[&Value], peak: u64, most: usize) -> String {
         let rest: u64 = values[most..].iter().map(|value| value.bytes).fold(0, u64::saturating_add);
         let _ =
             writeln!(text, "  and {} more of {} together", count((values.len() - most) as u64), bytes(rest));
+    }
+    if gaps > 0 {
+        let _ = writeln!(text, "  and {} that packing them leaves between them", bytes(gaps));
     }
     text
 }

@@ -248,10 +248,10 @@
     };
     programs.forEach((program) => {
       if (program.live.length === 0) return;
-      const x = px((program.peakColumn + 0.5) / program.live.length), y = py(program.peak);
+      const x = px((program.peakColumn + 0.5) / program.live.length), y = py(program.live[program.peakColumn]);
       if (!inside(x, y)) return;
       element("circle", { class: `dot ${program.key}`, cx: x, cy: y, r: 4.5 }, layers.marks);
-      caption(x, y, program.key, `${programs.length > 1 ? `${program.label}: p` : "P"}eak ${bytes(program.peak)}`);
+      caption(x, y, program.key, `${programs.length > 1 ? `${program.label}: p` : "P"}eak ${bytes(program.peak)}${program.gaps > 0 ? `, ${bytes(program.gaps)} of it gaps` : ""}`);
     });
     if (floor > 0 && inside(MARGIN.left + 4, y)) caption(MARGIN.left + 4, y + 5, "floor-name", `Floor ${bytes(floor)}`);
   }
