@@ -444,6 +444,10 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                     .collect();
                 let whole = Tensor::get(&shape, from.element, None);
                 operands[1] = self.one(Class::Opaque, op, vec![operands[1]], whole);
+                // Where the pieces go depends on the device: what is updated has to be there.
+                if is_splat(&self.graph, self.node_of(operands[0])) {
+                    operands[0] = self.one(Class::Opaque, op, Vec::new(), ty);
+                }
                 self.add(Class::Update, op, operands, false);
             }
             "slice" => {
@@ -743,6 +747,14 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     fn reduce(&mut self, op: OperationRef<'c, 'a>) {
         const TILE: i64 = 32;
         let mut operands = self.operands(op);
+        // Nothing is reduced along dimensions of size 1.
+        let sizes = |ty: Type<'c>| Tensor::new(ty).and_then(|tensor| tensor.element_count());
+        if let (1, Ok(input), Ok(result)) = (op.result_count(), op.operand(0), op.result(0))
+            && sizes(input.r#type()).is_some()
+            && sizes(input.r#type()) == sizes(result.r#type())
+        {
+            return self.forward(op, &operands[..1]);
+        }
         let input = operands.first().and_then(|&input| Tensor::new(self.graph.values[input as usize].ty));
         let (Some(input), true, false) = (input, op.result_count() == 1, is_library_reduce(op)) else {
             let library = is_library_reduce(op);
