@@ -316,7 +316,7 @@ pub fn elementwise_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>>
         operands.push(Operand::Padded(pad));
     }
     let Operand::Padded(like) = &operands[first?] else { return None };
-    let inner: i64 = like.shape.iter().product();
+    let inner = like.shape.iter().fold(1i64, |count, &size| count.saturating_mul(size));
     let padded: Vec<Value> = operands
         .iter()
         .filter_map(|operand| match operand {
@@ -507,7 +507,8 @@ pub fn reduce_of_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let value = Splat::of(pad.padding)?.bytes()?;
     let start = Splat::of(initial)?.bytes()?;
     let dims = ir::i64_array(site.op, "dimensions")?;
-    let reduced: i64 = dims.iter().filter_map(|&dim| pad.shape.get(usize::try_from(dim).ok()?)).product();
+    let sizes = dims.iter().filter_map(|&dim| pad.shape.get(usize::try_from(dim).ok()?));
+    let reduced = sizes.fold(1i64, |count, &size| count.saturating_mul(size));
     let neutral = is_neutral(combine, element, &value) && is_neutral(combine, element, &start);
     // +0.0 turns a sum of -0.0 to +0.0; so it should where the sum starts from that, but for a single element back ends
     // may not add at all.
@@ -542,14 +543,14 @@ pub fn dot_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let pads = [own_growing_pad(site, site.operand(0)?)?, own_growing_pad(site, site.operand(1)?)?];
     let numbers = DotDimensionNumbers::try_from(ffi::attribute_of(site.op, "dot_dimension_numbers")?).ok()?;
     let summed = [numbers.lhs_contracting_dimensions(), numbers.rhs_contracting_dimensions()];
-    let mut elements = 1;
+    let mut elements = 1i64;
     for (&left, &right) in summed[0].iter().zip(summed[1]) {
         let (left, right) = (usize::try_from(left).ok()?, usize::try_from(right).ok()?);
         let along = |pad: &Pad, d: usize| (pad.shape[d], pad.low[d], pad.high[d], pad.interior[d]);
         if along(&pads[0], left) != along(&pads[1], right) {
             return None;
         }
-        elements *= pads[0].shape[left];
+        elements = elements.saturating_mul(pads[0].shape[left]);
     }
     for (pad, summed) in pads.iter().zip(summed) {
         let element = plain(pad.operand)?.element;
