@@ -21,7 +21,7 @@
 //!   of bools, comparisons of an iota with a constant, and what `and`, `or`, `not` and broadcasts make of them.
 //! * Elementwise ops on pads of one geometry and splats: a pad of the op on what is padded.
 //! * Sums of two pads whose operands lie side by side, with neutral padding: a pad of their concatenate.
-//! * A `reduce` of a pad with neutral padding, and a `dot_general` of two operands padded with zeros alike along what is
+//! * A `reduce` of a pad with neutral padding, and a `dot_general` of two integer operands padded with zeros alike along what is
 //!   summed over: the same of what is padded.
 //!
 //! # Why it is right

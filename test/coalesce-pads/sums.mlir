@@ -64,8 +64,20 @@ func.func @not_neutral(%x: tensor<3xi32>) -> (tensor<i32>, tensor<i32>) {
 }
 
 // CHECK-LABEL: func @product
-func.func @product(%x: tensor<3x4xf32>, %y: tensor<3x5xf32>) -> tensor<4x5xf32> {
+func.func @product(%x: tensor<3x4xi32>, %y: tensor<3x5xi32>) -> tensor<4x5xi32> {
   // CHECK: stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0]
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.pad %x, %zero, low = [2, 0], high = [1, 0], interior = [0, 0] : (tensor<3x4xi32>, tensor<i32>) -> tensor<6x4xi32>
+  %1 = stablehlo.pad %y, %zero, low = [2, 0], high = [1, 0], interior = [0, 0] : (tensor<3x5xi32>, tensor<i32>) -> tensor<6x5xi32>
+  %2 = stablehlo.dot_general %0, %1, contracting_dims = [0] x [0] : (tensor<6x4xi32>, tensor<6x5xi32>) -> tensor<4x5xi32>
+  return %2 : tensor<4x5xi32>
+}
+
+// Sums of -0.0 only.
+// CHECK-LABEL: func @float_product
+func.func @float_product(%x: tensor<3x4xf32>, %y: tensor<3x5xf32>) -> tensor<4x5xf32> {
+  // CHECK: stablehlo.pad
+  // CHECK: stablehlo.pad
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.pad %x, %zero, low = [2, 0], high = [1, 0], interior = [0, 0] : (tensor<3x4xf32>, tensor<f32>) -> tensor<6x4xf32>
   %1 = stablehlo.pad %y, %zero, low = [2, 0], high = [1, 0], interior = [0, 0] : (tensor<3x5xf32>, tensor<f32>) -> tensor<6x5xf32>

@@ -137,7 +137,7 @@ fn compared<'c: 'a, 'a>(op: OperationRef<'c, 'a>, shape: &[i64]) -> Option<Regio
     let size = i128::from(shape[dim]);
     // An iota that wraps around counts from somewhere else again.
     let largest =
-        if width > 64 || width < 2 { return None } else { (1i128 << (width - u32::from(!unsigned))) - 1 };
+        if !(2..=64).contains(&width) { return None } else { (1i128 << (width - u32::from(!unsigned))) - 1 };
     if size - 1 > largest {
         return None;
     }

@@ -254,9 +254,19 @@ fn is_stored(value: Value<'_, '_>) -> bool {
     matches!(computed_by(value), Ok(None))
 }
 
-/// Whether a compiler may come to know that `value` is zero everywhere.
+/// Whether a compiler may come to know that `value` is zero everywhere, or in a part that it treats on its own: true but
+/// for arguments and what is taken from them.
 fn may_be_zeros(value: Value<'_, '_>) -> bool {
-    Splat::of(value).is_some() || defining_op(value).is_some_and(|op| op_name(op) == "stablehlo.iota")
+    let source = match defining_op(value) {
+        None => return false,
+        Some(op)
+            if matches!(op_name(op), "stablehlo.slice" | "stablehlo.reshape" | "stablehlo.transpose") =>
+        {
+            op.operand(0).ok()
+        }
+        Some(_) => return true,
+    };
+    source.is_none_or(|source| defining_op(source).is_some())
 }
 
 /// Whether one factor is a constant power of two, so that the product is not rounded.
@@ -316,7 +326,7 @@ pub fn elementwise_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>>
         operands.push(Operand::Padded(pad));
     }
     let Operand::Padded(like) = &operands[first?] else { return None };
-    let inner: i64 = like.shape.iter().product();
+    let inner = like.shape.iter().fold(1i64, |count, &size| count.saturating_mul(size));
     let padded: Vec<Value> = operands
         .iter()
         .filter_map(|operand| match operand {
@@ -347,9 +357,15 @@ pub fn elementwise_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>>
     // was part of a pad stays there.
     let float = matches!(Number::of(element), Number::Float { .. });
     let sum = matches!(op_name(site.op), "stablehlo.add" | "stablehlo.subtract");
+    let adds_zero = operands.iter().any(|operand| match operand {
+        Operand::Splat(scalar, _) => scalar.bytes().is_some_and(|bytes| is_float_zero(element, &bytes, true)),
+        Operand::Padded(_) => false,
+    });
     if float
         && sum
-        && (folded.is_none() || padded.len() > 1 && padded.iter().any(|value| may_be_zeros(*value)))
+        && (adds_zero
+            || folded.is_none()
+            || padded.len() > 1 && padded.iter().any(|value| may_be_zeros(*value)))
     {
         return None;
     }
@@ -507,7 +523,8 @@ pub fn reduce_of_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let value = Splat::of(pad.padding)?.bytes()?;
     let start = Splat::of(initial)?.bytes()?;
     let dims = ir::i64_array(site.op, "dimensions")?;
-    let reduced: i64 = dims.iter().filter_map(|&dim| pad.shape.get(usize::try_from(dim).ok()?)).product();
+    let sizes = dims.iter().filter_map(|&dim| pad.shape.get(usize::try_from(dim).ok()?));
+    let reduced = sizes.fold(1i64, |count, &size| count.saturating_mul(size));
     let neutral = is_neutral(combine, element, &value) && is_neutral(combine, element, &start);
     // +0.0 turns a sum of -0.0 to +0.0; so it should where the sum starts from that, but for a single element back ends
     // may not add at all.
@@ -534,32 +551,29 @@ pub fn reduce_of_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     Some(site.build.pad(reduced, initial, &low, &high, &interior, site.result.ty, site.location))
 }
 
-/// A product of matrices both padded with zeros along what is summed over needs none of them.
+/// A product of integer matrices both padded with zeros along what is summed over needs none of them.
 ///
-/// Padding of only one of them is left: zero times an infinity is none. So are single elements, whose product may be -0.0
-/// where its sum with zero is 0.0.
+/// Padding of only one of them is left, and so are floats: zero times an infinity is none, and where all products are
+/// -0.0 the padding decides on the sign of their sum.
 pub fn dot_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let pads = [own_growing_pad(site, site.operand(0)?)?, own_growing_pad(site, site.operand(1)?)?];
     let numbers = DotDimensionNumbers::try_from(ffi::attribute_of(site.op, "dot_dimension_numbers")?).ok()?;
     let summed = [numbers.lhs_contracting_dimensions(), numbers.rhs_contracting_dimensions()];
-    let mut elements = 1;
     for (&left, &right) in summed[0].iter().zip(summed[1]) {
         let (left, right) = (usize::try_from(left).ok()?, usize::try_from(right).ok()?);
         let along = |pad: &Pad, d: usize| (pad.shape[d], pad.low[d], pad.high[d], pad.interior[d]);
         if along(&pads[0], left) != along(&pads[1], right) {
             return None;
         }
-        elements *= pads[0].shape[left];
     }
     for (pad, summed) in pads.iter().zip(summed) {
         let element = plain(pad.operand)?.element;
         let value = Splat::of(pad.padding)?.bytes()?;
-        let integer = matches!(Number::of(element), Number::Integer { .. });
-        let zero = if integer { zero_bytes(element)? == value } else { is_float_zero(element, &value, true) };
+        let zero = zero_bytes(element).as_ref() == Some(&value);
         let elsewhere = (0..pad.shape.len())
             .filter(|&d| !summed.contains(&(d as i64)))
             .any(|d| (pad.low[d], pad.high[d], pad.interior[d]) != (0, 0, 0));
-        if !zero || elsewhere || elements < 2 {
+        if !zero || elsewhere {
             return None;
         }
     }

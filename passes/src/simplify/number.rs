@@ -409,7 +409,7 @@ pub fn constant_gather<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let at = plain(indices)?;
     if at.element_count() != Some(numbers.start_index_map().len() as i64)
         || !numbers.operand_batching_dims().is_empty()
-        || sizes.iter().product::<i64>() != site.result.element_count()?
+        || sizes.iter().try_fold(1i64, |count, &size| count.checked_mul(size)) != site.result.element_count()
     {
         return None;
     }

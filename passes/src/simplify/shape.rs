@@ -363,7 +363,7 @@ pub fn transpose_of_broadcast<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, '
     let (inner, dims) = broadcast(site, 0)?;
     let permutation = ir::i64_array(site.op, "permutation")?;
     let source = inner.operand(0).ok()?;
-    let small = byte_count(&plain(source)?)? * 2 <= byte_count(&site.result)?;
+    let small = byte_count(&plain(source)?)?.saturating_mul(2) <= byte_count(&site.result)?;
     let dims: Vec<i64> = dims
         .iter()
         .map(|dim| permutation.iter().position(|from| from == dim).map(|place| place as i64))
@@ -380,7 +380,7 @@ pub fn broadcast_of_broadcast<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, '
     let (inner, within) = broadcast(site, 0)?;
     let outer = broadcast_dims(site.op)?;
     let source = inner.operand(0).ok()?;
-    let smaller = byte_count(&plain(source)?)? * 2 <= byte_count(&plain(site.operand(0)?)?)?;
+    let smaller = byte_count(&plain(source)?)?.saturating_mul(2) <= byte_count(&plain(site.operand(0)?)?)?;
     if !smaller && !site.may_skip(inner, source) {
         return None;
     }

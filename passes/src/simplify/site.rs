@@ -128,6 +128,10 @@ pub fn is_kept_argument(value: Value<'_, '_>) -> bool {
         .is_some_and(|own| GIVEN_AWAY.iter().all(|name| ffi::attribute_in(own, name).is_none()))
 }
 
+/// Places and sizes beyond this, and steps beyond the next, are left alone: what is computed of them cannot overflow.
+const LARGEST: i64 = 1 << 40;
+const LONGEST_STEP: i64 = 1 << 20;
+
 /// The parts of a `slice`.
 pub struct Slice<'c, 'a> {
     pub operand: Value<'c, 'a>,
@@ -138,12 +142,14 @@ pub struct Slice<'c, 'a> {
 
 impl<'c: 'a, 'a> Slice<'c, 'a> {
     pub fn new(op: OperationRef<'c, 'a>) -> Option<Self> {
-        Some(Self {
+        let slice = Self {
             operand: op.operand(0).ok()?,
             start: ir::i64_array(op, "start_indices")?,
             limit: ir::i64_array(op, "limit_indices")?,
             stride: ir::i64_array(op, "strides")?,
-        })
+        };
+        let small = slice.limit.iter().all(|&limit| limit <= LARGEST);
+        (small && slice.stride.iter().all(|&stride| stride <= LONGEST_STEP)).then_some(slice)
     }
 
     pub fn has_unit_strides(&self) -> bool {
@@ -165,14 +171,21 @@ pub struct Pad<'c, 'a> {
 impl<'c: 'a, 'a> Pad<'c, 'a> {
     pub fn new(op: OperationRef<'c, 'a>) -> Option<Self> {
         let operand = op.operand(0).ok()?;
-        Some(Self {
+        let pad = Self {
             operand,
             padding: op.operand(1).ok()?,
             low: ir::i64_array(op, "edge_padding_low")?,
             high: ir::i64_array(op, "edge_padding_high")?,
             interior: ir::i64_array(op, "interior_padding")?,
             shape: plain(operand)?.shape,
-        })
+        };
+        let small = pad
+            .low
+            .iter()
+            .chain(pad.high)
+            .chain(pad.shape)
+            .all(|&size| size.unsigned_abs() <= LARGEST as u64);
+        (small && pad.interior.iter().all(|&interior| interior <= LONGEST_STEP)).then_some(pad)
     }
 
     /// Whether nothing of the operand is cut off.
