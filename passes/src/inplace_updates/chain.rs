@@ -186,8 +186,7 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
                         None => (None, None),
                     }
                 };
-                let region =
-                    (op_name(used.user) == "stablehlo.slice").then(|| region_of(used.user)).flatten();
+                let region = (used.operand == 0).then(|| region_of(used.user)).flatten();
                 let Some(region) = region else {
                     // It needs just this version, and the update of it has to wait.
                     if feeds != Some(version + 1) {
@@ -277,10 +276,28 @@ fn window_of(op: OperationRef<'_, '_>) -> Option<Region> {
     Some(Region { start, limit })
 }
 
+/// What a slice reads, whatever its strides, if that is known.
 fn region_of(slice: OperationRef<'_, '_>) -> Option<Region> {
-    plain(slice.result(0).ok()?.into())?;
-    let numbers = |name: &str| ir::i64_array(slice, name).map(<[i64]>::to_vec);
-    Some(Region { start: numbers("start_indices")?, limit: numbers("limit_indices")? })
+    let result = plain(slice.result(0).ok()?.into())?;
+    match op_name(slice) {
+        "stablehlo.slice" => {
+            let numbers = |name: &str| ir::i64_array(slice, name).map(<[i64]>::to_vec);
+            Some(Region { start: numbers("start_indices")?, limit: numbers("limit_indices")? })
+        }
+        "stablehlo.dynamic_slice" => {
+            let array = plain(slice.operand(0).ok()?)?;
+            let start: Vec<i64> = (0..array.rank())
+                .map(|dim| {
+                    let last = array.shape[dim] - result.shape[dim];
+                    let at = ir::constant_integer(slice.operand(1 + dim).ok()?)?;
+                    Some(at.clamp(0, i128::from(last)) as i64)
+                })
+                .collect::<Option<_>>()?;
+            let limit = start.iter().zip(result.shape).map(|(start, size)| start + size).collect();
+            Some(Region { start, limit })
+        }
+        _ => None,
+    }
 }
 
 /// Whether the value of an update is hardly anything to read beside the array.
