@@ -3,6 +3,9 @@
 //! Builds the C++ half: runs mlir-tblgen over the ODS files, compiles the glue in `lib/`, and merges MLIR's C API,
 //! which Debian ships as one archive per component, into the one `libMLIR-C.a` that mlir-sys asks for.
 
+#[path = "../build/cxx.rs"]
+mod cxx;
+
 use std::env;
 use std::error::Error;
 use std::fs;
@@ -66,7 +69,7 @@ fn main() {
 }
 
 fn build() -> Result<()> {
-    let prefix = PathBuf::from(env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".into()));
+    let prefix = cxx::prefix();
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     for watched in ["build.rs", "include", "lib"] {
@@ -76,7 +79,7 @@ fn build() -> Result<()> {
     let generated = out.join("include");
     merge_mlir_c_api(&prefix, &out)?;
     run_tablegen(&prefix, &root.join("include"), &generated)?;
-    compile(&prefix, &root, &generated)?;
+    compile(&root, &generated)?;
 
     println!("cargo:rustc-link-search=native={}", out.display());
     println!("cargo:include={}", root.join("include").display());
@@ -135,22 +138,11 @@ fn merge_mlir_c_api(prefix: &Path, out: &Path) -> Result<()> {
     if child.wait()?.success() { Ok(()) } else { Err("llvm-ar could not merge the C API archives".into()) }
 }
 
-fn compile(prefix: &Path, root: &Path, generated: &Path) -> Result<()> {
+fn compile(root: &Path, generated: &Path) -> Result<()> {
     let mut sources = Vec::new();
     collect(&root.join("lib"), "cpp", &mut sources)?;
     sources.sort();
-    cc::Build::new()
-        .cpp(true)
-        // The glue is thin, and debug information of MLIR's headers doubles the time it takes to compile.
-        .debug(false)
-        .compiler(prefix.join("bin/clang++"))
-        .std("c++17")
-        .flag("-fno-rtti")
-        .flag("-fno-exceptions")
-        .flag("-fvisibility-inlines-hidden")
-        .flag("-Wno-unused-parameter")
-        .flag("-isystem")
-        .flag(prefix.join("include"))
+    cxx::compiler()
         .include(root.join("include"))
         .include(generated)
         .files(sources)

@@ -2,32 +2,23 @@
 
 //! Compiles the C++ class that carries a Rust pass.
 
+#[path = "../build/cxx.rs"]
+mod cxx;
+
 use std::env;
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::Command;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let prefix = PathBuf::from(env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".into()));
+    let prefix = cxx::prefix();
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     for watched in ["build.rs", "include", "lib"] {
         println!("cargo:rerun-if-changed={}", root.join(watched).display());
     }
 
-    let mut build = cc::Build::new();
-    build
-        .cpp(true)
-        .debug(false)
-        .compiler(prefix.join("bin/clang++"))
-        .std("c++17")
-        .flag("-fno-rtti")
-        .flag("-fno-exceptions")
-        .flag("-fvisibility-inlines-hidden")
-        .flag("-Wno-unused-parameter")
-        .flag("-isystem")
-        .flag(prefix.join("include"))
-        .include(root.join("include"))
-        .file(root.join("lib/RustPass.cpp"));
+    let mut build = cxx::compiler();
+    build.include(root.join("include")).file(root.join("lib/RustPass.cpp"));
     // Whether mlir::Pass::Statistic has a counter in it depends on this, and must match how libMLIR was built.
     let mode = Command::new(prefix.join("bin/llvm-config")).arg("--assertion-mode").output()?;
     if String::from_utf8_lossy(&mode.stdout).trim() == "OFF" {

@@ -14,7 +14,10 @@
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/Hashing.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <memory>
 #include <string>
@@ -134,13 +137,22 @@ public:
 
   void runOnOperation() override {
     SmallVector<uint64_t> counts(statistics.size(), 0);
-    SlimhloPassOutcome outcome = pass.run(instance.get(), wrap(getOperation()), counts.data());
+    SlimhloPassOutcome outcome =
+        pass.run(instance.get(), this, wrap(getOperation()), counts.data());
     for (auto [statistic, count] : llvm::zip_equal(statistics, counts))
       *statistic += count;
     if (outcome == SlimhloPassFailed)
       signalPassFailure();
     else if (outcome == SlimhloPassUnchanged)
       markAllAnalysesPreserved();
+  }
+
+  /// Runs another pipeline on the op at hand, or on one nested in it.
+  LogicalResult runNested(Operation *op, StringRef text, llvm::raw_ostream &errors) {
+    OpPassManager manager(op->getName().getStringRef(), OpPassManager::Nesting::Implicit);
+    if (failed(parsePassPipeline(text, manager, errors)))
+      return failure();
+    return runPipeline(manager, op);
   }
 
   std::unique_ptr<Pass> clonePass() const override {
@@ -199,6 +211,47 @@ void slimhloRegisterPipeline(const SlimhloPipeline *pipeline) {
       [pipeline](function_ref<void(const detail::PassOptions &)> handle) {
         handle(RustPipelineOptions(*pipeline));
       });
+}
+
+MlirLogicalResult slimhloRunPipeline(void *host, MlirOperation op, MlirStringRef pipeline,
+                                     MlirStringCallback sink, void *userData) {
+  std::string errors;
+  llvm::raw_string_ostream stream(errors);
+  LogicalResult result =
+      static_cast<RustPass *>(host)->runNested(unwrap(op), unwrap(pipeline), stream);
+  if (!errors.empty())
+    sink(wrap(StringRef(errors)), userData);
+  return wrap(result);
+}
+
+uint64_t slimhloFingerprint(MlirOperation op) {
+  llvm::DenseMap<Value, unsigned> numbers;
+  llvm::DenseMap<Block *, unsigned> blocks;
+  llvm::hash_code hash(0);
+  auto number = [&](Value value) { return numbers.try_emplace(value, numbers.size()).first->second; };
+  auto place = [&](Block *block) { return blocks.try_emplace(block, blocks.size()).first->second; };
+  unwrap(op)->walk<WalkOrder::PreOrder>([&](Operation *nested) {
+    hash = llvm::hash_combine(
+        hash, OperationEquivalence::computeHash(nested, OperationEquivalence::ignoreHashValue,
+                                                OperationEquivalence::ignoreHashValue,
+                                                OperationEquivalence::IgnoreLocations));
+    for (Value operand : nested->getOperands())
+      hash = llvm::hash_combine(hash, number(operand));
+    for (Value result : nested->getResults())
+      hash = llvm::hash_combine(hash, number(result));
+    for (Block *successor : nested->getSuccessors())
+      hash = llvm::hash_combine(hash, place(successor));
+    // Where regions and blocks begin tells `a { b } c` from `a { b c }`.
+    for (Region &region : nested->getRegions()) {
+      hash = llvm::hash_combine(hash, llvm::range_size(region));
+      for (Block &block : region) {
+        hash = llvm::hash_combine(hash, place(&block), llvm::range_size(block));
+        for (BlockArgument argument : block.getArguments())
+          hash = llvm::hash_combine(hash, number(argument), argument.getType().getAsOpaquePointer());
+      }
+    }
+  });
+  return hash;
 }
 
 void slimhloEmitDiagnostic(MlirLocation location, SlimhloSeverity severity, MlirStringRef message) {

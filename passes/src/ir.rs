@@ -4,7 +4,7 @@
 //!
 //! One of the crate's modules with `unsafe` code: everything here is a safe face over one or two calls of MLIR's C API.
 
-use crate::rewrite::{context_of, defining_op, is_unused, set_attribute};
+use crate::rewrite::{Rewriter, context_of, defining_op, is_unused, set_attribute};
 use melior::ir::attribute::{DenseElementsAttribute, DenseI64ArrayAttribute, IntegerAttribute};
 use melior::ir::operation::{OperationBuilder, OperationLike};
 use melior::ir::r#type::IntegerType;
@@ -15,9 +15,11 @@ use melior::ir::{
 use melior::{IrRewriter, RewriterBase};
 use mlir_sys::{
     mlirDenseElementsAttrGetSplatValue, mlirOperationGetDiscardableAttribute,
-    mlirOperationGetNumDiscardableAttributes, mlirOperationIsBeforeInBlock, mlirOperationSetOperand,
+    mlirOperationGetNumDiscardableAttributes, mlirOperationIsBeforeInBlock,
+    mlirOperationRemoveDiscardableAttributeByName, mlirOperationSetOperand,
     mlirTypeIsAUniformQuantizedPerAxisType, mlirValueSetType,
 };
+use slimhlo_dialect::dense::Dense;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
 
@@ -44,6 +46,14 @@ pub fn discardable_attributes<'c>(op: OperationRef<'c, '_>) -> Attributes<'c> {
                 (Identifier::from_raw(named.name), Attribute::from_raw(named.attribute))
             })
             .collect()
+    }
+}
+
+/// Takes every discardable attribute off an op.
+pub fn remove_discardable_attributes(op: OperationRef<'_, '_>) {
+    for (name, _) in discardable_attributes(op) {
+        // SAFETY: the op is alive and has an attribute of that name.
+        unsafe { mlirOperationRemoveDiscardableAttributeByName(op.to_raw(), name.as_string_ref().to_raw()) };
     }
 }
 
@@ -204,18 +214,32 @@ pub fn is_fusible(name: &str) -> bool {
 
 /// MLIR's IR rewriter, with the ops that passes make.
 pub struct Builder<'c, 'a> {
-    rewriter: IrRewriter<'c>,
+    rewriter: Driver<'c, 'a>,
     root: OperationRef<'c, 'a>,
+}
+
+/// Who is told of changes.
+enum Driver<'c, 'a> {
+    Nobody(IrRewriter<'c>),
+    Patterns(RewriterBase<'c, 'a>),
 }
 
 impl<'c: 'a, 'a> Builder<'c, 'a> {
     /// A rewriter for what is inside `root`.
     pub fn new(root: OperationRef<'c, 'a>) -> Self {
-        Self { rewriter: IrRewriter::from_op(root), root }
+        Self { rewriter: Driver::Nobody(IrRewriter::from_op(root)), root }
+    }
+
+    /// The rewriter of a pattern that has matched `op`: new ops go before it, and the pattern driver hears of them.
+    pub fn within(rewriter: &Rewriter<'c, 'a>, op: OperationRef<'c, 'a>) -> Self {
+        Self { rewriter: Driver::Patterns(rewriter.before(op).base()), root: op }
     }
 
     fn base(&self) -> RewriterBase<'c, '_> {
-        self.rewriter.as_rewriter_base()
+        match &self.rewriter {
+            Driver::Nobody(rewriter) => rewriter.as_rewriter_base(),
+            Driver::Patterns(base) => *base,
+        }
     }
 
     /// New ops go before `op` from now on.
@@ -428,7 +452,8 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         }
     }
 
-    fn insert(
+    /// An op of any name with one result.
+    pub fn insert(
         &self,
         name: &str,
         operands: &[Value<'c, 'a>],
@@ -449,6 +474,18 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
         let op: OperationRef<'c, 'a> = unsafe { OperationRef::from_raw(op) };
         op.result(0).expect("one result was asked for").into()
+    }
+
+    /// The context everything is made in.
+    pub fn context(&self) -> &'c melior::Context {
+        context_of(self.root)
+    }
+
+    /// Lets an op use another value as its operand `index`, which it has to have.
+    pub fn set_operand(&self, op: OperationRef<'c, 'a>, index: usize, value: Value<'c, 'a>) {
+        assert!(index < op.operand_count());
+        // SAFETY: both are alive and the index is in range.
+        unsafe { mlirOperationSetOperand(op.to_raw(), index as isize, value.to_raw()) }
     }
 
     /// An `array<i64: ...>` attribute.
@@ -537,7 +574,61 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         self.insert("stablehlo.concatenate", operands, &[("dimension", dimension)], result, location)
     }
 
-    /// Erases an unused op.
+    /// `stablehlo.slice`; `limit` is exclusive.
+    pub fn strided_slice(
+        &self,
+        operand: Value<'c, 'a>,
+        start: &[i64],
+        limit: &[i64],
+        stride: &[i64],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let attributes = [
+            ("start_indices", self.i64_array(start)),
+            ("limit_indices", self.i64_array(limit)),
+            ("strides", self.i64_array(stride)),
+        ];
+        self.insert("stablehlo.slice", &[operand], &attributes, result, location)
+    }
+
+    /// `stablehlo.broadcast_in_dim`
+    pub fn broadcast_in_dim(
+        &self,
+        operand: Value<'c, 'a>,
+        dimensions: &[i64],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let attributes = [("broadcast_dimensions", self.i64_array(dimensions))];
+        self.insert("stablehlo.broadcast_in_dim", &[operand], &attributes, result, location)
+    }
+
+    /// `stablehlo.transpose`
+    pub fn transpose(
+        &self,
+        operand: Value<'c, 'a>,
+        permutation: &[i64],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let attributes = [("permutation", self.i64_array(permutation))];
+        self.insert("stablehlo.transpose", &[operand], &attributes, result, location)
+    }
+
+    /// A constant that repeats `element`, given as the bytes of one element in the machine's order; `None` if they do
+    /// not fit the type.
+    pub fn splat_of_bytes(
+        &self,
+        element: &[u8],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Option<Value<'c, 'a>> {
+        let value = Dense::from_elements(Tensor::new(result)?, element.to_vec())?.attribute()?;
+        Some(self.insert("stablehlo.constant", &[], &[("value", value)], result, location))
+    }
+
+    /// Erases an op that nothing uses.
     pub fn erase(&self, op: OperationRef<'c, 'a>) {
         self.base().erase_op(op);
     }

@@ -11,9 +11,15 @@ pub mod ir;
 pub mod rewrite;
 pub mod splat;
 
+pub mod coalesce_pads;
 pub mod dus_to_pad;
 pub mod inplace_updates;
+pub mod memory;
+pub mod optimize;
+pub mod reuse_gather_indices;
 pub mod scatter_to_update;
+pub mod shards;
+pub mod simplify;
 pub mod stream;
 
 pub use framework::{
@@ -28,9 +34,15 @@ use std::sync::LazyLock;
 pub fn passes() -> &'static [PassInfo] {
     static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(|| {
         vec![
+            PassInfo::of::<coalesce_pads::CoalescePads>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),
+            PassInfo::of::<memory::PrintMemory>(),
+            PassInfo::of::<optimize::Optimize>(),
+            PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),
             PassInfo::of::<scatter_to_update::ScatterToUpdate>(),
+            PassInfo::of::<shards::ExchangeShards>(),
+            PassInfo::of::<simplify::Simplify>(),
             PassInfo::of::<stream::Stream>(),
         ]
     });

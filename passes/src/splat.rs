@@ -7,6 +7,7 @@ use crate::rewrite::defining_op;
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, Location, Type, Value, ValueLike};
+use slimhlo_dialect::dense::Dense;
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashMap;
 
@@ -65,6 +66,39 @@ impl<'c: 'a, 'a> Splat<'c, 'a> {
             }
         }
         scalar
+    }
+}
+
+impl<'c: 'a, 'a> Splat<'c, 'a> {
+    /// The bytes of the scalar in the machine's order, if it is a constant as it stands.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        match self.root {
+            Root::Constant(attribute, _) if self.converts.is_empty() => {
+                Some(Dense::new(attribute.into())?.splat()?.to_vec())
+            }
+            _ => None,
+        }
+    }
+
+    /// What `value` repeats, looked up anew and not too far up; for where the IR changes between questions.
+    pub fn of(value: Value<'c, 'a>) -> Option<Self> {
+        const LONGEST: usize = 32;
+        let mut converts = Vec::new();
+        let mut current = value;
+        for _ in 0..LONGEST {
+            match step(current) {
+                Step::Found(root) => {
+                    converts.reverse();
+                    return Some(Self { root, converts });
+                }
+                Step::Through(source, convert) => {
+                    converts.extend(convert);
+                    current = source;
+                }
+                Step::None => return None,
+            }
+        }
+        None
     }
 }
 

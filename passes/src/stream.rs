@@ -84,6 +84,7 @@ use crate::rewrite::{defining_op, is_unused, users, walk};
 use emit::Loop;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use plan::{Plan, Source, Stop, bytes};
 use slimhlo_dialect::ffi::{self, op_name};
@@ -377,7 +378,8 @@ fn fresh_identity(
         return Some(None);
     }
     // What adding booleans means with another initial value is not for us to say.
-    (plan::element_bytes(element)? > 0 && element.to_string() != "i1").then_some(Some(identity))
+    let boolean = element == Type::from(IntegerType::new(crate::rewrite::context_of(op), 1));
+    (plan::element_bytes(element)? > 0 && !boolean).then_some(Some(identity))
 }
 
 impl Pass for Stream {

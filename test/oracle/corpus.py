@@ -7,8 +7,8 @@ makes, in target/oracle:
   harnesses.jsonl   every program of JAX's own primitive tests, lowered for CPU, not compiled nor run
   backcompat.jsonl  JAX's export back-compatibility data: the recorded texts and the serialized artifacts
   programs.jsonl    the reference programs of programs.py
-  skipped.jsonl     what gives no module here, and why
-Texts carry locations. A second run with the same versions and sources does nothing.
+and in *.skipped.jsonl what gives no module here, and why. Texts carry locations. A second run with the same versions and
+sources does nothing, and one with other reference programs lowers only these.
 """
 
 from __future__ import annotations
@@ -41,10 +41,13 @@ JOBS = 2
 BACKCOMPAT = "jax._src.internal_test_util.export_back_compat_test_data"
 
 
-def stamp() -> dict[str, str]:
-    """What the corpora depend on: versions, and the sources that make them."""
+SOURCES = {"harnesses": (), "backcompat": ("jaxlib_ir.py",), "programs": ("programs.py",)}
+
+
+def stamp(corpus: str) -> dict[str, str]:
+    """What a corpus depends on: versions, and the sources that make it."""
     here = pathlib.Path(__file__).parent
-    sources = b"".join((here / name).read_bytes() for name in ("corpus.py", "programs.py", "store.py"))
+    sources = b"".join((here / name).read_bytes() for name in ("corpus.py", "store.py", *SOURCES[corpus]))
     packages = ("jax", "jaxlib", "numpy", "ml_dtypes")
     return {name: importlib.metadata.version(name) for name in packages} | {
         "sources": hashlib.sha256(sources).hexdigest()
@@ -158,22 +161,27 @@ def reference_programs(_: object = None) -> Records:
 # --- all of it ----------------------------------------------------------------------------------------------------
 
 
-def build(out: pathlib.Path) -> None:
-    """Makes every corpus, on all cores."""
+def make(corpus: str, pool: concurrent.futures.ProcessPoolExecutor) -> Records:
+    if corpus != "harnesses":
+        return pool.submit({"programs": reference_programs, "backcompat": backcompat}[corpus]).result()
+    total = pool.submit(harness_count).result()
+    # Few large spans: JAX's tracing caches are per process, and neighbours share much.
+    step = 256
+    spans = [(start, min(start + step, total)) for start in range(0, total, step)]
+    return [record for part in pool.map(lower_harnesses, spans) for record in part]
+
+
+def build(out: pathlib.Path, corpora: list[str]) -> None:
+    """Makes these corpora, on all cores."""
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(JOBS, mp_context=context) as pool:
-        others = {"programs": pool.submit(reference_programs), "backcompat": pool.submit(backcompat)}
-        total = pool.submit(harness_count).result()
-        # Few large spans: JAX's tracing caches are per process, and neighbours share much.
-        step = 256
-        spans = [(start, min(start + step, total)) for start in range(0, total, step)]
-        harnesses: Records = [record for part in pool.map(lower_harnesses, spans) for record in part]
-        records = {"harnesses": harnesses} | {name: future.result() for name, future in others.items()}
-    for corpus in store.CORPORA:
-        store.write(out / f"{corpus}.jsonl", [r for r in records[corpus] if isinstance(r, store.Entry)])
-    store.write(
-        out / "skipped.jsonl", [r for corpus in store.CORPORA for r in records[corpus] if isinstance(r, store.Skipped)]
-    )
+    with (
+        concurrent.futures.ProcessPoolExecutor(JOBS, mp_context=context) as pool,
+        concurrent.futures.ThreadPoolExecutor(len(corpora)) as makers,
+    ):
+        made = makers.map(lambda corpus: make(corpus, pool), corpora)
+        for corpus, records in zip(corpora, made, strict=True):
+            store.write(out / f"{corpus}.jsonl", [r for r in records if isinstance(r, store.Entry)])
+            store.write(out / f"{corpus}.skipped.jsonl", [r for r in records if isinstance(r, store.Skipped)])
 
 
 def summary(out: pathlib.Path) -> None:
@@ -183,8 +191,9 @@ def summary(out: pathlib.Path) -> None:
         size = sum(len(entry.text) for entry in entries) / 2**20
         print(f"{corpus:12s} {len(entries):6d} modules {size:8.1f} MiB")
     reasons: collections.Counter[str] = collections.Counter()
-    for line in (out / "skipped.jsonl").read_text().splitlines():
-        reasons[re.sub(r"\d+", "N", json.loads(line)["reason"])] += 1
+    for corpus in store.CORPORA:
+        for line in (out / f"{corpus}.skipped.jsonl").read_text().splitlines():
+            reasons[re.sub(r"\d+", "N", json.loads(line)["reason"])] += 1
     print(f"{'skipped':12s} {sum(reasons.values()):6d} programs")
     for reason, count in reasons.most_common():
         print(f"  {count:5d}  {reason}")
@@ -197,13 +206,16 @@ def main() -> int:
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     stamp_file = args.out / "stamp.json"
-    wanted = stamp()
-    if args.force or not stamp_file.exists() or json.loads(stamp_file.read_text()) != wanted:
+    wanted = {corpus: stamp(corpus) for corpus in store.CORPORA}
+    current = json.loads(stamp_file.read_text()) if stamp_file.exists() and not args.force else {}
+    stale = [corpus for corpus in store.CORPORA if current.get(corpus) != wanted[corpus]]
+    if stale:
         started = time.monotonic()
-        stamp_file.unlink(missing_ok=True)
-        build(args.out)
+        # Stale corpora lose their stamp first, so that those of a run that was cut short are made again.
+        stamp_file.write_text(json.dumps({corpus: wanted[corpus] for corpus in store.CORPORA if corpus not in stale}))
+        build(args.out, stale)
         stamp_file.write_text(json.dumps(wanted, indent=1))
-        print(f"made in {time.monotonic() - started:.0f} s")
+        print(f"made {', '.join(stale)} in {time.monotonic() - started:.0f} s")
     else:
         print("up to date")
     summary(args.out)

@@ -180,10 +180,11 @@ def main() -> int:
     wrong = len({finding.case.program.name for finding in findings})
     share = len(changed) / len(programs)
     print(
-        f"{len(programs)} programs, {len(changed)} changed ({share:.1%}), dynamic_update_slice {had} before and {left} after; "
+        f"{len(programs) - wrong - len(failures)} passed, {wrong + len(failures)} failed: {len(changed)} changed ({share:.1%}), dynamic_update_slice {had} before and {left} after; "
         f"executed before and after: {executed['xla']} in XLA, {executed['interpreter']} in the interpreter; "
         f"{wrong} programs differ, {len(failures)} failures of the driver; {time.monotonic() - started:.0f} s"
     )
+    # A test in which too little changes or runs says nothing; the exit status tells.
     ran = all(executed[where] >= share_run * len(changed) for where, share_run in EXECUTED_SHARE.items())
     return 0 if share >= CHANGED_SHARE and ran and not wrong and not failures else 1
 

@@ -13,6 +13,9 @@ import re
 import subprocess
 from collections.abc import Sequence
 
+# The default pipeline: what tests and benchmarks of the whole run unless told otherwise.
+PIPELINE = "--slimhlo-optimize"
+
 MARKER = "//---- next module ----//"
 _DIAGNOSTIC = re.compile(r"^(?:<stdin>|-|\S*?):(\d+):\d+: error: (.*)$")
 _ERROR = re.compile(r"^(?:.*?: )?error: (.*)$")

@@ -3,12 +3,14 @@
 
     python test/oracle/programs.py target/programs [NAME ...]
 
-writes NAME.mlir per program. Sizes are those of real runs; nothing is executed here, only lowered.
+writes NAME.mlir per program, at the size of real runs; `--small` at one that runs on a CPU in about a second. Nothing is
+executed here, only lowered. Each program says what its memory is to come down to (`cargo xtask bench memory`).
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import pathlib
 import sys
@@ -29,13 +31,53 @@ jax.config.update("jax_enable_x64", True)
 
 Array = jax.Array
 Lowered = jax.stages.Lowered
-PROGRAMS: dict[str, Callable[[], Lowered]] = {}
 
 
-def program(make: Callable[[], Lowered]) -> Callable[[], Lowered]:
+@dataclasses.dataclass(frozen=True)
+class Goal:
+    """What a compiled program is to need at most; what is None is not asked for."""
+
+    ratio: float | None = None
+    """(arguments + results + temporaries - aliases) over the same without temporaries."""
+    temporaries: float | None = None
+    """MiB per device."""
+    all_gathers: int | None = None
+    permuted: int | None = None
+    """Bytes that the largest collective permute hands on."""
+    broadcasts: int | None = None
+    """Broadcasts of a scalar into a buffer, outside of fusions."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """How to lower a program, at full size or at another one."""
+
+    make: Callable[..., Lowered]
+    goal: Goal | None
+    """None where XLA alone is to be equalled."""
+    below: int
+    """Integer inputs are indices: at least 0 and less than this."""
+    small: dict[str, int]
+    """Parameters of `make` at which the program runs in about a second."""
+
+    def __call__(self) -> Lowered:
+        return self.make()
+
+    def lower_small(self) -> Lowered:
+        return self.make(**self.small)
+
+
+PROGRAMS: dict[str, Program] = {}
+
+
+def program(goal: Goal | None = None, below: int = 1, **small: int) -> Callable[[Callable[..., Lowered]], Program]:
     """Registers a program under its function's name."""
-    PROGRAMS[make.__name__] = make
-    return make
+
+    def register(make: Callable[..., Lowered]) -> Program:
+        PROGRAMS[make.__name__] = Program(make, goal, below, small)
+        return PROGRAMS[make.__name__]
+
+    return register
 
 
 def spec(shape: tuple[int, ...], dtype: object = jnp.float32, sharding: object = None) -> jax.ShapeDtypeStruct:
@@ -44,122 +86,147 @@ def spec(shape: tuple[int, ...], dtype: object = jnp.float32, sharding: object =
 
 # --- gathers and their gradients ----------------------------------------------------------------------------------
 
-VOLUME = (96, 96, 96)
-POINTS = 1 << 26
+VOLUME = (128, 128, 128)
+STREAMED = Goal(ratio=1.01)
 
 
 def sample(volume: Array, points: Array) -> Array:
-    """Sum of the volume's values at integer points."""
-    i, j, k = points[:, 0], points[:, 1], points[:, 2]
-    return 3.0 * jnp.sum(volume[i, j, k])
+    """Sum of the volume's values at integer points, whose coordinates are columns of one array."""
+    columns = tuple(jnp.split(points, points.shape[-1], axis=-1))
+    return jnp.sum(volume[columns][..., 0] * jnp.float32(2.5))
 
 
-@program
-def gather_forward_i32() -> Lowered:
-    return jax.jit(sample).lower(spec(VOLUME), spec((POINTS, 3), jnp.int32))
+def sampled(function: Callable, index: object, points: int) -> Lowered:
+    return jax.jit(function).lower(spec(VOLUME), spec((points, 3), index))
 
 
-@program
-def gather_gradient_i32() -> Lowered:
-    return jax.jit(jax.grad(sample)).lower(spec(VOLUME), spec((POINTS, 3), jnp.int32))
+@program(STREAMED, below=128, points=1 << 24)
+def gather_fwd_i32(points: int = 1 << 33) -> Lowered:
+    return sampled(sample, jnp.int32, points)
 
 
-@program
-def gather_gradient_i16() -> Lowered:
-    return jax.jit(jax.grad(sample)).lower(spec(VOLUME), spec((POINTS, 3), jnp.int16))
+@program(STREAMED, below=128, points=1 << 24)
+def gather_vjp_i32(points: int = 1 << 33) -> Lowered:
+    return sampled(jax.grad(sample), jnp.int32, points)
 
 
-@program
-def gather_value_and_gradient() -> Lowered:
+@program(STREAMED, below=128, points=1 << 24)
+def gather_vjp_i16(points: int = 1 << 33) -> Lowered:
+    return sampled(jax.grad(sample), jnp.int16, points)
+
+
+@program(STREAMED, below=128, points=1 << 24)
+def gather_vag_sin_i32(points: int = 1 << 30) -> Lowered:
+    """Value and gradient, which need the same indices."""
+
     def energy(volume: Array, points: Array) -> Array:
-        values = volume[points[:, 0], points[:, 1], points[:, 2]]
-        return jnp.sum(jnp.cos(values) * values)
+        i, j, k = (points[:, column] for column in range(3))
+        return jnp.sum(jnp.sin(volume[i, j, k]))
 
-    return jax.jit(jax.value_and_grad(energy)).lower(spec(VOLUME), spec((POINTS, 3), jnp.int32))
+    return sampled(jax.value_and_grad(energy), jnp.int32, points)
 
 
-@program
-def embedding_gradient() -> Lowered:
+@program(Goal(ratio=1.25), below=32_000, rows=16)
+def embedding_vjp(rows: int = 64) -> Lowered:
     def loss(table: Array, tokens: Array, weights: Array) -> Array:
-        return jnp.vdot(table[tokens].astype(jnp.float32), weights)
+        return jnp.sum(weights * table[tokens].astype(jnp.float32))
 
-    table, tokens = spec((50_000, 768), jnp.bfloat16), spec((32, 1024), jnp.int32)
-    return jax.jit(jax.grad(loss)).lower(table, tokens, spec((32, 1024, 768)))
+    table, tokens = spec((32_000, 1024), jnp.bfloat16), spec((rows, 2048), jnp.int32)
+    return jax.jit(jax.grad(loss)).lower(table, tokens, spec((rows, 2048, 1024)))
 
 
-@program
-def message_passing() -> Lowered:
-    """One layer of a graph network: gather along edges, transform, add up by receiver; with its gradient."""
+def propagate(nodes: Array, senders: Array, receivers: Array, weight: Array) -> Array:
+    """One layer of a graph network: gather along edges, transform, add up by receiver."""
+    messages = jax.nn.relu(nodes[senders] @ weight)
+    return jax.ops.segment_sum(messages, receivers, num_segments=nodes.shape[0])
 
-    def layer(nodes: Array, senders: Array, receivers: Array, weight: Array) -> Array:
-        messages = jax.nn.relu(nodes[senders] @ weight)
-        return jax.ops.segment_sum(messages, receivers, num_segments=nodes.shape[0])
 
+@program(Goal(ratio=1.5), below=100_000, edges=1 << 18)
+def message_passing(edges: int = 2_000_000) -> Lowered:
+    ends = spec((edges,), jnp.int32)
+    return jax.jit(propagate).lower(spec((100_000, 128)), ends, ends, spec((128, 128)))
+
+
+@program(Goal(ratio=1.5), below=100_000, edges=1 << 18)
+def message_passing_gradient(edges: int = 2_000_000) -> Lowered:
     def loss(nodes: Array, senders: Array, receivers: Array, weight: Array) -> Array:
-        return jnp.mean(layer(nodes, senders, receivers, weight) ** 2)
+        return jnp.mean(propagate(nodes, senders, receivers, weight) ** 2)
 
-    edges = spec((2_000_000,), jnp.int32)
-    return jax.jit(jax.grad(loss, argnums=(0, 3))).lower(spec((100_000, 128)), edges, edges, spec((128, 128)))
+    ends = spec((edges,), jnp.int32)
+    return jax.jit(jax.grad(loss, argnums=(0, 3))).lower(spec((100_000, 128)), ends, ends, spec((128, 128)))
 
 
-@program
-def histogram() -> Lowered:
+@program(Goal(ratio=1.1), values=1 << 24)
+def histogram(values: int = 1 << 28) -> Lowered:
     def count(values: Array) -> Array:
         bins = jnp.clip(jnp.floor(values * 256.0), 0, 255).astype(jnp.int32)
         return jnp.zeros(256, jnp.int32).at[bins].add(1)
 
-    return jax.jit(count).lower(spec((1 << 28,)))
+    return jax.jit(count).lower(spec((values,)))
+
+
+@program(Goal(ratio=1.1), size=1 << 12)
+def log_sum_exp(size: int = 1 << 14) -> Lowered:
+    """Of all sums of two vectors' elements."""
+
+    def pair(x: Array, y: Array) -> Array:
+        return jax.nn.logsumexp(x[:, None] + y[None, :], axis=1)
+
+    return jax.jit(pair).lower(spec((size,)), spec((size,)))
 
 
 # --- pads and updates of zeros ------------------------------------------------------------------------------------
 
+AT_FLOOR = Goal(ratio=1.0005)
 
-@program
-def update_of_zeros() -> Lowered:
+
+@program()
+def update_of_zeros(rows: int = 4080) -> Lowered:
     """The transpose of a slice, written as an update of zeros."""
-    return jax.jit(lambda x: lax.dynamic_update_slice(jnp.zeros((4096, 8192)), 2.0 * x, (8, 16))).lower(
-        spec((4080, 8160), jnp.float64)
+    shape = (rows + 16, 8192)
+    return jax.jit(lambda x: lax.dynamic_update_slice(jnp.zeros(shape), 2.0 * x, (8, 16))).lower(
+        spec((rows, 8160), jnp.float64)
     )
 
 
-@program
-def chain_of_updates() -> Lowered:
+@program(AT_FLOOR)
+def zeros_dus_chain(height: int = 400) -> Lowered:
     """Blocks written one after another into zeros."""
 
     def assemble(*blocks: Array) -> Array:
-        out = jnp.zeros((8 * 512, 4096), jnp.float32)
-        for i, block in enumerate(blocks):
-            out = lax.dynamic_update_slice(out, block, (i * 512, 0))
-        return jnp.tanh(out)
+        out = jnp.zeros((4096, 4096), jnp.float32)
+        for number, block in enumerate(blocks):
+            out = lax.dynamic_update_slice(out, block, (number * height, 0))
+        return 2 * out + 1
 
-    return jax.jit(assemble).lower(*[spec((512, 4096))] * 8)
+    return jax.jit(assemble).lower(*[spec((height, 4096))] * 8)
 
 
-@program
-def sum_of_pads() -> Lowered:
+@program(AT_FLOOR)
+def pads_sum(height: int = 400) -> Lowered:
+    """Blocks padded to the full height, over one another in part, and added up."""
+
     def assemble(*blocks: Array) -> Array:
-        height = 512 * len(blocks)
-        total = jnp.zeros((height, 4096), jnp.float32)
-        for i, block in enumerate(blocks):
-            total += jnp.pad(block, ((i * 512, height - (i + 1) * 512), (0, 0)))
-        return total
+        room = 4096 - height
+        return sum(jnp.pad(block, ((100 * i, room - 100 * i), (0, 0))) for i, block in enumerate(blocks))
 
-    return jax.jit(assemble).lower(*[spec((512, 4096))] * 6)
+    return jax.jit(assemble).lower(*[spec((height, 4096))] * 8)
 
 
-@program
-def gradient_of_slices() -> Lowered:
+@program(size=4096)
+def gradient_of_slices(size: int = 8192) -> Lowered:
     """Reverse mode turns each slice into a pad, and sums them."""
 
     def roughness(x: Array) -> Array:
         return jnp.sum((x[1:, :] - x[:-1, :]) ** 2) + jnp.sum((x[:, 1:] - x[:, :-1]) ** 2)
 
-    return jax.jit(jax.grad(roughness)).lower(spec((8192, 8192)))
+    return jax.jit(jax.grad(roughness)).lower(spec((size, size)))
 
 
 # --- halos --------------------------------------------------------------------------------------------------------
 
-HALO = 4
+HALO = 8
+LAYERS = 80
 
 
 def fill_periodic(field: Array) -> Array:
@@ -169,74 +236,104 @@ def fill_periodic(field: Array) -> Array:
 
 
 def fill_walls(field: Array) -> Array:
-    """North and south halos repeat the last row inside."""
-    south, north = field[:, HALO : HALO + 1, :], field[:, -HALO - 1 : -HALO, :]
+    """North and south halos repeat the row next to them."""
     shape = (field.shape[0], HALO, field.shape[2])
-    field = field.at[:, :HALO, :].set(jnp.broadcast_to(south, shape))
-    return field.at[:, -HALO:, :].set(jnp.broadcast_to(north, shape))
+    field = field.at[:, :HALO, :].set(jnp.broadcast_to(field[:, HALO : HALO + 1, :], shape))
+    return field.at[:, -HALO:, :].set(jnp.broadcast_to(field[:, -HALO - 1 : -HALO, :], shape))
 
 
-@program
-def halo_fill() -> Lowered:
-    fields = [spec((64, 520, 1032), jnp.float64)] * 3
-    return jax.jit(lambda fs: [fill_walls(fill_periodic(f)) for f in fs], donate_argnums=0).lower(fields)
+def grid(layers: int) -> jax.ShapeDtypeStruct:
+    return spec((layers, 784, 1552), jnp.float64)
 
 
-@program
-def halo_step() -> Lowered:
+def halos(fill: Callable[[Array], Array], layers: int) -> Lowered:
+    return jax.jit(lambda fields: [fill(field) for field in fields], donate_argnums=0).lower([grid(layers)] * 4)
+
+
+@program(Goal(ratio=1.01), layers=24)
+def halo_ew(layers: int = LAYERS) -> Lowered:
+    return halos(fill_periodic, layers)
+
+
+@program(Goal(ratio=1.01), layers=24)
+def halo_ns(layers: int = LAYERS) -> Lowered:
+    return halos(fill_walls, layers)
+
+
+@program(Goal(ratio=1.01), layers=24)
+def halo_all(layers: int = LAYERS) -> Lowered:
+    return halos(lambda field: fill_walls(fill_periodic(field)), layers)
+
+
+@program(Goal(ratio=1.34), layers=24)
+def halo_step(layers: int = LAYERS) -> Lowered:
     """A step of the linear shallow-water equations with halos filled first."""
 
     def step(u: Array, v: Array, eta: Array) -> tuple[Array, Array, Array]:
-        u, v, eta = (fill_walls(fill_periodic(f)) for f in (u, v, eta))
+        u, v, eta = (fill_walls(fill_periodic(field)) for field in (u, v, eta))
         east = lambda f: 0.5 * (jnp.roll(f, -1, axis=2) - jnp.roll(f, 1, axis=2))
         north = lambda f: 0.5 * (jnp.roll(f, -1, axis=1) - jnp.roll(f, 1, axis=1))
-        return u - 0.05 * east(eta), v - 0.05 * north(eta), eta - 0.05 * (east(u) + north(v))
+        return u - 0.1 * east(eta), v - 0.1 * north(eta), eta - 0.1 * (east(u) + north(v))
 
-    field = spec((64, 520, 1032), jnp.float64)
-    return jax.jit(step, donate_argnums=(0, 1, 2)).lower(field, field, field)
+    return jax.jit(step, donate_argnums=(0, 1, 2)).lower(*[grid(layers)] * 3)
+
+
+ROWS, COLUMNS = 3056, 12_272
 
 
 def mesh() -> Mesh:
     return Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("x", "y"))
 
 
-@program
-def halo_fill_on_four_devices() -> Lowered:
-    sharding = NamedSharding(mesh(), P("x", "y"))
-
-    def fill(field: Array) -> Array:
-        keep = lambda f: lax.with_sharding_constraint(f, sharding)
-        field = keep(lax.dynamic_update_slice(field, field[:, -16:-8], (0, 0)))
-        return keep(lax.dynamic_update_slice(field, field[:, 8:16], (0, field.shape[1] - 8)))
-
-    field = spec((2048, 8192), jnp.float64, sharding)
-    return jax.jit(fill, donate_argnums=0, out_shardings=sharding).lower(field)
+def sharding() -> NamedSharding:
+    return NamedSharding(mesh(), P("x", "y"))
 
 
-@program
-def update_of_zeros_on_four_devices() -> Lowered:
-    sharding = NamedSharding(mesh(), P("x", "y"))
-
-    def place(field: Array) -> Array:
-        zeros = lax.with_sharding_constraint(jnp.zeros_like(field), sharding)
-        return lax.with_sharding_constraint(lax.dynamic_update_slice(zeros, field[:, :4000] * 2, (0, 64)), sharding)
-
-    return jax.jit(place).lower(spec((2048, 8192), jnp.float64, sharding))
+def keep(value: Array) -> Array:
+    """The value, spread over the mesh like the field."""
+    return lax.with_sharding_constraint(value, sharding())
 
 
-@program
-def pad_on_four_devices() -> Lowered:
-    sharding = NamedSharding(mesh(), P("x", "y"))
+def sharded_field(rows: int) -> jax.ShapeDtypeStruct:
+    return spec((rows, COLUMNS), jnp.float64, sharding())
 
+
+def pad_last_column(rows: int, width: int) -> Lowered:
     def widen(field: Array) -> Array:
-        column = lax.with_sharding_constraint(field[:, -1:], NamedSharding(mesh(), P("x", None)))
-        return lax.with_sharding_constraint(jnp.pad(column, ((0, 0), (0, 127))), sharding)
+        return keep(jnp.pad(keep(field[:, -1:]), ((0, 0), (0, width - 1))))
 
-    return jax.jit(widen).lower(spec((2048, 8192), jnp.float64, sharding))
+    return jax.jit(widen).lower(sharded_field(rows))
 
 
-@program
-def halo_exchange_by_shard_map() -> Lowered:
+@program(Goal(ratio=1.02, all_gathers=0, broadcasts=1), rows=764)
+def pad_spmd(rows: int = ROWS) -> Lowered:
+    return pad_last_column(rows, 123)
+
+
+@program(Goal(ratio=1.01, all_gathers=0, broadcasts=1), rows=764)
+def pad_spmd_full(rows: int = ROWS) -> Lowered:
+    return pad_last_column(rows, COLUMNS)
+
+
+@program(Goal(ratio=1.01, all_gathers=0), rows=764)
+def dus_zero_spmd(rows: int = ROWS) -> Lowered:
+    def place(field: Array) -> Array:
+        return keep(lax.dynamic_update_slice(keep(jnp.zeros_like(field)), 2 * field[:, :6000], (0, 100)))
+
+    return jax.jit(place).lower(sharded_field(rows))
+
+
+@program(Goal(ratio=1.01, all_gathers=0, permuted=ROWS // 2 * 8 * 8), rows=764)
+def halo_ew_spmd(rows: int = ROWS) -> Lowered:
+    def fill(field: Array) -> Array:
+        field = keep(lax.dynamic_update_slice(field, field[:, -2 * HALO : -HALO], (0, 0)))
+        return keep(lax.dynamic_update_slice(field, field[:, HALO : 2 * HALO], (0, COLUMNS - HALO)))
+
+    return jax.jit(fill, donate_argnums=0, out_shardings=sharding()).lower(sharded_field(rows))
+
+
+@program()
+def halo_exchange_by_shard_map(rows: int = 2048) -> Lowered:
     """Neighbours exchange edges with collective permutes, each on its own shard."""
     devices = mesh()
 
@@ -252,11 +349,11 @@ def halo_exchange_by_shard_map() -> Lowered:
 
     shard = P("x", "y")
     exchanged = jax.shard_map(exchange, mesh=devices, in_specs=shard, out_specs=shard)
-    return jax.jit(exchanged).lower(spec((2048, 8192), jnp.float64, NamedSharding(devices, shard)))
+    return jax.jit(exchanged).lower(spec((rows, 8192), jnp.float64, NamedSharding(devices, shard)))
 
 
-@program
-def matmul_by_shard_map() -> Lowered:
+@program()
+def matmul_by_shard_map(rows: int = 1024) -> Lowered:
     """A product whose contraction is spread over devices: all-gather, reduce-scatter, all-to-all."""
     devices = mesh()
 
@@ -268,14 +365,14 @@ def matmul_by_shard_map() -> Lowered:
     product = jax.shard_map(
         local, mesh=devices, in_specs=(P("x", "y"), P("y", None)), out_specs=P("y", "x"), check_vma=False
     )
-    return jax.jit(product).lower(spec((1024, 2048)), spec((2048, 512)))
+    return jax.jit(product).lower(spec((rows, 2048)), spec((2048, 512)))
 
 
 # --- attention, losses and training -------------------------------------------------------------------------------
 
 
-@program
-def attention() -> Lowered:
+@program(Goal(ratio=1.5), length=1024)
+def attention(length: int = 4096) -> Lowered:
     def attend(q: Array, k: Array, v: Array) -> Array:
         scores = jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=jnp.float32) / jnp.sqrt(
             jnp.float32(q.shape[-1])
@@ -284,34 +381,125 @@ def attention() -> Lowered:
         weights = jax.nn.softmax(jnp.where(mask, scores, -jnp.inf), axis=-1)
         return jnp.einsum("bhqk,bkhd->bqhd", weights.astype(v.dtype), v)
 
-    x = spec((2, 4096, 16, 64), jnp.bfloat16)
+    x = spec((2, length, 16, 64), jnp.bfloat16)
     return jax.jit(attend).lower(x, x, x)
 
 
-@program
-def attention_gradient() -> Lowered:
+@program(Goal(ratio=1.5), length=512)
+def attention_gradient(length: int = 2048) -> Lowered:
+    def loss(q: Array, k: Array, v: Array) -> Array:
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / 8
+        out = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, axis=-1), v)
+        return jnp.mean(out**2)
+
+    x = spec((4, length, 8, 64))
+    return jax.jit(jax.grad(loss, argnums=(0, 1, 2))).lower(x, x, x)
+
+
+@program(length=256)
+def attention_layer_gradient(length: int = 1024) -> Lowered:
+    """Of the projection before a causal attention of JAX's own."""
+
     def loss(x: Array, w: Array) -> Array:
         q, k, v = jnp.split(x @ w, 3, axis=-1)
         out = jax.nn.dot_product_attention(*(t.reshape(*t.shape[:2], 8, 64) for t in (q, k, v)), is_causal=True)
         return jnp.mean(out.astype(jnp.float32) ** 2)
 
-    return jax.jit(jax.grad(loss, argnums=1)).lower(spec((4, 1024, 512), jnp.bfloat16), spec((512, 1536), jnp.bfloat16))
+    x, w = spec((4, length, 512), jnp.bfloat16), spec((512, 1536), jnp.bfloat16)
+    return jax.jit(jax.grad(loss, argnums=1)).lower(x, w)
 
 
-@program
-def cross_entropy_gradient() -> Lowered:
+def cross_entropy(dtype: object, rows: int, words: int) -> Lowered:
+    """Both gradients of the mean loss of a large vocabulary."""
+
     def loss(hidden: Array, table: Array, labels: Array) -> Array:
         logits = (hidden @ table.T).astype(jnp.float32)
         picked = jnp.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]
         return jnp.mean(jax.nn.logsumexp(logits, axis=-1) - picked)
 
-    hidden, table = spec((8192, 1024), jnp.bfloat16), spec((128_000, 1024), jnp.bfloat16)
-    return jax.jit(jax.grad(loss, argnums=(0, 1))).lower(hidden, table, spec((8192,), jnp.int32))
+    hidden, table = spec((rows, 1024), dtype), spec((words, 1024), dtype)
+    return jax.jit(jax.grad(loss, argnums=(0, 1))).lower(hidden, table, spec((rows,), jnp.int32))
 
 
-def transformer(layers: int, *, scan: bool, remat: bool) -> Lowered:
+@program(Goal(ratio=2.0), below=8000, rows=1024, words=8000)
+def cross_entropy_f32(rows: int = 8192, words: int = 128_000) -> Lowered:
+    return cross_entropy(jnp.float32, rows, words)
+
+
+@program(Goal(ratio=2.0), below=8000, rows=1024, words=8000)
+def cross_entropy_bf16(rows: int = 8192, words: int = 128_000) -> Lowered:
+    return cross_entropy(jnp.bfloat16, rows, words)
+
+
+def decoder(layers: int, batch: int, length: int, *, scan: bool) -> Lowered:
+    """A plain descent step of a decoder that ties its embeddings; its parameters are donated.
+
+    With `scan`, the layers are a scan over stacked weights which keeps only their inputs, under sharding constraints on
+    a mesh of one device.
+    """
+    width, heads, depth, words = 512, 8, 64, 32_000
+    single = Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("data", "model"))
+
+    def placed(x: Array) -> Array:
+        return lax.with_sharding_constraint(x, NamedSharding(single, P("data", None, "model"))) if scan else x
+
+    def layer(w: dict[str, Array], x: Array) -> Array:
+        q, k, v = (jnp.einsum("bsd,dhe->bshe", x, w[name]) for name in "qkv")
+        scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) / 8.0
+        past = jnp.tril(jnp.ones((length, length), bool))
+        scores = jnp.where(past, scores, -1e9).astype(x.dtype)
+        weights = jax.nn.softmax(scores.astype(jnp.float32), axis=-1).astype(x.dtype)
+        seen = jnp.einsum("bhqk,bkhe->bqhe", weights, v)
+        x = placed(x + jnp.einsum("bshe,hed->bsd", seen, w["o"]))
+        return placed(x + jax.nn.gelu(x @ w["up"]) @ w["down"])
+
+    def loss(params: dict, tokens: Array) -> Array:
+        x = params["embedding"][tokens]
+        if scan:
+            x, _ = lax.scan(lambda x, w: (jax.checkpoint(layer)(w, x), None), x, params["layers"])
+        else:
+            for number in range(layers):
+                x = layer(jax.tree.map(lambda w, number=number: w[number], params["layers"]), x)
+        logits = (x @ params["embedding"].T).astype(jnp.float32)
+        likely = jax.nn.log_softmax(logits[:, :-1])
+        return -jnp.mean(jnp.take_along_axis(likely, tokens[:, 1:, None], axis=-1))
+
+    def step(params: dict, tokens: Array) -> tuple[Array, dict]:
+        value, gradient = jax.value_and_grad(loss)(params, tokens)
+        gradient = jax.tree.map(jnp.nan_to_num, gradient)
+        return value, jax.tree.map(lambda p, g: (p - 0.01 * g).astype(p.dtype), params, gradient)
+
+    weight = lambda *shape: spec(shape, jnp.bfloat16)
+    params = {
+        "embedding": weight(words, width),
+        "layers": {name: weight(layers, width, heads, depth) for name in "qkv"}
+        | {
+            "o": weight(layers, heads, depth, width),
+            "up": weight(layers, width, 4 * width),
+            "down": weight(layers, 4 * width, width),
+        },
+    }
+    return jax.jit(step, donate_argnums=0).lower(params, spec((batch, length), jnp.int32))
+
+
+@program(Goal(temporaries=400), below=32_000, layers=1, batch=1, length=128)
+def train4(layers: int = 4, batch: int = 4, length: int = 512) -> Lowered:
+    return decoder(layers, batch, length, scan=False)
+
+
+@program(below=32_000, layers=2, batch=1, length=128)
+def train16(layers: int = 16, batch: int = 4, length: int = 512) -> Lowered:
+    return decoder(layers, batch, length, scan=False)
+
+
+@program(below=32_000, layers=2, batch=1, length=128)
+def train16_scan(layers: int = 16, batch: int = 4, length: int = 512) -> Lowered:
+    return decoder(layers, batch, length, scan=True)
+
+
+def transformer(layers: int, length: int, *, scan: bool, remat: bool) -> Lowered:
     """A training step of a small language model; parameters and moments are donated."""
-    width, heads, vocabulary, batch, length = 512, 8, 32_000, 4, 512
+    width, heads, vocabulary, batch = 512, 8, 32_000, 4
 
     def norm(x: Array) -> Array:
         x32 = x.astype(jnp.float32)
@@ -355,14 +543,14 @@ def transformer(layers: int, *, scan: bool, remat: bool) -> Lowered:
     return jax.jit(step, donate_argnums=(0, 1)).lower(params, moments, spec((batch, length), jnp.int32))
 
 
-@program
-def transformer_step() -> Lowered:
-    return transformer(2, scan=False, remat=False)
+@program(below=32_000, layers=1, length=64)
+def transformer_step(layers: int = 2, length: int = 512) -> Lowered:
+    return transformer(layers, length, scan=False, remat=False)
 
 
-@program
-def transformer_step_scanned() -> Lowered:
-    return transformer(12, scan=True, remat=True)
+@program(below=32_000, layers=2, length=64)
+def transformer_step_scanned(layers: int = 12, length: int = 512) -> Lowered:
+    return transformer(layers, length, scan=True, remat=True)
 
 
 # --- command ------------------------------------------------------------------------------------------------------
@@ -372,12 +560,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path, metavar="OUT", help="directory for the modules")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of: {', '.join(PROGRAMS)}")
+    parser.add_argument("--small", action="store_true", help="at sizes that run on a CPU in about a second")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     for name in args.names or PROGRAMS:
         if name not in PROGRAMS:
             parser.error(f"no program {name}")
-        (args.out / f"{name}.mlir").write_text(PROGRAMS[name]().as_text())
+        chosen = PROGRAMS[name]
+        lowered = chosen.lower_small() if args.small else chosen()
+        (args.out / f"{name}.mlir").write_text(lowered.as_text())
         print(name)
     return 0
 

@@ -6,7 +6,8 @@
 
 Per module: bytes of arguments, results and temporaries, and of results that reuse a donated argument ("alias");
 total = arguments + results + temporaries - alias, floor = the same without temporaries, ratio = total / floor; and the
-collectives in the compiled program. A module with mhlo.num_partitions is compiled for that many virtual devices, and
+collectives in the compiled program, with the bytes that the largest collective permute hands on ("permuted"), and how many
+buffers a broadcast of one scalar fills ("broadcasts"). A module with mhlo.num_partitions is compiled for that many virtual devices, and
 the bytes are those of one of them. Nothing is executed.
 """
 
@@ -16,6 +17,7 @@ import argparse
 import collections
 import dataclasses
 import json
+import math
 import pathlib
 import re
 import sys
@@ -35,6 +37,8 @@ class Memory:
     alias: int
     collectives: dict[str, int]
     seconds: float
+    permuted: int = 0
+    broadcasts: int = 0
 
     @property
     def floor(self) -> int:
@@ -49,6 +53,30 @@ class Memory:
         return self.total / max(1, self.floor)
 
 
+BITS = {"pred": 8, "s4": 4, "u4": 4, "bf16": 16, "c64": 64, "c128": 128}
+
+
+def size_of(element: str, dims: str) -> int:
+    """Bytes of an HLO array, as in f64[8,16]."""
+    bits = BITS.get(element) or int(re.sub(r"^\D+(\d+).*", r"\1", element))
+    return math.prod(int(dim) for dim in dims.split(",") if dim) * bits // 8
+
+
+def permuted_bytes(hlo: str) -> int:
+    found = re.findall(r"= \(?(\w+)\[([\d,]*)\][^=]*? collective-permute(?:-start)?\(", hlo)
+    return max((size_of(*array) for array in found), default=0)
+
+
+def scalar_broadcasts(hlo: str) -> int:
+    """Buffers of more than a scalar that are filled with one value: broadcasts outside of fusions, or alone in one."""
+    count = 0
+    for head, body in re.findall(r"^(\S[^\n]*)\{\n(.*?)^\}", hlo, re.MULTILINE | re.DOTALL):
+        if "fused_computation" in head and "wrapped_broadcast" not in head:
+            continue
+        count += len(re.findall(r"= \w+\[\d[\d,]*\]\S* broadcast\([^)]*\), dimensions=\{\}", body))
+    return count
+
+
 def measure(name: str, text: str) -> Memory:
     """Compiles the module and reads its buffer assignment."""
     import xla_cpu
@@ -56,7 +84,8 @@ def measure(name: str, text: str) -> Memory:
     started = time.monotonic()
     executable = xla_cpu.compile_text(text)
     stats = executable.get_compiled_memory_stats()
-    names = re.findall(r"= .*? ([a-z-]+?)(?:-start)?\(", executable.hlo_modules()[0].to_string())
+    hlo = executable.hlo_modules()[0].to_string()
+    names = re.findall(r"= .*? ([a-z-]+?)(?:-start)?\(", hlo)
     counts = collections.Counter(name for name in names if name in COLLECTIVES)
     return Memory(
         name,
@@ -66,6 +95,8 @@ def measure(name: str, text: str) -> Memory:
         stats.alias_size_in_bytes,
         dict(sorted(counts.items())),
         time.monotonic() - started,
+        permuted_bytes(hlo),
+        scalar_broadcasts(hlo),
     )
 
 

@@ -11,8 +11,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
 
+from collections.abc import Sequence
+
+import jax
 import numpy as np
-from jax._src import compiler, xla_bridge
+from jax._src import compiler, sharding_impls, xla_bridge
 from jax._src.interpreters import mlir as jax_mlir
 from jax._src.lib import xla_client
 from jaxlib.mlir import ir
@@ -25,8 +28,8 @@ def integer_attribute(module: ir.Module, name: str, default: int) -> int:
     return ir.IntegerAttr(attributes[name]).value if name in attributes else default
 
 
-def compile_module(module: ir.Module) -> xla_client.LoadedExecutable:
-    """The module compiled for as many virtual CPU devices as it says it wants."""
+def compile_module(module: ir.Module, flags: dict[str, str] | None = None) -> xla_client.LoadedExecutable:
+    """The module compiled for as many virtual CPU devices as it says it wants; `flags` are XLA's, for this module only."""
     replicas = integer_attribute(module, "mhlo.num_replicas", 1)
     partitions = integer_attribute(module, "mhlo.num_partitions", 1)
     backend = xla_bridge.get_backend("cpu")
@@ -37,6 +40,7 @@ def compile_module(module: ir.Module) -> xla_client.LoadedExecutable:
         num_replicas=replicas,
         num_partitions=partitions,
         device_assignment=np.arange(replicas * partitions).reshape(replicas, partitions),
+        env_options_overrides=flags,
     )
     build = options.executable_build_options
     build.use_spmd_partitioning = partitions > 1
@@ -48,3 +52,22 @@ def compile_module(module: ir.Module) -> xla_client.LoadedExecutable:
 
 def compile_text(text: str) -> xla_client.LoadedExecutable:
     return compile_module(jaxlib_ir.parse(text))
+
+
+def place(executable: xla_client.LoadedExecutable, arrays: Sequence[np.ndarray]) -> list[jax.Array]:
+    """Arguments of a compiled module on its devices, each a copy that may be donated."""
+    devices = executable.local_devices()
+    if len(devices) == 1:
+        shardings = [jax.sharding.SingleDeviceSharding(devices[0])] * len(arrays)
+    else:
+        shardings = [sharding_impls.GSPMDSharding(devices, each) for each in executable.get_parameter_shardings()]
+    placed = [
+        jax.device_put(array, sharding, may_alias=False) for array, sharding in zip(arrays, shardings, strict=True)
+    ]
+    return jax.block_until_ready(placed)
+
+
+def run(executable: xla_client.LoadedExecutable, arrays: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
+    """Results of a compiled module, each as the shards that its devices hold."""
+    done = executable.execute_sharded(place(executable, arrays)).disassemble_into_single_device_arrays()
+    return [[np.asarray(shard) for shard in shards] for shards in done]

@@ -2,28 +2,19 @@
 
 //! Compiles the plugin's entry points and has the linker export what rustc would hide.
 
+#[path = "../../build/cxx.rs"]
+mod cxx;
+
 use std::env;
 use std::error::Error;
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let prefix = PathBuf::from(env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".into()));
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     for watched in ["build.rs", "include", "lib", "exports.map"] {
         println!("cargo:rerun-if-changed={}", root.join(watched).display());
     }
-    cc::Build::new()
-        .cpp(true)
-        // The glue is thin, and debug information of MLIR's headers doubles the time it takes to compile.
-        .debug(false)
-        .compiler(prefix.join("bin/clang++"))
-        .std("c++17")
-        .flag("-fno-rtti")
-        .flag("-fno-exceptions")
-        .flag("-fvisibility-inlines-hidden")
-        .flag("-Wno-unused-parameter")
-        .flag("-isystem")
-        .flag(prefix.join("include"))
+    cxx::compiler()
         .include(root.join("include"))
         .include(env::var("DEP_SLIMHLO_CXX_INCLUDE")?)
         .file(root.join("lib/Plugin.cpp"))

@@ -67,8 +67,8 @@ typedef struct {
   void (*destroy)(void *instance);
 
   /// Runs the pass on `op` and adds to `counts`, one per statistic. Diagnostics have been emitted
-  /// when it fails.
-  enum SlimhloPassOutcome (*run)(void *instance, MlirOperation op, uint64_t *counts);
+  /// when it fails. `host` is for slimhloRunPipeline, and valid until `run` returns.
+  enum SlimhloPassOutcome (*run)(void *instance, void *host, MlirOperation op, uint64_t *counts);
 } SlimhloPass;
 
 typedef struct {
@@ -87,6 +87,15 @@ void slimhloRegisterPass(const SlimhloPass *pass);
 
 /// Adds a pipeline to MLIR's registry, under the same rule.
 void slimhloRegisterPipeline(const SlimhloPipeline *pipeline);
+
+/// Runs a pipeline in textual form on `op`, which the running pass `host` is at work on or which is
+/// nested in that. What is wrong with the text goes to `sink`; a pass that fails emits diagnostics.
+MlirLogicalResult slimhloRunPipeline(void *host, MlirOperation op, MlirStringRef pipeline,
+                                     MlirStringCallback sink, void *userData);
+
+/// A hash of `op` and all that is nested in it: names, attributes, types, and which operand is which
+/// result; neither locations nor addresses of ops. Equal for equal IR within one process.
+uint64_t slimhloFingerprint(MlirOperation op);
 
 enum SlimhloSeverity { SlimhloError = 0, SlimhloWarning = 1, SlimhloRemark = 2 };
 

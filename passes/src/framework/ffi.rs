@@ -63,7 +63,7 @@ struct CPass {
         *mut c_void,
     ) -> *mut c_void,
     destroy: unsafe extern "C" fn(*mut c_void),
-    run: unsafe extern "C" fn(*mut c_void, MlirOperation, *mut u64) -> u32,
+    run: unsafe extern "C" fn(*mut c_void, *mut c_void, MlirOperation, *mut u64) -> u32,
 }
 
 #[repr(C)]
@@ -97,6 +97,14 @@ unsafe extern "C" {
         config: *const CGreedyConfig,
         changed: *mut bool,
     ) -> MlirLogicalResult;
+    fn slimhloRunPipeline(
+        host: *mut c_void,
+        op: MlirOperation,
+        pipeline: MlirStringRef,
+        sink: MlirStringCallback,
+        user_data: *mut c_void,
+    ) -> MlirLogicalResult;
+    fn slimhloFingerprint(op: MlirOperation) -> u64;
     fn slimhloEmitDiagnostic(location: MlirLocation, severity: u32, message: MlirStringRef);
 }
 
@@ -301,8 +309,14 @@ unsafe extern "C" fn destroy(instance: *mut c_void) {
 }
 
 /// # Safety
-/// `instance` must come from [`create`], `op` be alive, and `counts` point to one count per statistic.
-unsafe extern "C" fn run(instance: *mut c_void, op: MlirOperation, counts: *mut u64) -> u32 {
+/// `instance` must come from [`create`], `host` be the C++ pass at work on the live `op`, and `counts` point to one count
+/// per statistic.
+unsafe extern "C" fn run(
+    instance: *mut c_void,
+    host: *mut c_void,
+    op: MlirOperation,
+    counts: *mut u64,
+) -> u32 {
     // SAFETY: given by the caller; other threads only read the instance, too.
     let (instance, op) = unsafe { (&*instance.cast::<Instance>(), OperationRef::from_raw(op)) };
     let declared = instance.info.statistics;
@@ -312,8 +326,9 @@ unsafe extern "C" fn run(instance: *mut c_void, op: MlirOperation, counts: *mut 
         count => Cell::from_mut(unsafe { slice::from_raw_parts_mut(counts, count) }).as_slice_of_cells(),
     };
     // The pass itself is guarded inside, where its message still has a place to go.
-    let outcome =
-        catch_unwind(AssertUnwindSafe(|| instance.pass.run(op, Counts { declared, values }))).unwrap_or(None);
+    let host = Host(host);
+    let work = || instance.pass.run(op, &host, Counts { declared, values });
+    let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or(None);
     match outcome {
         None => FAILED,
         Some(Changed::Yes) => CHANGED,
@@ -359,6 +374,40 @@ fn report_at_exit() {
 pub(crate) fn emit(severity: Severity, location: Location<'_>, message: &str) {
     // SAFETY: the location is alive and the message is copied.
     unsafe { slimhloEmitDiagnostic(location.to_raw(), severity as u32, raw(message)) }
+}
+
+/// The C++ pass that carries a running Rust pass. Only [`run`] makes one, and lends it for as long as the pass runs.
+#[derive(Debug)]
+pub(crate) struct Host(*mut c_void);
+
+impl Host {
+    /// Runs a pipeline in textual form on `op`, the op the pass runs on or one nested in it. `Err` has what is wrong with
+    /// the text; it is empty if a pass failed, which has then said why.
+    pub(crate) fn run_pipeline(&self, op: OperationRef<'_, '_>, pipeline: &str) -> Result<(), String> {
+        unsafe extern "C" fn append(piece: MlirStringRef, message: *mut c_void) {
+            // SAFETY: the callee passes on the string given below, and pieces that are alive during the call.
+            unsafe { (*message.cast::<String>()).push_str(text(piece)) }
+        }
+
+        let mut message = String::new();
+        // SAFETY: the host is alive while the pass runs, and nobody else uses it meanwhile.
+        let result = unsafe {
+            slimhloRunPipeline(
+                self.0,
+                op.to_raw(),
+                raw(pipeline),
+                Some(append),
+                ptr::from_mut(&mut message).cast(),
+            )
+        };
+        if result.value != 0 { Ok(()) } else { Err(message) }
+    }
+}
+
+/// A hash of `op` and all in it; see `slimhloFingerprint`.
+pub(crate) fn fingerprint(op: OperationRef<'_, '_>) -> u64 {
+    // SAFETY: the op is alive.
+    unsafe { slimhloFingerprint(op.to_raw()) }
 }
 
 /// How a run of the greedy driver ended.

@@ -3,6 +3,7 @@
 //! What a pass is, to its author and to the rest of slimhlo.
 
 use super::diagnostics::{self, Severity};
+use super::ffi::Host;
 use super::options::{OptionInfo, Options, paragraph};
 use super::statistics::{self, Counts, Statistic};
 use melior::dialect::DialectRegistry;
@@ -115,9 +116,19 @@ pub type PassResult<'c> = Result<Changed, PassError<'c>>;
 #[derive(Debug)]
 pub struct PassContext<'r> {
     counts: Counts<'r>,
+    host: &'r Host,
 }
 
 impl PassContext<'_> {
+    /// Runs a pipeline in MLIR's textual form, without its anchor, on `op`: the op that the pass runs on, or one nested
+    /// in it. Dialects that its passes need have to be among the pass's own dependent dialects.
+    pub fn run_pipeline<'c>(&self, op: OperationRef<'c, '_>, pipeline: &str) -> Result<(), PassError<'c>> {
+        self.host.run_pipeline(op, pipeline).map_err(|message| match message.trim() {
+            "" => PassError::reported(format!("{pipeline} failed")),
+            message => PassError::new(format!("cannot run {pipeline}: {message}")),
+        })
+    }
+
     /// Raises a counter that the pass has declared.
     pub fn count(&self, statistic: &Statistic, by: u64) {
         self.counts.add(statistic, by);
@@ -172,13 +183,13 @@ pub trait Pipeline: Options {
 
 /// A pass's [`Pass`] value behind a pointer.
 pub(crate) trait AnyPass: Send + Sync {
-    fn run(&self, op: OperationRef<'_, '_>, counts: Counts<'_>) -> Option<Changed>;
+    fn run(&self, op: OperationRef<'_, '_>, host: &Host, counts: Counts<'_>) -> Option<Changed>;
 }
 
 impl<P: Pass> AnyPass for P {
     /// Runs the pass, with diagnostics emitted on failure.
-    fn run(&self, op: OperationRef<'_, '_>, counts: Counts<'_>) -> Option<Changed> {
-        let context = PassContext { counts };
+    fn run(&self, op: OperationRef<'_, '_>, host: &Host, counts: Counts<'_>) -> Option<Changed> {
+        let context = PassContext { counts, host };
         let outcome = catch_unwind(AssertUnwindSafe(|| Pass::run(self, op, &context)));
         if !context.counts.declared.is_empty() {
             statistics::record(P::NAME, &context.counts);

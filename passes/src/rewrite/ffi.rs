@@ -4,13 +4,19 @@
 
 use super::{Applied, Callback, Greedy, Pattern, Rewriter};
 use crate::framework::{PassError, apply_greedily, panic_message};
+use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, AttributeLike, Location, Operation, OperationRef, Value, ValueLike};
 use melior::{Context, RewritePatternSet, RewriterBase, StringRef, create_op_rewrite_pattern};
 use mlir_sys::{
     MlirAttribute, MlirContext, MlirOpOperand, MlirOperation, MlirPatternRewriter, MlirRewritePattern,
-    mlirLocationFusedGet, mlirOpOperandGetNextUse, mlirOpOperandGetOperandNumber, mlirOpOperandGetOwner,
-    mlirOpOperandIsNull, mlirOpResultGetOwner, mlirOperationGetContext, mlirOperationSetAttributeByName,
-    mlirOperationSetDiscardableAttributeByName, mlirPatternRewriterAsBase, mlirValueGetFirstUse,
+    mlirBlockAppendOwnedOperation, mlirBlockGetFirstOperation, mlirBlockGetNumArguments,
+    mlirBlockInsertOwnedOperationBefore, mlirLocationFusedGet, mlirOpOperandGetNextUse,
+    mlirOpOperandGetOperandNumber, mlirOpOperandGetOwner, mlirOpOperandIsNull, mlirOpResultGetOwner,
+    mlirOperationClone, mlirOperationDestroy, mlirOperationGetBlock, mlirOperationGetContext,
+    mlirOperationGetNumRegions, mlirOperationGetRegion, mlirOperationRemoveAttributeByName,
+    mlirOperationRemoveFromParent, mlirOperationSetAttributeByName,
+    mlirOperationSetDiscardableAttributeByName, mlirPatternRewriterAsBase, mlirRegionGetFirstBlock,
+    mlirValueGetFirstUse,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -103,6 +109,69 @@ pub fn set_discardable_attribute(op: OperationRef<'_, '_>, name: &str, attribute
             attribute.to_raw(),
         )
     }
+}
+
+/// A copy of `op` and all in it, in no block.
+pub fn copy_of<'c>(op: OperationRef<'c, '_>) -> Operation<'c> {
+    // SAFETY: the op is alive; the copy belongs to the caller.
+    unsafe { Operation::from_raw(mlirOperationClone(op.to_raw())) }
+}
+
+/// Puts `with` in the place of `op`, which is destroyed with all in it. Nothing outside may use results of `op`: it is a
+/// function, say, which others know by its symbol.
+///
+/// # Panics
+/// If `op` is in no block or has results.
+pub fn put_in_place<'c: 'a, 'a>(op: OperationRef<'c, 'a>, with: Operation<'c>) -> OperationRef<'c, 'a> {
+    assert_eq!(op.result_count(), 0, "an op with results is replaced by values");
+    let (old, new) = (op.to_raw(), with.into_raw());
+    // SAFETY: both ops are alive; the block takes the new one over, and no reference to what is in the old one can be
+    // used again, since a pass that holds one has no way to tell it from a live one: callers start from the block anew.
+    unsafe {
+        let block = mlirOperationGetBlock(old);
+        assert!(!block.ptr.is_null(), "an op in no block has no place");
+        mlirBlockInsertOwnedOperationBefore(block, old, new);
+        mlirOperationDestroy(old);
+        OperationRef::from_raw(new)
+    }
+}
+
+/// Erases all in the single block of `op`, and moves in what is in that of `from`.
+///
+/// # Panics
+/// If one of them does not have just one region with one block without arguments.
+pub fn move_body(op: OperationRef<'_, '_>, from: Operation<'_>) {
+    // SAFETY: both ops are alive, and the ops of a block stay so until they are destroyed or have moved.
+    unsafe {
+        let body = |op: MlirOperation| {
+            assert_eq!(mlirOperationGetNumRegions(op), 1, "one region is needed");
+            let block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+            assert!(!block.ptr.is_null() && mlirBlockGetNumArguments(block) == 0, "a plain block is needed");
+            block
+        };
+        let (to, from_body) = (body(op.to_raw()), body(from.to_raw()));
+        loop {
+            let first = mlirBlockGetFirstOperation(to);
+            if first.ptr.is_null() {
+                break;
+            }
+            mlirOperationDestroy(first);
+        }
+        loop {
+            let first = mlirBlockGetFirstOperation(from_body);
+            if first.ptr.is_null() {
+                break;
+            }
+            mlirOperationRemoveFromParent(first);
+            mlirBlockAppendOwnedOperation(to, first);
+        }
+    }
+}
+
+/// Removes an attribute, inherent or not; false if there was none of that name.
+pub fn remove_attribute(op: OperationRef<'_, '_>, name: &str) -> bool {
+    // SAFETY: the op is alive.
+    unsafe { mlirOperationRemoveAttributeByName(op.to_raw(), StringRef::new(name).to_raw()) }
 }
 
 /// The location of what comes of several.

@@ -7,7 +7,10 @@
 
 mod ffi;
 
-pub use ffi::{Use, context_of, defining_op, fused_location, set_attribute, set_discardable_attribute, uses};
+pub use ffi::{
+    Use, context_of, copy_of, defining_op, fused_location, move_body, put_in_place, remove_attribute,
+    set_attribute, set_discardable_attribute, uses,
+};
 
 use crate::framework::{Changed, PassError};
 use melior::RewriterBase;

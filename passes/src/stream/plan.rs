@@ -76,17 +76,17 @@ pub fn plain<'c>(value: Value<'c, '_>) -> Option<Tensor<'c>> {
 
 /// Bytes of one element; `None` for what is no plain number.
 pub fn element_bytes(element: Type<'_>) -> Option<i64> {
-    if let Ok(integer) = IntegerType::try_from(element) {
+    // Asked first, because a conversion that fails prints the type into its error.
+    if element.is_integer()
+        && let Ok(integer) = IntegerType::try_from(element)
+    {
         return Some(i64::from(integer.width().div_ceil(8)));
     }
     if !element.is_float() {
         return None;
     }
-    match element.to_string().as_str() {
-        "f64" => Some(8),
-        "f32" => Some(4),
-        "f16" | "bf16" => Some(2),
-        name if name.starts_with("f8") => Some(1),
+    match element.float_width() {
+        width @ (8 | 16 | 32 | 64) => Some(i64::from(width / 8)),
         _ => None,
     }
 }

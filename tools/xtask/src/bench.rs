@@ -20,25 +20,56 @@ pub struct Args {
 enum Benchmark {
     /// Parse, verify and print large modules, against jaxlib
     Parse,
+    /// How --slimhlo-dus-to-pad scales
+    DusToPad,
+    /// Memory and run time of the reference programs under XLA: alone, after Enzyme-JAX, after slimhlo
+    Memory,
+    /// Time of the default pipeline: against Enzyme-JAX's, and per op up to 100,000 ops
+    Passes,
 }
 
-/// Builds in release mode and prints the table of each benchmark.
+impl Benchmark {
+    /// The script below test/oracle, and what it is given besides the driver.
+    fn script(self, corpus: &str) -> (&'static str, Vec<&str>) {
+        match self {
+            Benchmark::Parse => ("bench_parse.py", vec!["--corpus", corpus, "--only", "parse"]),
+            Benchmark::DusToPad => ("bench_parse.py", vec!["--corpus", corpus, "--only", "dus-to-pad"]),
+            Benchmark::Memory => ("bench_memory.py", vec![]),
+            Benchmark::Passes => ("bench_passes.py", vec![]),
+        }
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+/// Builds in release mode and prints the table of each benchmark; fails if one of them misses a goal.
 pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     setup::ensure(shell, true)?;
+    setup::bench_environment(shell)?;
     shell.show(&shell.cargo(["build", "--release", "--package=slimhlo-opt"]))?;
+    let driver = shell.target.join("release/slimhlo-opt").to_string_lossy().into_owned();
+    let corpus = shell.target.join(CORPUS).to_string_lossy().into_owned();
     let all = Benchmark::value_variants();
-    for benchmark in if args.benchmarks.is_empty() { all } else { &args.benchmarks } {
-        let script = match benchmark {
-            Benchmark::Parse => "test/oracle/bench_parse.py",
-        };
-        ensure!(shell.root.join(script).is_file(), "{script} is missing");
-        let driver = shell.target.join("release/slimhlo-opt").to_string_lossy().into_owned();
-        let corpus = shell.target.join(CORPUS).to_string_lossy().into_owned();
-        // Its modules are made of the corpora's; this does nothing where they are current.
-        shell
-            .must("corpus", &shell.command(setup::python(shell), ["-u", "test/oracle/corpus.py", &corpus]))?;
-        let args = ["-u", script, "--opt", &driver, "--corpus", &corpus];
-        shell.show(&shell.command(setup::python(shell), args))?;
+    let mut missed = Vec::new();
+    for &benchmark in if args.benchmarks.is_empty() { all } else { &args.benchmarks } {
+        let (script, extra) = benchmark.script(&corpus);
+        let path = format!("test/oracle/{script}");
+        ensure!(shell.root.join(&path).is_file(), "{path} is missing");
+        if extra.contains(&"--corpus") {
+            // Its modules are made of the corpora's; this does nothing where they are current.
+            let make = shell.command(setup::python(shell), ["-u", "test/oracle/corpus.py", &corpus]);
+            shell.must("corpus", &make)?;
+        }
+        println!("{}", console::style(format!("==> {}", benchmark.name())).bold());
+        let mut words = vec!["-u", &path, "--opt", &driver];
+        words.extend(extra);
+        let done = shell.command(setup::python(shell), words).unchecked().run()?;
+        if !done.status.success() {
+            missed.push(benchmark.name());
+        }
     }
+    ensure!(missed.is_empty(), "not all goals are met: {}", missed.join(", "));
     Ok(())
 }

@@ -31,6 +31,12 @@ const PACKAGES: [&str; 14] = [
     "zlib1g-dev",
 ];
 
+/// What the tests of `slimhlo report --html` look at the page with; some 300 MB, so only where those tests will run.
+const BROWSER: &str = "chromium";
+
+/// Others that the tests find, too.
+const BROWSERS: [&str; 4] = [BROWSER, "chromium-browser", "google-chrome", "google-chrome-stable"];
+
 /// jaxlib has no release for older ones.
 const OLDEST_PYTHON: (u32, u32) = (3, 11);
 
@@ -60,6 +66,7 @@ impl std::error::Error for NeedsRoot {}
 
 /// `cargo xtask setup`
 pub fn main(shell: &Shell, args: &Args) -> Result<()> {
+    packages(shell, !args.no_python, true)?;
     ensure(shell, !args.no_python)?;
     println!("All that slimhlo needs is in place.");
     Ok(())
@@ -67,7 +74,7 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
 
 /// Sets up what is not there yet; the Python environment when `python` asks for it.
 pub fn ensure(shell: &Shell, python: bool) -> Result<()> {
-    packages(shell, python)?;
+    packages(shell, python, false)?;
     if python {
         environment(shell)?;
     }
@@ -79,9 +86,13 @@ pub fn python(shell: &Shell) -> PathBuf {
     shell.target.join("venv/bin/python")
 }
 
-/// Installs the packages that are missing, with those for a Python environment if `python` asks for them.
-pub fn packages(shell: &Shell, python: bool) -> Result<()> {
+/// Installs the packages that are missing, with those for a Python environment if `python` asks for them, and a browser if
+/// `browser` does.
+pub fn packages(shell: &Shell, python: bool, browser: bool) -> Result<()> {
     let mut wanted: Vec<&str> = PACKAGES.to_vec();
+    if browser && BROWSERS.iter().all(|name| which::which(name).is_err()) {
+        wanted.push(BROWSER);
+    }
     if python && !find_python(shell).makes_environments() {
         wanted.extend(["python3", "python3-venv"]);
     }
@@ -223,6 +234,37 @@ pub fn environment(shell: &Shell) -> Result<()> {
     shell.must("pip install", &shell.command(python(shell), args))?;
     // Last, so that an environment that was not finished is made again.
     fs::write(&stamp, requirements)?;
+    Ok(())
+}
+
+/// Adds to the environment what benchmarks compare with (test/oracle/bench-requirements.txt), where there is a release for
+/// this Python and machine. The benchmarks themselves say what is missing, and why.
+pub fn bench_environment(shell: &Shell) -> Result<()> {
+    let file = shell.root.join("test/oracle/bench-requirements.txt");
+    let requirements =
+        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let stamp = shell.target.join("venv/bench-requirements.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == requirements) {
+        return Ok(());
+    }
+    println!("Adding {} to the Python environment", file.display());
+    let file = file.to_string_lossy().into_owned();
+    // Without dependencies: JAX is there already, in the release that all else is tested with.
+    let args = [
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--progress-bar=off",
+        "--no-deps",
+        "-r",
+        &file,
+    ];
+    if shell.watch("pip install", &shell.command(python(shell), args))?.ok {
+        fs::write(&stamp, requirements)?;
+    } else {
+        eprintln!("They cannot be installed here; the benchmarks run without.");
+    }
     Ok(())
 }
 

@@ -34,6 +34,9 @@ pub struct Args {
     /// Steps to run; all when none is named
     #[arg(value_enum)]
     steps: Vec<Step>,
+    /// No samples: compile every program of the corpora that changes, and generate ten times as many programs
+    #[arg(long)]
+    all: bool,
 }
 
 /// The steps, in the order in which they run.
@@ -67,8 +70,26 @@ pub enum Step {
     Roundtrip,
     /// They agree on which broken programs are broken
     Mutate,
-    /// Rewritten programs compute the same bits
+    /// Programs with --slimhlo-dus-to-pad compute the same bits
     Differential,
+    /// Folded programs do
+    Folds,
+    /// Programs computed in chunks do
+    Stream,
+    /// Programs with merged pads, concatenates and slices do
+    Pads,
+    /// Programs whose gathers share indices do
+    Gathers,
+    /// Programs that fill halos in place do
+    Halos,
+    /// Programs spread over devices do, with fewer collectives
+    Shards,
+    /// Programs of all families do, through the default pipeline and through all passes
+    Families,
+    /// The default pipeline over JAX's own programs: same bits, never more memory, idempotent, deterministic
+    Optimize,
+    /// The memory model against XLA's buffer assignment
+    MemoryModel,
 }
 
 impl Step {
@@ -82,8 +103,17 @@ impl Step {
             Step::Rust | Step::Lit | Step::Plugin | Step::Consumer | Step::Docs => &[Step::Build],
             Step::LlvmLit => &[Step::Lit],
             Step::Corpus => &[Step::Python],
-            Step::Differential => &[Step::Build, Step::Python],
-            Step::Roundtrip | Step::Mutate => &[Step::Build, Step::Corpus],
+            Step::Differential
+            | Step::Folds
+            | Step::Stream
+            | Step::Pads
+            | Step::Gathers
+            | Step::Halos
+            | Step::Shards
+            | Step::Families => &[Step::Build, Step::Python],
+            Step::Roundtrip | Step::Mutate | Step::Optimize | Step::MemoryModel => {
+                &[Step::Build, Step::Corpus]
+            }
         }
     }
 
@@ -113,6 +143,15 @@ impl Step {
             Step::Roundtrip => oracle::roundtrip(run),
             Step::Mutate => oracle::mutate(run),
             Step::Differential => oracle::differential(run),
+            Step::Folds => oracle::generated(run, "folds.py", 1500),
+            Step::Stream => oracle::generated(run, "stream.py", 500),
+            Step::Pads => oracle::generated(run, "pads.py", 1000),
+            Step::Gathers => oracle::generated(run, "gathers.py", 500),
+            Step::Halos => oracle::generated(run, "halos.py", 200),
+            Step::Shards => oracle::generated(run, "shards.py", 200),
+            Step::Families => oracle::generated(run, "families.py", 2000),
+            Step::Optimize => oracle::optimize(run),
+            Step::MemoryModel => oracle::memory_model(run),
         }
     }
 }
@@ -143,6 +182,8 @@ impl Outcome {
 /// The state that steps share.
 struct Run<'a> {
     shell: &'a Shell,
+    /// Tests take all that there is, not a sample.
+    all: bool,
     /// Name of the step at work.
     step: String,
     /// All output of the step at work.
@@ -180,11 +221,12 @@ struct Row {
 /// Runs the steps and prints what came of them; the last line is `N passed, M failed`.
 pub fn main(shell: &Shell, args: &Args) -> Result<ExitCode> {
     let steps = selected(&args.steps);
-    setup::packages(shell, steps.contains(&Step::Python))?;
+    setup::packages(shell, steps.contains(&Step::Python), steps.contains(&Step::Rust))?;
     let logs = shell.target.join("xtask");
     fs::create_dir_all(&logs).with_context(|| format!("cannot create {}", logs.display()))?;
 
-    let mut run = Run { shell, step: String::new(), log: String::new(), verdicts: BTreeMap::new() };
+    let mut run =
+        Run { shell, all: args.all, step: String::new(), log: String::new(), verdicts: BTreeMap::new() };
     let mut rows: Vec<Row> = Vec::new();
     for step in steps {
         run.step = step.name();

@@ -20,7 +20,7 @@ pub(super) fn corpus(run: &mut Run) -> Result<Outcome> {
     for entry in fs::read_dir(&path)? {
         let file = entry?.path();
         let corpus = file.extension().is_some_and(|extension| extension == "jsonl");
-        if corpus && file.file_stem().is_some_and(|stem| stem != "skipped") {
+        if corpus && file.file_stem().is_some_and(|stem| !stem.to_string_lossy().ends_with("skipped")) {
             modules += BufReader::new(File::open(&file)?).lines().count();
         }
     }
@@ -42,6 +42,31 @@ pub(super) fn differential(run: &mut Run) -> Result<Outcome> {
     // With `=`, since the value looks like a flag.
     let args = ["--pipeline=--slimhlo-dus-to-pad", "--count", "2000", "--seed", "0"];
     with_driver(run, "differential.py", &args)
+}
+
+/// How many times as many programs are generated when all is asked for.
+const MORE: usize = 10;
+
+/// A differential test that generates `count` programs.
+pub(super) fn generated(run: &mut Run, name: &str, count: usize) -> Result<Outcome> {
+    let count = (if run.all { count * MORE } else { count }).to_string();
+    with_driver(run, name, &["--count", &count, "--seed", "1"])
+}
+
+pub(super) fn optimize(run: &mut Run) -> Result<Outcome> {
+    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
+    let mut args = vec!["--corpus", &folder];
+    args.extend(run.all.then_some("--all"));
+    with_driver(run, "optimize.py", &args)
+}
+
+pub(super) fn memory_model(run: &mut Run) -> Result<Outcome> {
+    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
+    let mut args = vec!["--corpus", &folder, "--pipeline=--slimhlo-optimize"];
+    if !run.all {
+        args.extend(["--sample", "1000"]);
+    }
+    with_driver(run, "memory_model.py", &args)
 }
 
 fn with_driver(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! In which order kernels run, how long what they store is needed, and where it can lie.
+
+use super::fuse::{Kernel, Kernels, kernels};
+use super::graph::{Class, Graph, Id};
+use slimhlo_dialect::ffi::op_name;
+use std::collections::VecDeque;
+
+/// Memory for one value, or for several that take each other's place.
+pub(super) struct Memory {
+    /// Values it holds, one after the other.
+    pub values: Vec<Id>,
+    pub bytes: u64,
+    /// Steps, both included.
+    pub from: u32,
+    pub to: u32,
+    pub place: Place,
+}
+
+/// Where a value lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In memory of its own.
+    Own,
+    /// In a parameter's memory.
+    Parameter(usize),
+    /// In a result's memory.
+    Result(usize),
+}
+
+/// What whoever runs a graph gives it, and takes from it.
+pub(super) struct Frame {
+    /// For each parameter, whether it may be written over.
+    pub writable: Vec<bool>,
+    /// For each result, the parameter whose memory it is to be in.
+    pub alias: Vec<Option<usize>>,
+}
+
+/// How a graph runs.
+pub(super) struct Plan {
+    pub kernels: Kernels,
+    /// Kernels in the order in which they run: one step each.
+    pub order: Vec<Id>,
+    pub memory: Vec<Memory>,
+    /// Bytes of temporaries at each step, what regions need included.
+    pub live: Vec<u64>,
+    /// Bytes of memory that is needed for temporaries.
+    pub temporaries: u64,
+    /// Plans of the regions of each kernel's node.
+    pub inner: Vec<Vec<Plan>>,
+}
+
+/// Gaps that packing leaves are modelled for this many of the largest temporaries.
+const MOST_PACKED: usize = 768;
+/// How many places are tried for a temporary.
+const MOST_PLACES: usize = 64;
+
+struct Slot {
+    place: Place,
+    bytes: u64,
+    /// Steps during which something is there.
+    busy: Vec<(u32, u32)>,
+}
+
+impl Slot {
+    fn is_free(&self, from: u32, to: u32) -> bool {
+        self.busy.iter().all(|&(start, end)| to < start || end < from)
+    }
+}
+
+pub(super) fn plan(graph: &Graph<'_, '_>, frame: &Frame) -> Plan {
+    let kernels = kernels(graph);
+    let order = order(graph, &kernels);
+    let inner: Vec<Vec<Plan>> = kernels
+        .kernels
+        .iter()
+        .map(|kernel| {
+            let node = &graph.nodes[kernel.node as usize];
+            node.regions
+                .iter()
+                .enumerate()
+                .map(|(index, region)| {
+                    let is_body = node.class == Class::Loop && index == 1;
+                    let carried = region.parameters.len() - region.captures.len();
+                    plan(
+                        region,
+                        &Frame {
+                            writable: (0..region.parameters.len())
+                                .map(|at| is_body && at < carried)
+                                .collect(),
+                            alias: (0..region.results.len()).map(|at| is_body.then_some(at)).collect(),
+                        },
+                    )
+                })
+                .collect()
+        })
+        .collect();
+    let (memory, live, temporaries) = Assignment::new(graph, frame, &kernels, &order).run(&inner);
+    Plan { kernels, order, memory, live, temporaries, inner }
+}
+
+/// First come, first served: kernels run in the order in which their operands become ready.
+fn order(graph: &Graph<'_, '_>, kernels: &Kernels) -> Vec<Id> {
+    let count = kernels.kernels.len();
+    let mut users: Vec<Vec<Id>> = vec![Vec::new(); count];
+    let mut missing = vec![0u32; count];
+    for (index, kernel) in kernels.kernels.iter().enumerate() {
+        for read in &kernel.reads {
+            let producer = graph.values[read.value as usize].node;
+            if let Some(producer) = kernels.of[producer as usize]
+                && users[producer as usize].last() != Some(&(index as Id))
+            {
+                users[producer as usize].push(index as Id);
+                missing[index] += 1;
+            }
+        }
+    }
+    let is_parameter =
+        |kernel: &usize| graph.nodes[kernels.kernels[*kernel].node as usize].class == Class::Parameter;
+    let ready = |kernel: &usize| missing[*kernel] == 0;
+    let mut queue: VecDeque<usize> = (0..count).filter(is_parameter).filter(ready).collect();
+    queue.extend((0..count).filter(|kernel| !is_parameter(kernel) && ready(kernel)));
+    let mut order = Vec::with_capacity(count);
+    while let Some(kernel) = queue.pop_front() {
+        order.push(kernel as Id);
+        for &user in &users[kernel] {
+            let missing = &mut missing[user as usize];
+            *missing -= 1;
+            if *missing == 0 {
+                queue.push_back(user as usize);
+            }
+        }
+    }
+    order
+}
+
+struct Assignment<'g, 'c, 'a> {
+    graph: &'g Graph<'c, 'a>,
+    frame: &'g Frame,
+    kernels: &'g Kernels,
+    order: &'g [Id],
+    /// Last step that reads a value.
+    last: Vec<u32>,
+    /// Kernels that read a value.
+    readers: Vec<Vec<Id>>,
+    /// The memory that a value is in.
+    home: Vec<Option<u32>>,
+    memory: Vec<Memory>,
+    slots: Vec<Slot>,
+    live: Vec<u64>,
+    temporaries: u64,
+    end: u32,
+}
+
+impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
+    fn new(graph: &'g Graph<'c, 'a>, frame: &'g Frame, kernels: &'g Kernels, order: &'g [Id]) -> Self {
+        let end = order.len() as u32;
+        let mut last = vec![0; graph.values.len()];
+        let mut readers = vec![Vec::new(); graph.values.len()];
+        for (step, &kernel) in order.iter().enumerate() {
+            for read in &kernels.kernels[kernel as usize].reads {
+                last[read.value as usize] = step as u32;
+                readers[read.value as usize].push(kernel);
+            }
+        }
+        for &result in &graph.results {
+            last[result as usize] = end;
+        }
+        Self {
+            graph,
+            frame,
+            kernels,
+            order,
+            last,
+            readers,
+            home: vec![None; graph.values.len()],
+            memory: Vec::new(),
+            slots: Vec::new(),
+            live: Vec::new(),
+            temporaries: 0,
+            end,
+        }
+    }
+
+    fn run(mut self, inner: &[Vec<Plan>]) -> (Vec<Memory>, Vec<u64>, u64) {
+        for (step, &kernel) in self.order.iter().enumerate() {
+            self.store(step as u32, kernel);
+        }
+        self.place_results();
+        self.place_temporaries();
+        self.measure(inner);
+        (self.memory, self.live, self.temporaries)
+    }
+
+    fn parameter(&self, value: Id) -> Option<usize> {
+        let node = self.graph.values[value as usize].node;
+        (self.graph.nodes[node as usize].class == Class::Parameter)
+            .then(|| self.graph.parameters.iter().position(|&parameter| parameter == value))
+            .flatten()
+    }
+
+    /// Finds memory for what a kernel stores: an operand's, where that is done with, or new memory.
+    fn store(&mut self, step: u32, kernel: Id) {
+        let kernel = &self.kernels.kernels[kernel as usize];
+        let node = &self.graph.nodes[kernel.node as usize];
+        if node.class == Class::Parameter {
+            // Memory that is given, and that may be given on.
+            let value = node.first;
+            if self.parameter(value).is_some_and(|at| self.frame.writable[at]) {
+                self.new_memory(value, 0);
+            }
+            return;
+        }
+        let in_place = matches!(node.class, Class::Update | Class::Scatter | Class::Loop);
+        let mut taken: Vec<u32> = Vec::new();
+        for index in 0..node.count {
+            let value = node.first + index;
+            let content = self.graph.values[value as usize];
+            if content.bytes == 0 {
+                continue;
+            }
+            let shared = self.shareable(kernel, index).into_iter().find(|&operand| {
+                let Some(home) = self.home[operand as usize] else { return false };
+                self.last[operand as usize] == step
+                    && (!in_place || self.is_read_before(operand, kernel))
+                    && self.graph.values[operand as usize].bytes == content.bytes
+                    && self.memory[home as usize].to == step
+                    && !taken.contains(&home)
+            });
+            match shared.and_then(|operand| self.home[operand as usize]) {
+                Some(home) => {
+                    taken.push(home);
+                    let memory = &mut self.memory[home as usize];
+                    memory.values.push(value);
+                    memory.to = self.last[value as usize].max(step);
+                    self.home[value as usize] = Some(home);
+                }
+                None => self.new_memory(value, step),
+            }
+        }
+    }
+
+    fn new_memory(&mut self, value: Id, step: u32) {
+        self.home[value as usize] = Some(self.memory.len() as u32);
+        self.memory.push(Memory {
+            values: vec![value],
+            bytes: self.graph.values[value as usize].bytes,
+            from: step,
+            to: self.last[value as usize].max(step),
+            place: Place::Own,
+        });
+    }
+
+    /// Values whose memory the result of this number could take, if nothing else needs it any more.
+    fn shareable(&self, kernel: &Kernel, index: u32) -> Vec<Id> {
+        let node = &self.graph.nodes[kernel.node as usize];
+        let operand = node.operands.get(index as usize).copied();
+        match node.class {
+            Class::Map(_) | Class::Move | Class::Pad | Class::Read | Class::Gather | Class::Broadcast => {
+                kernel.reads.iter().filter(|read| read.pointwise).map(|read| read.value).collect()
+            }
+            Class::Update => {
+                kernel.reads.iter().take(1).filter(|read| read.pointwise).map(|read| read.value).collect()
+            }
+            Class::Scatter | Class::Loop => operand
+                .filter(|operand| node.operands.iter().filter(|other| *other == operand).count() == 1)
+                .into_iter()
+                .collect(),
+            Class::Opaque if node.op.is_some_and(|op| op_name(op) == "stablehlo.sort") => {
+                // Arguments are copied, donated or not.
+                operand.filter(|&operand| self.parameter(operand).is_none()).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether all other kernels that read a value must run before this one, whatever the order: only then is no copy
+    /// made for them.
+    fn is_read_before(&self, value: Id, kernel: &Kernel) -> bool {
+        // What feeds a kernel is mostly near.
+        const FARTHEST: usize = 256;
+        let mut others: Vec<Id> = self.readers[value as usize]
+            .iter()
+            .copied()
+            .filter(|&other| self.kernels.kernels[other as usize].node != kernel.node)
+            .collect();
+        let mut pending = vec![kernel];
+        let mut seen = std::collections::HashSet::new();
+        while let Some(next) = pending.pop() {
+            if others.is_empty() || seen.len() > FARTHEST {
+                break;
+            }
+            for read in &next.reads {
+                let producer = self.graph.values[read.value as usize].node;
+                if let Some(producer) = self.kernels.of[producer as usize]
+                    && seen.insert(producer)
+                {
+                    others.retain(|&other| other != producer);
+                    pending.push(&self.kernels.kernels[producer as usize]);
+                }
+            }
+        }
+        others.is_empty()
+    }
+
+    fn place_results(&mut self) {
+        // Parameters that may be written over are places.
+        for (at, &value) in self.graph.parameters.iter().enumerate() {
+            if !self.frame.writable[at] {
+                continue;
+            }
+            let home = self.home[value as usize];
+            let mut busy = Vec::new();
+            if let Some(home) = home {
+                let memory = &mut self.memory[home as usize];
+                memory.place = Place::Parameter(at);
+                busy.push((memory.from, memory.to));
+            }
+            let bytes = self.graph.values[value as usize].bytes;
+            self.slots.push(Slot { place: Place::Parameter(at), bytes, busy });
+        }
+        for (index, &value) in self.graph.results.iter().enumerate() {
+            let bytes = self.graph.values[value as usize].bytes;
+            let alias = self.frame.alias.get(index).copied().flatten();
+            let place = alias.map_or(Place::Result(index), Place::Parameter);
+            let slot = match self.slots.iter().position(|slot| slot.place == place) {
+                Some(slot) => slot,
+                None => {
+                    self.slots.push(Slot { place, bytes, busy: Vec::new() });
+                    self.slots.len() - 1
+                }
+            };
+            match self.home[value as usize] {
+                // It is where it should be, or it is copied at the end.
+                Some(home) if self.memory[home as usize].place != Place::Own => {
+                    if self.memory[home as usize].place != place && alias.is_some() {
+                        self.memory.push(Memory {
+                            values: vec![value],
+                            bytes,
+                            from: self.end.saturating_sub(1),
+                            to: self.end,
+                            place: Place::Own,
+                        });
+                    }
+                }
+                Some(home) => {
+                    let memory = &mut self.memory[home as usize];
+                    let slot = &mut self.slots[slot];
+                    if slot.bytes >= memory.bytes && slot.is_free(memory.from, memory.to) {
+                        memory.place = place;
+                        slot.busy.push((memory.from, memory.to));
+                    } else {
+                        // It is copied there at the end.
+                        slot.busy.push((self.end, self.end));
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Temporaries lie where results will, or arguments have been, if they fit.
+    fn place_temporaries(&mut self) {
+        self.slots.sort_by_key(|slot| slot.bytes);
+        let mut temporaries: Vec<u32> = (0..self.memory.len() as u32)
+            .filter(|&index| self.memory[index as usize].place == Place::Own)
+            .collect();
+        temporaries.sort_by_key(|&index| std::cmp::Reverse(self.memory[index as usize].bytes));
+        for index in temporaries {
+            let memory = &mut self.memory[index as usize];
+            let first = self.slots.partition_point(|slot| slot.bytes < memory.bytes);
+            let place = self.slots[first..]
+                .iter_mut()
+                .take(MOST_PLACES)
+                .find(|slot| slot.is_free(memory.from, memory.to));
+            if let Some(slot) = place {
+                slot.busy.push((memory.from, memory.to));
+                memory.place = slot.place;
+            }
+        }
+    }
+
+    /// Bytes at each step, and in all.
+    fn measure(&mut self, inner: &[Vec<Plan>]) {
+        let steps = self.order.len() + 1;
+        let mut change = vec![0i128; steps + 1];
+        for memory in self.memory.iter().filter(|memory| memory.place == Place::Own) {
+            change[memory.from as usize] += i128::from(memory.bytes);
+            change[memory.to as usize + 1] -= i128::from(memory.bytes);
+        }
+        let mut scratch = Vec::new();
+        let mut now = 0i128;
+        for step in 0..steps {
+            now += change[step];
+            let inside = self
+                .order
+                .get(step)
+                .and_then(|&kernel| inner[kernel as usize].iter().map(|plan| plan.temporaries).max())
+                .unwrap_or(0);
+            if inside > 0 {
+                scratch.push((inside, step as u32));
+            }
+            self.live.push(u64::try_from(now).unwrap_or(0).saturating_add(inside));
+        }
+        let peak = self.live.iter().copied().max().unwrap_or(0);
+        self.temporaries = peak.max(self.packed(&scratch));
+    }
+
+    /// The height of the largest temporaries, packed largest first into the smallest gap that is free all the time.
+    fn packed(&self, scratch: &[(u64, u32)]) -> u64 {
+        let mut intervals: Vec<(u64, u32, u32)> = self
+            .memory
+            .iter()
+            .filter(|memory| memory.place == Place::Own)
+            .map(|memory| (memory.bytes, memory.from, memory.to))
+            .chain(scratch.iter().map(|&(bytes, step)| (bytes, step, step)))
+            .collect();
+        intervals.sort_by_key(|&(bytes, from, _)| (std::cmp::Reverse(bytes), from));
+        intervals.truncate(MOST_PACKED);
+        let mut packed: Vec<(u64, u64, u32, u32)> = Vec::new();
+        let mut height = 0;
+        for (bytes, from, to) in intervals {
+            let mut overlapping: Vec<(u64, u64)> = packed
+                .iter()
+                .filter(|&&(_, _, start, end)| start <= to && from <= end)
+                .map(|&(low, high, _, _)| (low, high))
+                .collect();
+            overlapping.sort_unstable();
+            let mut best: Option<(u64, u64)> = None;
+            let mut top = 0;
+            for (low, high) in overlapping {
+                if low > top && low - top >= bytes && best.is_none_or(|(gap, _)| low - top < gap) {
+                    best = Some((low - top, top));
+                }
+                top = top.max(high);
+            }
+            let low = best.map_or(top, |(_, low)| low);
+            packed.push((low, low.saturating_add(bytes), from, to));
+            height = height.max(low.saturating_add(bytes));
+        }
+        height
+    }
+}

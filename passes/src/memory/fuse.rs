@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Which values get memory: ops are gathered into kernels, and only what leaves a kernel is stored.
+
+use super::graph::{Class, Graph, Id};
+use std::collections::HashMap;
+
+/// What is stored, and by what it is computed.
+pub(super) struct Kernels {
+    /// One per node that is stored, in program order: what it reads.
+    pub kernels: Vec<Kernel>,
+    /// The kernel whose root a node is.
+    pub of: Vec<Option<Id>>,
+}
+
+pub(super) struct Kernel {
+    /// The node whose results are stored.
+    pub node: Id,
+    /// Values read from memory, each once.
+    pub reads: Vec<Read>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Read {
+    pub value: Id,
+    /// Each element is read only for the result element at the same place.
+    pub pointwise: bool,
+}
+
+/// Which kernels a node is computed in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Homes {
+    None,
+    One(Id),
+    Many,
+}
+
+impl Homes {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, homes) | (homes, Self::None) => homes,
+            (Self::One(left), Self::One(right)) if left == right => self,
+            _ => Self::Many,
+        }
+    }
+}
+
+/// More reads than this are not told apart: the others count as the first ones do.
+const MOST_READS: usize = 64;
+
+struct Fusion<'g, 'c, 'a> {
+    graph: &'g Graph<'c, 'a>,
+    /// Nodes that use a node, once per use, in order.
+    users: Vec<Vec<Id>>,
+    /// The library's kernel that a node is part of: its root.
+    cluster: Vec<Option<Id>>,
+    homes: Vec<Homes>,
+    /// It is stored although it could be computed on the fly.
+    apart: Vec<bool>,
+    /// Elements are read more than once on the way to the root.
+    repeats: Vec<bool>,
+    stored: Vec<bool>,
+    /// A node is computed inside of at least one user.
+    inlined: Vec<bool>,
+}
+
+pub(super) fn kernels(graph: &Graph<'_, '_>) -> Kernels {
+    let count = graph.nodes.len();
+    let mut users = vec![Vec::new(); count];
+    for (index, node) in graph.nodes.iter().enumerate().filter(|(_, node)| node.live) {
+        for &operand in &node.operands {
+            users[graph.values[operand as usize].node as usize].push(index as Id);
+        }
+    }
+    let mut fusion = Fusion {
+        graph,
+        users,
+        cluster: vec![None; count],
+        homes: vec![Homes::None; count],
+        apart: vec![false; count],
+        repeats: vec![false; count],
+        stored: vec![false; count],
+        inlined: vec![false; count],
+    };
+    fusion.clusters();
+    fusion.set_apart();
+    fusion.decide();
+    fusion.collect()
+}
+
+impl Fusion<'_, '_, '_> {
+    fn node_of(&self, value: Id) -> Id {
+        self.graph.values[value as usize].node
+    }
+
+    fn class(&self, node: Id) -> Class {
+        self.graph.nodes[node as usize].class
+    }
+
+    fn is_result(&self) -> Vec<bool> {
+        let mut is_result = vec![false; self.graph.nodes.len()];
+        for &id in &self.graph.results {
+            is_result[self.node_of(id) as usize] = true;
+        }
+        is_result
+    }
+
+    /// Whether the library can take an op together with a reduction.
+    fn is_known(&self, node: Id) -> bool {
+        // Less than this is not worth its while.
+        const FEWEST: u64 = 4096;
+        let elements = |value: Id| self.graph.values.get(value as usize).map_or(0, |value| value.elements);
+        let node = &self.graph.nodes[node as usize];
+        match node.class {
+            Class::Map(map) => map.library && elements(node.first) >= FEWEST,
+            Class::Broadcast | Class::Iota | Class::Pad => elements(node.first) >= FEWEST,
+            Class::Reduce(reduce) => reduce.library,
+            Class::Dot => true,
+            _ => false,
+        }
+    }
+
+    /// What a library of reductions takes together: all the arithmetic around one that nothing else needs a part of.
+    fn clusters(&mut self) {
+        let is_result = self.is_result();
+        // The cluster of each node, where that is not itself; and the one node of a cluster that is stored.
+        let mut parent: HashMap<Id, Id> = HashMap::new();
+        let mut root: HashMap<Id, Id> = HashMap::new();
+        fn find(parent: &mut HashMap<Id, Id>, mut node: Id) -> Option<Id> {
+            let mut up = *parent.get(&node)?;
+            while up != node {
+                let next = parent[&up];
+                parent.insert(node, next);
+                node = up;
+                up = next;
+            }
+            Some(up)
+        }
+        for seed in 0..self.graph.nodes.len() as Id {
+            let node = &self.graph.nodes[seed as usize];
+            if !node.live || !matches!(node.class, Class::Reduce(reduce) if reduce.library) {
+                continue;
+            }
+            if find(&mut parent, seed).is_none() {
+                parent.insert(seed, seed);
+                root.insert(seed, seed);
+            }
+            // Members whose operands have not been looked at.
+            let mut pending = vec![seed];
+            loop {
+                while let Some(member) = pending.pop() {
+                    let operands: Vec<Id> = self.graph.nodes[member as usize].operands.clone();
+                    for operand in operands {
+                        let producer = self.node_of(operand);
+                        let own = find(&mut parent, seed);
+                        let other = find(&mut parent, producer);
+                        if other == own || is_result[producer as usize] {
+                            continue;
+                        }
+                        let users = &self.users[producer as usize];
+                        if !users.iter().all(|&user| find(&mut parent, user) == own) {
+                            continue;
+                        }
+                        let (Some(own), other) = (own, other) else { continue };
+                        match other {
+                            Some(other) if root[&other] == producer => {
+                                parent.insert(other, own);
+                                pending.push(producer);
+                            }
+                            None if self.is_known(producer) => {
+                                parent.insert(producer, own);
+                                pending.push(producer);
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                let Some(own) = find(&mut parent, seed) else { break };
+                let last = root[&own];
+                let users = &self.users[last as usize];
+                let Some(&user) = users.first() else { break };
+                if is_result[last as usize] || users.iter().any(|&other| other != user) {
+                    break;
+                }
+                match find(&mut parent, user) {
+                    Some(other) if other != own => {
+                        parent.insert(own, other);
+                    }
+                    None if self.is_known(user) => {
+                        parent.insert(user, own);
+                        root.insert(own, user);
+                    }
+                    _ => break,
+                }
+                pending.push(user);
+            }
+        }
+        let members: Vec<Id> = parent.keys().copied().collect();
+        for member in members {
+            self.cluster[member as usize] = find(&mut parent, member).map(|cluster| root[&cluster]);
+        }
+    }
+
+    /// Whether `user` could compute `producer`, its operand number `index`, on the fly.
+    fn may_inline(&self, producer: Id, user: Id, index: usize) -> bool {
+        if let Some(root) = self.cluster[producer as usize]
+            && root != producer
+        {
+            return self.cluster[user as usize] == Some(root);
+        }
+        if self.cluster[producer as usize].is_some() || self.cluster[user as usize].is_some() {
+            return false;
+        }
+        let fusible = match self.class(producer) {
+            Class::Map(_)
+            | Class::Broadcast
+            | Class::Iota
+            | Class::Move
+            | Class::Pad
+            | Class::Read
+            | Class::Gather
+            | Class::Update => true,
+            Class::Join { alone } => !alone,
+            Class::Reduce(reduce) => !reduce.library,
+            _ => false,
+        };
+        fusible
+            && !self.apart[producer as usize]
+            && match self.class(user) {
+                Class::Map(_) | Class::Broadcast | Class::Move | Class::Pad | Class::Read | Class::Gather => {
+                    true
+                }
+                Class::Join { alone } => !alone,
+                // An update happens in the memory of what is updated.
+                Class::Update => index != 0 || !matches!(self.class(producer), Class::Update),
+                Class::Reduce(reduce) => !reduce.library,
+                _ => false,
+            }
+    }
+
+    /// What an update reads of the array that it changes is read before: in one kernel with the update it could be
+    /// read after.
+    fn set_apart(&mut self) {
+        for node in 0..self.graph.nodes.len() as Id {
+            if self.class(node) != Class::Update || !self.graph.nodes[node as usize].live {
+                continue;
+            }
+            let &[base, update, ..] = &self.graph.nodes[node as usize].operands[..] else { continue };
+            // Only as far as one kernel could go, and a kernel is not large.
+            const FARTHEST: usize = 64;
+            let mut pending = vec![self.node_of(update)];
+            let mut seen = 0;
+            while let Some(producer) = pending.pop() {
+                seen += 1;
+                if seen > FARTHEST {
+                    break;
+                }
+                let inlined = matches!(
+                    self.class(producer),
+                    Class::Map(_)
+                        | Class::Broadcast
+                        | Class::Move
+                        | Class::Pad
+                        | Class::Read
+                        | Class::Join { .. }
+                );
+                if !inlined {
+                    continue;
+                }
+                let operands = &self.graph.nodes[producer as usize].operands;
+                if operands.contains(&base) {
+                    self.apart[producer as usize] = true;
+                } else {
+                    pending.extend(operands.iter().map(|&operand| self.node_of(operand)));
+                }
+            }
+        }
+    }
+
+    fn is_expensive(&self, node: Id) -> bool {
+        match self.class(node) {
+            Class::Map(map) => map.expensive,
+            Class::Reduce(_) | Class::Gather | Class::Pad | Class::Join { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// From the last node to the first: is it stored, and in which kernels is it computed?
+    fn decide(&mut self) {
+        let is_result = self.is_result();
+        for node in (0..self.graph.nodes.len() as Id).rev() {
+            let index = node as usize;
+            if !self.graph.nodes[index].live {
+                continue;
+            }
+            let mut homes = Homes::None;
+            let mut stored =
+                is_result[index] || self.graph.nodes[index].effects || self.users[index].is_empty();
+            let mut repeats = false;
+            for user in 0..self.users[index].len() {
+                let user = self.users[index][user];
+                let inlines = self.graph.nodes[user as usize]
+                    .operands
+                    .iter()
+                    .enumerate()
+                    .filter(|&(_, &operand)| self.node_of(operand) == node)
+                    .all(|(at, _)| self.may_inline(node, user, at));
+                if !inlines {
+                    stored = true;
+                    continue;
+                }
+                let own = if self.stored[user as usize] { Homes::One(user) } else { Homes::None };
+                let through =
+                    if self.inlined[user as usize] { self.homes[user as usize] } else { Homes::None };
+                homes = homes.and(own).and(through);
+                repeats |= self.repeats[user as usize] || self.grows(user);
+            }
+            let in_cluster = self.cluster[index].is_some_and(|root| root != node);
+            let alone = stored || homes == Homes::Many;
+            if !in_cluster
+                && (self.is_expensive(node) && (alone || repeats) || alone && self.reads_more(node))
+            {
+                stored = true;
+                homes = Homes::None;
+            }
+            self.stored[index] = stored || homes == Homes::None;
+            self.inlined[index] = homes != Homes::None;
+            self.homes[index] = homes;
+            self.repeats[index] = repeats;
+        }
+    }
+
+    /// Whether computing it twice reads more than reading it twice: the reads of a sum of two arrays are more than
+    /// the sum.
+    fn reads_more(&self, node: Id) -> bool {
+        let node = &self.graph.nodes[node as usize];
+        if node.count != 1 {
+            return false;
+        }
+        let own = self.graph.values[node.first as usize];
+        let mut full = 0;
+        let mut bytes = 0;
+        for (at, &operand) in node.operands.iter().enumerate() {
+            let content = &self.graph.values[operand as usize];
+            if node.operands[..at].contains(&operand) {
+                continue;
+            }
+            bytes += content.bytes;
+            if content.elements > 1
+                && !matches!(self.class(content.node), Class::Broadcast | Class::Iota | Class::Constant)
+            {
+                full += 1;
+            }
+        }
+        full > 1 && bytes > own.bytes
+    }
+
+    fn grows(&self, node: Id) -> bool {
+        let node = &self.graph.nodes[node as usize];
+        node.class == Class::Broadcast
+            && node.operands.first().is_some_and(|&operand| {
+                self.graph.values[operand as usize].elements < self.graph.values[node.first as usize].elements
+            })
+    }
+
+    /// What each kernel reads.
+    fn collect(self) -> Kernels {
+        let count = self.graph.nodes.len();
+        let mut of = vec![None; count];
+        let mut kernels = Vec::new();
+        // Of nodes that are computed on the fly.
+        let mut through: Vec<Vec<Read>> = vec![Vec::new(); count];
+        for (index, node) in self.graph.nodes.iter().enumerate().filter(|(_, node)| node.live) {
+            let mut reads: Vec<Read> = Vec::new();
+            let mut at: HashMap<Id, usize> = HashMap::new();
+            let mut add = |read: Read| match at.get(&read.value) {
+                Some(&place) => {
+                    let known: &mut Read = &mut reads[place];
+                    known.pointwise &= read.pointwise;
+                }
+                None if reads.len() < MOST_READS || self.stored[index] => {
+                    at.insert(read.value, reads.len());
+                    reads.push(read);
+                }
+                None => {}
+            };
+            let elements = self.graph.values.get(node.first as usize).map_or(0, |value| value.elements);
+            let maps = matches!(node.class, Class::Map(_));
+            for (place, &operand) in node.operands.iter().enumerate() {
+                let producer = self.node_of(operand);
+                let pointwise = maps && self.graph.values[operand as usize].elements == elements
+                    || place == 0 && node.class == Class::Update;
+                if self.class(producer) == Class::Constant {
+                    continue;
+                }
+                if self.inlined[producer as usize] && self.may_inline(producer, index as Id, place) {
+                    for read in &through[producer as usize] {
+                        add(Read { value: read.value, pointwise: read.pointwise && pointwise });
+                    }
+                } else {
+                    add(Read { value: operand, pointwise });
+                }
+            }
+            if self.stored[index] && node.class != Class::Constant {
+                of[index] = Some(kernels.len() as Id);
+                kernels.push(Kernel { node: index as Id, reads: reads.clone() });
+            }
+            if self.inlined[index] {
+                reads.truncate(MOST_READS);
+                through[index] = reads;
+            }
+        }
+        Kernels { kernels, of }
+    }
+}

@@ -1,0 +1,1056 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! A function as a graph of what it computes: calls inlined, reshapes looked through, equal ops merged, dead ones left
+//! out, ops that a compiler has to rewrite (dots of 16-bit floats, say) in the form they are rewritten to.
+
+use super::ffi;
+use super::shards::Shards;
+use crate::ir::{i64_array, key};
+use crate::rewrite::walk;
+use melior::ir::attribute::{DenseElementsAttribute, FlatSymbolRefAttribute, StringAttribute};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::r#type::IntegerType;
+use melior::ir::{AttributeLike, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use slimhlo_dialect::ffi::{attribute_of, element_type, op_name, string_value};
+use slimhlo_dialect::quant::Quantized;
+use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers, ScatterDimensionNumbers};
+use slimhlo_dialect::types::{Tensor, is_static};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+pub(super) type Id = u32;
+
+/// What an op is to a compiler that fuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Given from outside: by the caller, or by the op whose region this is.
+    Parameter,
+    /// Part of the program.
+    Constant,
+    /// Result elements are functions of the operands' elements at the same place.
+    Map(Map),
+    /// Elements are repeated.
+    Broadcast,
+    /// Made of nothing.
+    Iota,
+    /// Elements are moved or dropped.
+    Move,
+    /// `pad`: is kept rather than computed twice.
+    Pad,
+    /// `concatenate`; alone, if it is done by copying rows.
+    Join { alone: bool },
+    /// `dynamic_slice`
+    Read,
+    /// `gather`: is kept rather than computed twice.
+    Gather,
+    /// `dynamic_update_slice`
+    Update,
+    /// A sum, maximum, ... over dimensions.
+    Reduce(Reduce),
+    /// Writes into its first operands.
+    Scatter,
+    /// A product or convolution: the library can take it together with reductions.
+    Dot,
+    /// Anything that is computed from whole operands to whole results.
+    Opaque,
+    /// `while`
+    Loop,
+    /// `if`, `case`
+    Branch,
+}
+
+/// What a mapped function costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Map {
+    /// It is better kept than computed twice.
+    pub expensive: bool,
+    /// The library of reductions knows it.
+    pub library: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reduce {
+    /// It is done by a library, which takes arithmetic only.
+    pub library: bool,
+}
+
+pub(super) struct Node<'c, 'a> {
+    pub class: Class,
+    pub op: Option<OperationRef<'c, 'a>>,
+    /// Values.
+    pub operands: Vec<Id>,
+    /// Values: the first, and how many.
+    pub first: Id,
+    pub count: u32,
+    pub regions: Vec<Graph<'c, 'a>>,
+    /// It must stay, whether it is used or not.
+    pub effects: bool,
+    pub live: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Content<'c> {
+    pub node: Id,
+    pub bytes: u64,
+    pub elements: u64,
+    pub ty: Type<'c>,
+}
+
+/// A function or a region. Nodes are in an order in which they could run.
+#[derive(Default)]
+pub(super) struct Graph<'c, 'a> {
+    pub nodes: Vec<Node<'c, 'a>>,
+    pub values: Vec<Content<'c>>,
+    /// Values, in order: block arguments, then what is captured from outside.
+    pub parameters: Vec<Id>,
+    pub results: Vec<Id>,
+    /// Values of the graph around it that this one reads: the last parameters.
+    pub captures: Vec<Id>,
+}
+
+impl<'c, 'a> Graph<'c, 'a> {
+    pub fn results_of(&self, node: Id) -> std::ops::Range<Id> {
+        let node = &self.nodes[node as usize];
+        node.first..node.first + node.count
+    }
+}
+
+/// Bytes of a value of this type; 0 for tokens and for what has no static size.
+pub(super) fn bytes_of(ty: Type<'_>) -> (u64, u64) {
+    if let Some(tuple) = slimhlo_dialect::ffi::as_tuple(ty) {
+        let parts = (0..tuple.type_count()).filter_map(|index| tuple.r#type(index).ok()).map(bytes_of);
+        return parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    }
+    let Some(tensor) = Tensor::new(ty) else { return (0, 0) };
+    let mut count = 1u64;
+    for (dim, &size) in tensor.shape.iter().enumerate() {
+        let bound =
+            || tensor.bounds().and_then(|bounds| bounds.get(dim).copied()).filter(|&size| is_static(size));
+        let size = if is_static(size) { size } else { bound().unwrap_or(1) };
+        count = count.saturating_mul(u64::try_from(size).unwrap_or(0));
+    }
+    (count.saturating_mul(element_bytes(tensor.element)), count)
+}
+
+fn element_bytes(element: Type<'_>) -> u64 {
+    let bits = Quantized::new(element)
+        .map_or_else(|| ffi::bit_width(element), |quantized| u64::from(quantized.storage_width()));
+    bits.div_ceil(8)
+}
+
+/// Ops that stand for more ops than this are not looked into any more: calls of calls can be many.
+const MOST_NODES: usize = 4_000_000;
+const DEEPEST_CALLS: usize = 200;
+
+pub(super) struct Import<'c, 'a> {
+    shards: Rc<Shards>,
+    functions: HashMap<&'c str, OperationRef<'c, 'a>>,
+    made: usize,
+    depth: usize,
+}
+
+/// A graph under construction.
+#[derive(Default)]
+struct Scope<'c, 'a> {
+    graph: Graph<'c, 'a>,
+    /// What a value of the IR is here.
+    known: HashMap<usize, Id>,
+    /// Ops by all that tells them apart.
+    same: HashMap<Vec<usize>, Id>,
+    shards: Rc<Shards>,
+    /// Values that have been converted to 32 bits.
+    wide: HashMap<Id, Id>,
+}
+
+impl<'c: 'a, 'a> Import<'c, 'a> {
+    /// Knows the functions of `module`, or only `function` if it is one.
+    pub fn new(root: OperationRef<'c, 'a>) -> Self {
+        let mut functions = HashMap::new();
+        walk(root, |op| {
+            if op_name(op) == "func.func" {
+                if let Some(name) = symbol(op) {
+                    functions.insert(name, op);
+                }
+                return WalkResult::Skip;
+            }
+            WalkResult::Advance
+        });
+        Self { shards: Rc::new(Shards::new(root)), functions, made: 0, depth: 0 }
+    }
+
+    pub fn functions(&self) -> impl Iterator<Item = OperationRef<'c, 'a>> + '_ {
+        self.functions.values().copied()
+    }
+
+    pub fn function(&mut self, op: OperationRef<'c, 'a>) -> Option<Graph<'c, 'a>> {
+        let block = body(op, 0)?;
+        let mut scope = Scope { shards: self.shards.clone(), ..Scope::default() };
+        scope.add_parameters(block);
+        scope.graph.results = self.block(&mut scope, block);
+        let mut graph = scope.graph;
+        prune(&mut graph);
+        Some(graph)
+    }
+
+    /// Adds the ops of a block; gives what its terminator hands on.
+    fn block(&mut self, scope: &mut Scope<'c, 'a>, block: BlockRef<'c, 'a>) -> Vec<Id> {
+        let mut next = block.first_operation();
+        let mut results = Vec::new();
+        while let Some(op) = next {
+            next = op.next_in_block();
+            let name = op_name(op);
+            if next.is_none() && op.result_count() == 0 && name.ends_with("return") {
+                results = scope.operands(op);
+            } else {
+                self.op(scope, op, name);
+            }
+        }
+        results
+    }
+
+    fn op(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, name: &'c str) {
+        self.made += 1;
+        let local = name.strip_prefix("stablehlo.").or_else(|| name.strip_prefix("chlo.")).unwrap_or(name);
+        match local {
+            "constant" => return scope.constant(op),
+            "reshape" | "sdy.sharding_constraint" | "optimization_barrier" | "sdy.propagation_barrier" => {
+                let operands = scope.operands(op);
+                if operands.len() == op.result_count() {
+                    return scope.forward(op, &operands);
+                }
+            }
+            "convert" | "broadcast_in_dim" | "transpose" | "slice" | "pad" | "reduce_precision" | "copy"
+                if scope.is_bitcast(op, local) =>
+            {
+                let operands = scope.operands(op);
+                return scope.forward(op, &operands[..1]);
+            }
+            "pad" | "slice" | "concatenate" | "dynamic_update_slice"
+                if scope.moves_between_devices(op, local) =>
+            {
+                return;
+            }
+            "convert" if scope.undoes_convert(op) => return,
+            "transpose" if scope.is_transposed_product(op) => {
+                let operands = scope.operands(op);
+                return scope.forward(op, &operands);
+            }
+            "custom_call" if is_annotation(op) => {
+                let operands = scope.operands(op);
+                return scope.forward(op, &operands);
+            }
+            "func.call" | "composite" => {
+                let attribute = if local == "composite" { "decomposition" } else { "callee" };
+                if self.call(scope, op, attribute) {
+                    return;
+                }
+            }
+            "sdy.manual_computation" | "sdy.named_computation" => {
+                if let Some(block) = body(op, 0) {
+                    let operands = scope.operands(op);
+                    scope.bind(block, &operands);
+                    let results = self.block(scope, block);
+                    return scope.forward(op, &results);
+                }
+            }
+            "while" | "if" | "case" => return self.control(scope, op, local),
+            "dot_general" | "dot" => return scope.dot(op, local),
+            "convolution" => return scope.convolution(op),
+            "reduce" => return scope.reduce(op),
+            "reduce_window" => return scope.reduce_window(op),
+            "scatter" => return scope.scatter(op),
+            "select_and_scatter" => return scope.select_and_scatter(op),
+            _ => {}
+        }
+        let mut class = class_of(op, local);
+        let operands = scope.operands(op);
+        if let Class::Map(map) = &mut class {
+            let constant = |&id: &Id| scope.node_of(id).class == Class::Constant;
+            if operands.iter().all(constant) {
+                // It is computed at compile time.
+                class = Class::Constant;
+            } else if local == "divide" && is_splat(&scope.graph, scope.node_of(operands[1])) {
+                // Multiplied by the inverse.
+                map.expensive = false;
+            }
+        }
+        let attributes =
+            if op.region_count() == 0 && class != Class::Opaque {
+                let mut signature = vec![name.as_ptr() as usize];
+                signature.extend(operands.iter().map(|&id| id as usize));
+                signature.push(usize::MAX);
+                signature.extend(op.results().map(|result| result.r#type().to_raw().ptr as usize));
+                signature.extend(op.attributes().flat_map(|(name, attribute)| {
+                    [name.to_raw().ptr as usize, attribute.to_raw().ptr as usize]
+                }));
+                Some(signature)
+            } else {
+                None
+            };
+        if let Some(&node) = attributes.as_ref().and_then(|signature| scope.same.get(signature)) {
+            let results: Vec<Id> = scope.graph.results_of(node).collect();
+            return scope.forward(op, &results);
+        }
+        let effects = class == Class::Opaque && has_effects(op, local);
+        let node = scope.add(class, op, operands, effects);
+        if let Some(signature) = attributes {
+            scope.same.insert(signature, node);
+        }
+    }
+
+    fn call(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, attribute: &str) -> bool {
+        let callee = attribute_of(op, attribute)
+            .and_then(|attribute| FlatSymbolRefAttribute::try_from(attribute).ok())
+            .and_then(|symbol| self.functions.get(symbol.value()).copied());
+        let Some(block) = callee.and_then(|callee| body(callee, 0)) else { return false };
+        if self.made > MOST_NODES || self.depth >= DEEPEST_CALLS {
+            return false;
+        }
+        self.depth += 1;
+        let operands = scope.operands(op);
+        scope.bind(block, &operands);
+        let results = self.block(scope, block);
+        self.depth -= 1;
+        scope.forward(op, &results);
+        true
+    }
+
+    fn control(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, name: &str) {
+        let mut operands = scope.operands(op);
+        let mut regions = Vec::new();
+        for index in 0..op.region_count() {
+            let Some(block) = body(op, index) else { continue };
+            let mut inner = Scope { shards: self.shards.clone(), ..Scope::default() };
+            inner.add_parameters(block);
+            inner.capture(scope, op, index);
+            inner.graph.results = self.block(&mut inner, block);
+            let mut graph = inner.graph;
+            prune(&mut graph);
+            operands.extend(&graph.captures);
+            regions.push(graph);
+        }
+        let class = if name == "while" { Class::Loop } else { Class::Branch };
+        // What a loop hands through is what it was given.
+        let through: Vec<bool> = match (name, regions.get(1)) {
+            ("while", Some(body)) => body
+                .results
+                .iter()
+                .zip(&body.parameters)
+                .map(|(result, parameter)| result == parameter)
+                .collect(),
+            _ => Vec::new(),
+        };
+        let given = operands.clone();
+        let node = scope.add(class, op, operands, false);
+        scope.graph.nodes[node as usize].regions = regions;
+        let results: Vec<Id> = scope.graph.results_of(node).collect();
+        let values: Vec<Id> = results
+            .iter()
+            .enumerate()
+            .map(|(at, &result)| {
+                if through.get(at) == Some(&true) {
+                    scope.graph.values[result as usize].bytes = 0;
+                    given[at]
+                } else {
+                    result
+                }
+            })
+            .collect();
+        scope.forward(op, &values);
+    }
+}
+
+impl<'c: 'a, 'a> Scope<'c, 'a> {
+    fn value(&mut self, node: Id, ty: Type<'c>) -> Id {
+        let (bytes, elements) = bytes_of(ty);
+        self.graph.values.push(Content { node, bytes, elements, ty });
+        self.graph.values.len() as Id - 1
+    }
+
+    fn push(
+        &mut self,
+        class: Class,
+        op: Option<OperationRef<'c, 'a>>,
+        operands: Vec<Id>,
+        types: &[Type<'c>],
+    ) -> Id {
+        let node = self.graph.nodes.len() as Id;
+        let first = self.graph.values.len() as Id;
+        let regions = Vec::new();
+        let count = types.len() as u32;
+        self.graph.nodes.push(Node {
+            class,
+            op,
+            operands,
+            first,
+            count,
+            regions,
+            effects: false,
+            live: false,
+        });
+        for &ty in types {
+            self.value(node, ty);
+        }
+        node
+    }
+
+    /// A node whose results are those of `op`.
+    /// The type of the part of a value that one device has.
+    fn local(&self, value: Value<'c, 'a>) -> Type<'c> {
+        let ty = value.r#type();
+        let (Some(pieces), Some(tensor)) = (self.shards.of(value), Tensor::new(ty)) else { return ty };
+        let cut =
+            |(&size, &count): (&i64, &i64)| if is_static(size) { (size + count - 1) / count } else { size };
+        let shape: Vec<i64> = tensor.shape.iter().zip(pieces).map(cut).collect();
+        if shape.len() == tensor.rank() { Tensor::get(&shape, tensor.element, None) } else { ty }
+    }
+
+    fn local_types(&self, op: OperationRef<'c, 'a>) -> Vec<Type<'c>> {
+        op.results().map(|result| self.local(result.into())).collect()
+    }
+
+    /// Moves between devices: what changes the size of a dimension that is cut.
+    fn moves_between_devices(&mut self, op: OperationRef<'c, 'a>, name: &str) -> bool {
+        let Ok(result) = op.result(0) else { return false };
+        let result: Value<'c, 'a> = result.into();
+        let at = usize::from(name == "dynamic_update_slice");
+        let Ok(operand) = op.operand(at) else { return false };
+        let (Some(from), Some(to)) = (Tensor::new(operand.r#type()), Tensor::new(result.r#type())) else {
+            return false;
+        };
+        let Some(pieces) = self.shards.of(result).map(<[i64]>::to_vec) else { return false };
+        if from.rank() != pieces.len() {
+            return false;
+        }
+        let moved: Vec<bool> = pieces
+            .iter()
+            .zip(from.shape.iter().zip(to.shape))
+            .map(|(&count, (from, to))| count > 1 && from != to)
+            .collect();
+        if !moved.contains(&true) {
+            return false;
+        }
+        let mut operands = self.operands(op);
+        let ty = self.local(result);
+        match name {
+            "dynamic_update_slice" => {
+                // Every device gets all of the update along the dimensions that are cut.
+                let Some(local) = Tensor::new(self.graph.values[operands[1] as usize].ty) else {
+                    return false;
+                };
+                let shape: Vec<i64> = (0..from.rank())
+                    .map(|dim| if moved[dim] { from.shape[dim] } else { local.shape[dim] })
+                    .collect();
+                let whole = Tensor::get(&shape, from.element, None);
+                operands[1] = self.one(Class::Opaque, op, vec![operands[1]], whole);
+                self.add(Class::Update, op, operands, false);
+            }
+            "slice" => {
+                self.add(Class::Opaque, op, operands, false);
+            }
+            _ => {
+                // Pieces come from other devices and are put together.
+                let pieces = self.one(Class::Opaque, op, operands, ty);
+                self.add(Class::Move, op, vec![pieces], false);
+            }
+        }
+        true
+    }
+
+    fn add(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Vec<Id>, effects: bool) -> Id {
+        let types = self.local_types(op);
+        let node = self.push(class, Some(op), operands, &types);
+        self.graph.nodes[node as usize].effects = effects;
+        let results: Vec<Id> = self.graph.results_of(node).collect();
+        self.forward(op, &results);
+        node
+    }
+
+    fn one(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Vec<Id>, ty: Type<'c>) -> Id {
+        let node = self.push(class, Some(op), operands, &[ty]);
+        self.graph.nodes[node as usize].first
+    }
+
+    /// The results of `op` are these values.
+    fn forward(&mut self, op: OperationRef<'c, 'a>, values: &[Id]) {
+        for (result, &id) in op.results().zip(values) {
+            self.known.insert(key(result.into()), id);
+        }
+    }
+
+    fn bind(&mut self, block: BlockRef<'c, 'a>, values: &[Id]) {
+        for (index, &id) in values.iter().enumerate().take(block.argument_count()) {
+            if let Ok(argument) = block.argument(index) {
+                self.known.insert(key(argument.into()), id);
+            }
+        }
+    }
+
+    fn operand(&mut self, value: Value<'c, 'a>) -> Id {
+        if let Some(&id) = self.known.get(&key(value)) {
+            return id;
+        }
+        // Graph regions may use before they define; whatever this is, it is not ours to size.
+        let node = self.push(Class::Constant, None, Vec::new(), &[value.r#type()]);
+        let id = self.graph.nodes[node as usize].first;
+        self.known.insert(key(value), id);
+        id
+    }
+
+    fn operands(&mut self, op: OperationRef<'c, 'a>) -> Vec<Id> {
+        op.operands().map(|operand| self.operand(operand)).collect()
+    }
+
+    fn add_parameters(&mut self, block: BlockRef<'c, 'a>) {
+        for index in 0..block.argument_count() {
+            let Ok(argument) = block.argument(index) else { continue };
+            let value: Value = argument.into();
+            let ty = self.local(value);
+            let node = self.push(Class::Parameter, None, Vec::new(), &[ty]);
+            let id = self.graph.nodes[node as usize].first;
+            self.known.insert(key(value), id);
+            self.graph.parameters.push(id);
+        }
+    }
+
+    /// Values of `outer` that a region of `op` reads become parameters; scalar constants and what repeats them are
+    /// made again inside.
+    fn capture(&mut self, outer: &Scope<'c, 'a>, op: OperationRef<'c, 'a>, region: usize) {
+        let mut block = op.region(region).ok().and_then(|region| region.first_block());
+        while let Some(current) = block {
+            let mut next = current.first_operation();
+            while let Some(child) = next {
+                walk(child, |nested| {
+                    for operand in nested.operands() {
+                        let Some(&id) = outer.known.get(&key(operand)) else { continue };
+                        if self.known.contains_key(&key(operand)) {
+                            continue;
+                        }
+                        let content = outer.graph.values[id as usize];
+                        let node = &outer.graph.nodes[content.node as usize];
+                        let inner = match node.class {
+                            Class::Constant => self.push(Class::Constant, node.op, Vec::new(), &[content.ty]),
+                            Class::Broadcast if is_splat(&outer.graph, node) => {
+                                let scalar = self.push(Class::Constant, node.op, Vec::new(), &[content.ty]);
+                                let scalar = self.graph.nodes[scalar as usize].first;
+                                self.push(Class::Broadcast, node.op, vec![scalar], &[content.ty])
+                            }
+                            _ => {
+                                let inner = self.push(Class::Parameter, node.op, Vec::new(), &[content.ty]);
+                                self.graph.parameters.push(self.graph.nodes[inner as usize].first);
+                                self.graph.captures.push(id);
+                                inner
+                            }
+                        };
+                        self.known.insert(key(operand), self.graph.nodes[inner as usize].first);
+                    }
+                    WalkResult::Advance
+                });
+                next = child.next_in_block();
+            }
+            block = current.next_in_region();
+        }
+    }
+
+    /// A constant that repeats one element is made where it is needed; others lie in the program.
+    fn constant(&mut self, op: OperationRef<'c, 'a>) {
+        let splat = attribute_of(op, "value")
+            .and_then(|value| DenseElementsAttribute::try_from(value).ok())
+            .is_some_and(|dense| dense.is_splat());
+        let node = self.add(Class::Constant, op, Vec::new(), false);
+        let id = self.graph.nodes[node as usize].first;
+        if splat && self.graph.values[id as usize].elements > 1 {
+            self.add(Class::Broadcast, op, vec![id], false);
+        }
+    }
+
+    /// Whether the op leaves the bytes of its first operand as they are.
+    fn is_bitcast(&self, op: OperationRef<'c, 'a>, name: &str) -> bool {
+        let (Ok(operand), Ok(result)) = (op.operand(0), op.result(0)) else { return false };
+        let (from, to) = (operand.r#type(), Type::from(result.r#type()));
+        let (Some(source), Some(target)) = (Tensor::new(from), Tensor::new(to)) else { return false };
+        if source.element != target.element || !source.is_static() || !target.is_static() {
+            return false;
+        }
+        match name {
+            "convert" | "reduce_precision" | "copy" => name != "reduce_precision",
+            "slice" => {
+                source.shape == target.shape
+                    && i64_array(op, "strides").is_some_and(|s| s.iter().all(|&s| s == 1))
+            }
+            "pad" => {
+                source.shape == target.shape
+                    && i64_array(op, "edge_padding_low").is_some_and(|low| low.iter().all(|&low| low == 0))
+            }
+            "broadcast_in_dim" => {
+                source.element_count() == target.element_count()
+                    && i64_array(op, "broadcast_dimensions")
+                        .is_some_and(|dims| keeps_order(dims.iter().map(|&d| d as usize), target.shape))
+            }
+            "transpose" => i64_array(op, "permutation").is_some_and(|permutation| {
+                let order = permutation.iter().map(|&d| d as usize);
+                keeps_order(order, source.shape)
+            }),
+            _ => false,
+        }
+    }
+
+    /// A product of 16-bit floats that is wanted in 32 bits has them already.
+    fn undoes_convert(&mut self, op: OperationRef<'c, 'a>) -> bool {
+        let Some(&operand) = self.operands(op).first() else { return false };
+        let node = self.node_of(operand);
+        if node.class != Class::Map(CONVERT) {
+            return false;
+        }
+        let source = node.operands[0];
+        let same = op.result(0).is_ok_and(|result| result.r#type() == self.graph.values[source as usize].ty);
+        if same && self.node_of(source).class == Class::Dot {
+            self.forward(op, &[source]);
+            return true;
+        }
+        false
+    }
+
+    /// A transposed product is the product of the other way round.
+    fn is_transposed_product(&mut self, op: OperationRef<'c, 'a>) -> bool {
+        let Some(&operand) = self.operands(op).first() else { return false };
+        let rank =
+            op.operand(0).ok().and_then(|operand| Tensor::new(operand.r#type())).map(|tensor| tensor.rank());
+        rank == Some(2)
+            && self.node_of(operand).class == Class::Dot
+            && op.operand(0).is_ok_and(crate::rewrite::has_one_use)
+    }
+
+    fn node_of(&self, value: Id) -> &Node<'c, 'a> {
+        &self.graph.nodes[self.graph.values[value as usize].node as usize]
+    }
+
+    /// Converts a 16-bit float to 32 bits.
+    fn widen(&mut self, op: OperationRef<'c, 'a>, value: Id) -> Id {
+        let Some(ty) = wide(op, self.graph.values[value as usize].ty) else { return value };
+        if let Some(&known) = self.wide.get(&value) {
+            return known;
+        }
+        let wider = self.one(Class::Map(CONVERT), op, vec![value], ty);
+        self.wide.insert(value, wider);
+        wider
+    }
+
+    /// Adds an op whose result is computed in 32 bits where it has 16.
+    fn add_wide(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Vec<Id>) {
+        let types = self.local_types(op);
+        let wider: Vec<Type<'c>> = types.iter().map(|&ty| wide(op, ty).unwrap_or(ty)).collect();
+        if types == wider {
+            self.add(class, op, operands, false);
+            return;
+        }
+        let node = self.push(class, Some(op), operands, &wider);
+        let values: Vec<Id> = self
+            .graph
+            .results_of(node)
+            .zip(types.iter().zip(&wider))
+            .map(
+                |(value, (&ty, &wider))| {
+                    if ty == wider { value } else { self.one(Class::Map(CONVERT), op, vec![value], ty) }
+                },
+            )
+            .collect();
+        self.forward(op, &values);
+    }
+
+    /// Products of 16-bit floats are computed in 32 bits, and operands of batched ones are brought into order.
+    fn dot(&mut self, op: OperationRef<'c, 'a>, name: &str) {
+        let mut operands = self.operands(op);
+        if operands.len() != 2 || op.result(0).ok().and_then(|result| Tensor::new(result.r#type())).is_none()
+        {
+            self.add(Class::Opaque, op, operands, false);
+            return;
+        }
+        let numbers = (name == "dot_general")
+            .then(|| attribute_of(op, "dot_dimension_numbers"))
+            .flatten()
+            .and_then(|attribute| DotDimensionNumbers::try_from(attribute).ok());
+        for (index, operand) in operands.iter_mut().enumerate() {
+            let Ok(value) = op.operand(index) else { continue };
+            let Some(tensor) = Tensor::new(value.r#type()) else { continue };
+            // A product reads a transposed matrix as well.
+            let node = self.node_of(*operand);
+            if tensor.rank() == 2 && node.class == Class::Move && node.op.is_some_and(is_transpose) {
+                *operand = node.operands[0];
+            }
+            *operand = self.widen(op, *operand);
+            if let Some(numbers) = numbers {
+                let (batch, contracted) = if index == 0 {
+                    (numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())
+                } else {
+                    (numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())
+                };
+                if !is_ordered(tensor.shape, batch, contracted) {
+                    let ty = self.graph.values[*operand as usize].ty;
+                    *operand = self.one(Class::Move, op, vec![*operand], ty);
+                }
+            }
+        }
+        self.add_wide(Class::Dot, op, operands);
+    }
+
+    /// Convolutions want features innermost.
+    fn convolution(&mut self, op: OperationRef<'c, 'a>) {
+        let mut operands = self.operands(op);
+        for operand in &mut operands {
+            *operand = self.widen(op, *operand);
+        }
+        let numbers = attribute_of(op, "dimension_numbers")
+            .and_then(|attribute| ConvDimensionNumbers::try_from(attribute).ok());
+        let (Some(numbers), [input, kernel]) = (numbers, &mut operands[..]) else {
+            return self.add_wide(Class::Dot, op, operands);
+        };
+        let goes_up = |first: Option<i64>, spatial: &[i64], last: &[i64]| {
+            first.iter().chain(spatial).chain(last).enumerate().all(|(at, &dim)| at as i64 == dim)
+        };
+        let in_order = [
+            goes_up(
+                Some(numbers.input_batch_dimension()),
+                numbers.input_spatial_dimensions(),
+                &[numbers.input_feature_dimension()],
+            ),
+            goes_up(
+                None,
+                numbers.kernel_spatial_dimensions(),
+                &[numbers.kernel_input_feature_dimension(), numbers.kernel_output_feature_dimension()],
+            ),
+        ];
+        for (operand, in_order) in [input, kernel].into_iter().zip(in_order) {
+            if !in_order {
+                let ty = self.graph.values[*operand as usize].ty;
+                *operand = self.one(Class::Move, op, vec![*operand], ty);
+            }
+        }
+        let result_in_order = goes_up(
+            Some(numbers.output_batch_dimension()),
+            numbers.output_spatial_dimensions(),
+            &[numbers.output_feature_dimension()],
+        );
+        self.add_wide(Class::Dot, op, operands);
+        if !result_in_order && let Ok(result) = op.result(0) {
+            let product = self.operand(result.into());
+            self.add(Class::Move, op, vec![product], false);
+        }
+    }
+
+    /// What no library reduces is reduced in tiles, whose sums are stored.
+    fn reduce(&mut self, op: OperationRef<'c, 'a>) {
+        const TILE: i64 = 32;
+        let mut operands = self.operands(op);
+        let input = operands.first().and_then(|&input| Tensor::new(self.graph.values[input as usize].ty));
+        let (Some(input), true, false) = (input, op.result_count() == 1, is_library_reduce(op)) else {
+            let library = is_library_reduce(op);
+            operands[0] = self.widen(op, operands[0]);
+            self.add(Class::Reduce(Reduce { library }), op, operands, false);
+            return;
+        };
+        operands[0] = self.widen(op, operands[0]);
+        let dims = i64_array(op, "dimensions").unwrap_or_default();
+        let mut shape = input.shape.to_vec();
+        let element = wide(op, input.ty).and_then(Tensor::new).map_or(input.element, |wide| wide.element);
+        while input.is_static()
+            && dims.iter().any(|&dim| shape.get(dim as usize).is_some_and(|&size| size > TILE))
+        {
+            for &dim in dims {
+                if let Some(size) = shape.get_mut(dim as usize) {
+                    *size = (*size + TILE - 1) / TILE;
+                }
+            }
+            operands[0] = self.one(Class::Opaque, op, operands.clone(), Tensor::get(&shape, element, None));
+        }
+        self.add(Class::Reduce(Reduce { library: false }), op, operands, false);
+    }
+
+    fn reduce_window(&mut self, op: OperationRef<'c, 'a>) {
+        let mut operands = self.operands(op);
+        let input = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type()));
+        let window = i64_array(op, "window_dimensions").unwrap_or_default();
+        if let (Some(input), 1) = (input, op.result_count()) {
+            // A running sum: sums of tiles first, then those and their offsets.
+            let running = (0..input.rank())
+                .find(|&dim| window.get(dim) == Some(&input.shape[dim]) && input.shape[dim] > 32);
+            if let Some(dim) = running
+                && op.result(0).is_ok_and(|result| result.r#type() == input.ty)
+            {
+                operands[0] = self.widen(op, operands[0]);
+                let ty = self.graph.values[operands[0] as usize].ty;
+                if dim + 1 < input.rank() {
+                    operands[0] = self.one(Class::Move, op, vec![operands[0]], ty);
+                }
+                let sums = self.one(Class::Opaque, op, operands, ty);
+                self.add(Class::Move, op, vec![sums], false);
+                return;
+            }
+        }
+        if is_library_reduce(op) {
+            self.add(Class::Reduce(Reduce { library: true }), op, operands, false);
+            return;
+        }
+        let operands = operands.into_iter().map(|operand| self.widen(op, operand)).collect();
+        self.add_wide(Class::Opaque, op, operands);
+    }
+
+    /// 16-bit floats are accumulated in 32 bits.
+    fn scatter(&mut self, op: OperationRef<'c, 'a>) {
+        let mut operands = self.operands(op);
+        // In one place only, it is an update.
+        let indices = op.operand(operands.len() / 2).ok().and_then(|indices| Tensor::new(indices.r#type()));
+        let places =
+            indices.zip(attribute_of(op, "scatter_dimension_numbers")).and_then(|(indices, attribute)| {
+                let numbers = ScatterDimensionNumbers::try_from(attribute).ok()?;
+                let vector = usize::try_from(numbers.index_vector_dim()).ok()?;
+                let length = indices.shape.get(vector).copied().unwrap_or(1);
+                Some(indices.element_count()? / length.max(1))
+            });
+        if let (Some(1), &[base, indices, update]) = (places, &operands[..]) {
+            self.add(Class::Update, op, vec![base, update, indices], false);
+            return;
+        }
+        let computes = body(op, 0)
+            .and_then(|block| block.first_operation())
+            .is_some_and(|first| first.result_count() > 0);
+        if !computes {
+            self.add(Class::Scatter, op, operands, false);
+            return;
+        }
+        for operand in &mut operands {
+            *operand = self.widen(op, *operand);
+        }
+        self.add_wide(Class::Scatter, op, operands);
+    }
+
+    /// Places are numbered, the chosen ones found, and their numbers scattered to.
+    fn select_and_scatter(&mut self, op: OperationRef<'c, 'a>) {
+        let operands = self.operands(op);
+        let (Ok(input), Ok(source)) = (op.operand(0), op.operand(1)) else { return };
+        let (Some(input), Some(source)) = (Tensor::new(input.r#type()), Tensor::new(source.r#type())) else {
+            self.add(Class::Opaque, op, operands, false);
+            return;
+        };
+        let i32 = IntegerType::new(crate::rewrite::context_of(op), 32).into();
+        let numbers = Tensor::get(input.shape, i32, None);
+        let mut reads = vec![operands[0]];
+        for _ in 0..input.rank() {
+            reads.push(self.one(Class::Opaque, op, Vec::new(), numbers));
+        }
+        let mut chosen = vec![source.ty];
+        chosen.extend((0..input.rank()).map(|_| Tensor::get(source.shape, i32, None)));
+        let chosen = self.push(Class::Opaque, Some(op), reads, &chosen);
+        let places: Vec<Id> = self.graph.results_of(chosen).skip(1).collect();
+        let count = source.element_count().unwrap_or(0);
+        let rank = input.rank() as i64;
+        let places =
+            self.one(Class::Join { alone: false }, op, places, Tensor::get(&[count, rank], i32, None));
+        let base = self.one(Class::Broadcast, op, vec![operands[2]], input.ty);
+        self.add(Class::Scatter, op, vec![base, places, operands[1]], false);
+    }
+}
+
+const CONVERT: Map = Map { expensive: false, library: true };
+
+/// The type with 32-bit floats where it has 16-bit ones.
+fn wide<'c>(op: OperationRef<'c, '_>, ty: Type<'c>) -> Option<Type<'c>> {
+    let tensor = Tensor::new(ty)?;
+    let half = tensor.element.is_bf16() || tensor.element.is_f16();
+    half.then(|| Tensor::get(tensor.shape, Type::float32(crate::rewrite::context_of(op)), None))
+}
+
+fn is_transpose(op: OperationRef<'_, '_>) -> bool {
+    op_name(op) == "stablehlo.transpose"
+}
+
+/// Whether an operand of a dot is batch dimensions, then one group of contracted and one of free ones.
+fn is_ordered(shape: &[i64], batch: &[i64], contracted: &[i64]) -> bool {
+    let kind = |dim: i64| {
+        if batch.contains(&dim) {
+            0
+        } else if contracted.contains(&dim) {
+            1
+        } else {
+            2
+        }
+    };
+    let kinds: Vec<i32> = (0..shape.len() as i64).filter(|&dim| shape[dim as usize] != 1).map(kind).collect();
+    let mut groups = kinds.clone();
+    groups.dedup();
+    groups.len() <= 3
+        && groups.iter().skip(1).all(|&kind| kind != 0)
+        && !(groups.len() == 3 && groups[0] != 0)
+}
+
+/// Whether dimensions in this order, those of size 1 left out, go up.
+fn keeps_order(dims: impl Iterator<Item = usize>, shape: &[i64]) -> bool {
+    let mut last = None;
+    for dim in dims {
+        if shape.get(dim).is_none_or(|&size| size == 1) {
+            continue;
+        }
+        if last.is_some_and(|last| last >= dim) {
+            return false;
+        }
+        last = Some(dim);
+    }
+    true
+}
+
+/// Whether a broadcast repeats a constant.
+pub(super) fn is_splat(graph: &Graph<'_, '_>, node: &Node<'_, '_>) -> bool {
+    node.class == Class::Broadcast
+        && node.operands.first().is_some_and(|&operand| {
+            graph.nodes[graph.values[operand as usize].node as usize].class == Class::Constant
+        })
+}
+
+/// Marks what is needed for results and effects.
+fn prune(graph: &mut Graph<'_, '_>) {
+    let mut pending: Vec<Id> = graph.results.iter().map(|&id| graph.values[id as usize].node).collect();
+    pending.extend((0..graph.nodes.len() as Id).filter(|&node| graph.nodes[node as usize].effects));
+    while let Some(node) = pending.pop() {
+        let node = &mut graph.nodes[node as usize];
+        if !std::mem::replace(&mut node.live, true) {
+            pending.extend(node.operands.iter().map(|&id| graph.values[id as usize].node));
+        }
+    }
+    for &id in &graph.parameters {
+        let node = graph.values[id as usize].node;
+        graph.nodes[node as usize].live = true;
+    }
+}
+
+fn symbol<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
+    StringAttribute::try_from(attribute_of(op, "sym_name")?).ok().map(string_value)
+}
+
+pub(super) fn body<'c: 'a, 'a>(op: OperationRef<'c, 'a>, region: usize) -> Option<BlockRef<'c, 'a>> {
+    if region >= op.region_count() {
+        return None;
+    }
+    op.region(region).ok().and_then(|region| region.first_block())
+}
+
+/// Whether a custom call only says where a value is to live.
+fn is_annotation(op: OperationRef<'_, '_>) -> bool {
+    op.operand_count() == 1
+        && op.result_count() == 1
+        && matches!(
+            attribute_of(op, "call_target_name")
+                .and_then(|name| StringAttribute::try_from(name).ok())
+                .map(string_value),
+            Some(
+                "Sharding"
+                    | "SPMDFullToShardShape"
+                    | "SPMDShardToFullShape"
+                    | "LayoutConstraint"
+                    | "annotate_device_placement"
+                    | "xla.sdy.FuncResultSharding"
+                    | "xla.sdy.GlobalToLocalShape"
+                    | "xla.sdy.LocalToGlobalShape"
+            )
+        )
+}
+
+fn has_effects(op: OperationRef<'_, '_>, name: &str) -> bool {
+    match name {
+        "custom_call" => attribute_of(op, "has_side_effect").is_some_and(|flag| flag.to_string() == "true"),
+        "send" | "infeed" | "outfeed" | "recv" => true,
+        _ => op.result_count() == 0,
+    }
+}
+
+fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
+    fn element<'c>(value: Option<Value<'c, '_>>) -> Option<Type<'c>> {
+        element_type(value?.r#type())
+    }
+    let operand = element(op.operand(0).ok());
+    let float = |ty: Type<'_>| ty.is_f32() || ty.is_f64() || ty.is_f16() || ty.is_bf16();
+    let map = |expensive, known: bool| {
+        let library = known
+            && operand.is_some_and(float)
+            && element(op.result(0).ok().map(Value::from)).is_some_and(float);
+        Class::Map(Map { expensive, library })
+    };
+    match name {
+        "add" | "subtract" | "multiply" | "maximum" | "minimum" | "negate" | "convert" | "abs" | "ceil"
+        | "floor" | "round_nearest_even" | "sign" | "square" => map(false, true),
+        "and"
+        | "bitcast_convert"
+        | "clamp"
+        | "compare"
+        | "complex"
+        | "count_leading_zeros"
+        | "imag"
+        | "is_finite"
+        | "not"
+        | "or"
+        | "popcnt"
+        | "real"
+        | "reduce_precision"
+        | "round_nearest_afz"
+        | "select"
+        | "shift_left"
+        | "shift_right_arithmetic"
+        | "shift_right_logical"
+        | "xor" => map(false, false),
+        "divide"
+        | "exponential"
+        | "exponential_minus_one"
+        | "log"
+        | "log_plus_one"
+        | "logistic"
+        | "power"
+        | "rsqrt"
+        | "sqrt"
+        | "tanh"
+        | "erf" => map(true, true),
+        "atan2" | "cbrt" | "cosine" | "remainder" | "sine" | "tan" | "erf_inv" | "acos" | "acosh"
+        | "asin" | "asinh" | "atan" | "atanh" | "cosh" | "sinh" | "digamma" | "lgamma" | "zeta"
+        | "polygamma" | "bessel_i1e" | "conj" | "is_inf" | "is_neg_inf" | "is_pos_inf" | "next_after"
+        | "erfc" | "map" => map(true, false),
+        "broadcast_in_dim" | "broadcast" => Class::Broadcast,
+        "iota" => Class::Iota,
+        "pad" => Class::Pad,
+        "concatenate" => Class::Join { alone: is_rows(op) },
+        "reverse" | "slice" | "transpose" | "reshape" | "real_dynamic_slice" => Class::Move,
+        "dynamic_slice" => Class::Read,
+        "gather" => Class::Gather,
+        "dynamic_update_slice" => Class::Update,
+        "scatter" => Class::Scatter,
+        "tuple" | "get_tuple_element" | "partition_id" | "replica_id" => Class::Constant,
+        _ => Class::Opaque,
+    }
+}
+
+/// Whether a concatenation goes along rows that are long enough to be copied.
+fn is_rows(op: OperationRef<'_, '_>) -> bool {
+    const LONG: i64 = 32;
+    let result = op.result(0).ok().and_then(|result| Tensor::new(result.r#type()));
+    let dim = crate::ir::constant_attribute(op, "dimension").unwrap_or(0);
+    result.is_some_and(|result| {
+        let dim = usize::try_from(dim).unwrap_or(0);
+        let before: i64 = result.shape.iter().take(dim).product();
+        let after: i64 = result.shape.iter().skip(dim + 1).product();
+        after == 1 && before > 1 && result.shape.get(dim).is_some_and(|&size| size > LONG)
+    })
+}
+
+/// What a reduction folds with, if it is one op.
+fn folds_with<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
+    let first = body(op, 0)?.first_operation()?;
+    let next = first.next_in_block()?;
+    (next.operand_count() == 1 && next.result_count() == 0).then(|| op_name(first))
+}
+
+/// Whether a library does this reduction.
+fn is_library_reduce(op: OperationRef<'_, '_>) -> bool {
+    let Some(input) = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type())) else { return false };
+    let known = matches!(folds_with(op), Some("stablehlo.add" | "stablehlo.maximum" | "stablehlo.minimum"));
+    // Sums of 16 bits are not what it computes; the largest of them is.
+    let half = input.element.is_bf16() && folds_with(op) != Some("stablehlo.add");
+    known && (input.element.is_f32() || input.element.is_f64() || half) && op.result_count() == 1
+}

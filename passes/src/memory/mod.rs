@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What a compiler that fuses, such as XLA, allocates for a StableHLO module.
+
+mod assign;
+mod ffi;
+mod fuse;
+mod graph;
+mod print;
+mod shards;
+mod source;
+
+pub use print::{PrintMemory, bytes};
+pub use source::{Source, source_of};
+
+use assign::{Frame, Place, Plan, plan};
+use graph::{Class, Graph, Import};
+use melior::ir::attribute::{IntegerAttribute, StringAttribute};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::OperationLike;
+use melior::ir::{Location, OperationRef};
+use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
+
+/// Bytes that a program needs, on one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Of all arguments.
+    pub arguments: u64,
+    /// Of all results.
+    pub results: u64,
+    /// Of results that lie in donated arguments.
+    pub aliased: u64,
+    /// Of everything else, at once.
+    pub temporaries: u64,
+}
+
+impl Footprint {
+    /// What no compiler can do without: arguments and results.
+    pub fn floor(&self) -> u64 {
+        self.arguments.saturating_add(self.results).saturating_sub(self.aliased)
+    }
+
+    /// All of it.
+    pub fn peak(&self) -> u64 {
+        self.floor().saturating_add(self.temporaries)
+    }
+
+    /// Peak over floor; 1 is the best there is.
+    pub fn ratio(&self) -> f64 {
+        self.peak() as f64 / self.floor().max(1) as f64
+    }
+}
+
+/// What a buffer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The caller's.
+    Argument,
+    /// The caller's, from the end on.
+    Result,
+    /// Neither.
+    Temporary,
+}
+
+/// A value that has memory.
+#[derive(Clone, Debug)]
+pub struct Buffer<'c> {
+    /// What it is called: `%arg3`, `result 1`, or by number.
+    pub name: String,
+    /// Name of the op that computes it; empty for arguments.
+    pub op: String,
+    /// Its type.
+    pub ty: String,
+    /// Its size.
+    pub bytes: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// First step that needs it.
+    pub from: usize,
+    /// Last step that needs it.
+    pub to: usize,
+    /// It lies in memory that is there anyway: an argument's or a result's.
+    pub reuses: bool,
+    /// Where it comes from.
+    pub location: Location<'c>,
+}
+
+/// A kernel that runs.
+#[derive(Clone, Debug)]
+pub struct Step<'c> {
+    /// Name of the op that its result is of.
+    pub op: String,
+    /// Where it comes from.
+    pub location: Location<'c>,
+    /// Bytes alive while it runs, arguments and results included.
+    pub live: u64,
+}
+
+/// What a module needs, and when.
+#[derive(Clone, Debug)]
+pub struct Report<'c> {
+    /// The sums.
+    pub footprint: Footprint,
+    /// What runs, in order; a loop's body once.
+    pub steps: Vec<Step<'c>>,
+    /// All values that have memory.
+    pub buffers: Vec<Buffer<'c>>,
+    /// The step at which most is alive.
+    pub peak_step: usize,
+}
+
+impl<'c> Report<'c> {
+    /// What is alive at the peak, largest first.
+    pub fn at_peak(&self) -> impl Iterator<Item = &Buffer<'c>> {
+        let mut alive: Vec<&Buffer<'c>> = self
+            .buffers
+            .iter()
+            .filter(|buffer| {
+                buffer.kind != Kind::Temporary
+                    || !buffer.reuses && (buffer.from..=buffer.to).contains(&self.peak_step)
+            })
+            .collect();
+        alive.sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
+        alive.into_iter()
+    }
+}
+
+/// Why a module is not modelled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unmodelled {
+    /// There is no function to start with.
+    #[error("there is no function @main, nor a single public one")]
+    NoEntry,
+    /// The function has no body.
+    #[error("the function has no body")]
+    NoBody,
+}
+
+/// Models a module, from `@main` or else its only public function.
+pub fn analyze<'c>(module: OperationRef<'c, '_>) -> Result<Report<'c>, Unmodelled> {
+    let mut import = Import::new(module);
+    let entry = entry(&import).ok_or(Unmodelled::NoEntry)?;
+    let graph = import.function(entry).ok_or(Unmodelled::NoBody)?;
+    let frame = frame(entry, &graph);
+    let plan = plan(&graph, &frame);
+    Ok(report(entry, &graph, &frame, &plan))
+}
+
+/// Models one function, without names.
+pub fn footprint(function: OperationRef<'_, '_>) -> Option<Footprint> {
+    let mut import = Import::new(module_of(function));
+    let graph = import.function(function)?;
+    let frame = frame(function, &graph);
+    let plan = plan(&graph, &frame);
+    Some(sums(&graph, &frame, &plan))
+}
+
+fn module_of<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
+    ffi::parent(function).unwrap_or(function)
+}
+
+fn entry<'c: 'a, 'a>(import: &Import<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+    let is_public = |op: &OperationRef<'c, 'a>| {
+        text(*op, "sym_visibility").is_none_or(|visibility| visibility == "public")
+    };
+    if let Some(main) = import.functions().find(|op| text(*op, "sym_name") == Some("main")) {
+        return Some(main);
+    }
+    let mut public = import.functions().filter(is_public);
+    public.next().filter(|_| public.next().is_none())
+}
+
+fn text<'c>(op: OperationRef<'c, '_>, name: &str) -> Option<&'c str> {
+    StringAttribute::try_from(attribute_of(op, name)?).ok().map(string_value)
+}
+
+/// Who gives what to a function: donated arguments, and the results that go there.
+fn frame(function: OperationRef<'_, '_>, graph: &Graph<'_, '_>) -> Frame {
+    let mut frame =
+        Frame { writable: vec![false; graph.parameters.len()], alias: vec![None; graph.results.len()] };
+    let size = |id: u32| graph.values[id as usize].bytes;
+    let mut donors = Vec::new();
+    for at in 0..graph.parameters.len() {
+        let Some(attributes) = ffi::argument_attributes(function, at) else { continue };
+        if let Some(result) = attribute_in(attributes, "tf.aliasing_output")
+            .and_then(|attribute| IntegerAttribute::try_from(attribute).ok())
+            .and_then(|attribute| usize::try_from(integer_value(attribute)).ok())
+            .filter(|&result| result < graph.results.len())
+        {
+            frame.alias[result] = Some(at);
+            frame.writable[at] = true;
+        } else if attribute_in(attributes, "jax.buffer_donor").is_some() {
+            donors.push(at);
+        }
+    }
+    // A donor goes to the first result of its size that has none.
+    for at in donors {
+        let wanted = size(graph.parameters[at]);
+        if let Some(result) = (0..graph.results.len())
+            .find(|&result| frame.alias[result].is_none() && size(graph.results[result]) == wanted)
+        {
+            frame.alias[result] = Some(at);
+            frame.writable[at] = true;
+        }
+    }
+    frame
+}
+
+fn sums(graph: &Graph<'_, '_>, frame: &Frame, plan: &Plan) -> Footprint {
+    let size = |id: &u32| graph.values[*id as usize].bytes;
+    Footprint {
+        arguments: graph.parameters.iter().map(size).fold(0, u64::saturating_add),
+        results: graph.results.iter().map(size).fold(0, u64::saturating_add),
+        aliased: graph
+            .results
+            .iter()
+            .zip(&frame.alias)
+            .filter(|(_, alias)| alias.is_some())
+            .map(|(id, _)| size(id))
+            .fold(0, u64::saturating_add),
+        temporaries: plan.temporaries,
+    }
+}
+
+fn report<'c>(entry: OperationRef<'c, '_>, graph: &Graph<'c, '_>, frame: &Frame, plan: &Plan) -> Report<'c> {
+    let footprint = sums(graph, frame, plan);
+    let mut report = Report { footprint, steps: Vec::new(), buffers: Vec::new(), peak_step: 0 };
+    add_steps(&mut report, graph, plan, footprint.floor(), entry.location());
+    let last = report.steps.len().saturating_sub(1);
+    let mut donors = vec![false; graph.parameters.len()];
+    for (at, alias) in frame.alias.iter().enumerate() {
+        if let Some(argument) = alias {
+            donors[*argument] = true;
+        } else {
+            let content = graph.values[graph.results[at] as usize];
+            let node = &graph.nodes[content.node as usize];
+            report.buffers.push(Buffer {
+                name: format!("result {at}"),
+                op: node.op.map_or(String::new(), |op| op_name(op).to_owned()),
+                ty: content.ty.to_string(),
+                bytes: content.bytes,
+                kind: Kind::Result,
+                from: 0,
+                to: last,
+                reuses: false,
+                location: node.op.map_or(entry.location(), |op| op.location()),
+            });
+        }
+    }
+    for (at, &id) in graph.parameters.iter().enumerate() {
+        let content = graph.values[id as usize];
+        report.buffers.push(Buffer {
+            name: format!("%arg{at}"),
+            op: String::new(),
+            ty: content.ty.to_string(),
+            bytes: content.bytes,
+            kind: Kind::Argument,
+            from: 0,
+            to: last,
+            reuses: false,
+            location: argument_location(entry, at),
+        });
+    }
+    let mut most = 0;
+    for (index, step) in report.steps.iter().enumerate() {
+        if step.live > most {
+            most = step.live;
+            report.peak_step = index;
+        }
+    }
+    report
+}
+
+/// Adds what a graph runs and stores, with `base` bytes alive around it.
+fn add_steps<'c>(
+    report: &mut Report<'c>,
+    graph: &Graph<'c, '_>,
+    plan: &Plan,
+    base: u64,
+    location: Location<'c>,
+) {
+    // First and last step in the report of each of the plan's.
+    let mut at = Vec::with_capacity(plan.order.len() + 1);
+    for (step, &kernel) in plan.order.iter().enumerate() {
+        let start = report.steps.len();
+        let kernel = &plan.kernels.kernels[kernel as usize];
+        let node = &graph.nodes[kernel.node as usize];
+        let location = node.op.map_or(location, |op| op.location());
+        let own: u64 = plan.live[step].saturating_sub(
+            plan.inner[plan.order[step] as usize].iter().map(|inner| inner.temporaries).max().unwrap_or(0),
+        );
+        if node.class != Class::Parameter {
+            report.steps.push(Step {
+                op: node.op.map_or(String::new(), |op| op_name(op).to_owned()),
+                location,
+                live: base.saturating_add(own),
+            });
+        }
+        for (inner, region) in plan.inner[plan.order[step] as usize].iter().zip(&node.regions) {
+            add_steps(report, region, inner, base.saturating_add(own), location);
+        }
+        at.push((start, report.steps.len().saturating_sub(1).max(start)));
+    }
+    at.push((report.steps.len(), report.steps.len()));
+    for memory in &plan.memory {
+        for (index, &value) in memory.values.iter().enumerate() {
+            let content = graph.values[value as usize];
+            let node = &graph.nodes[content.node as usize];
+            if node.class == Class::Parameter || content.bytes == 0 {
+                continue;
+            }
+            let is_result = graph.results.contains(&value);
+            if is_result && memory.place != Place::Own {
+                continue;
+            }
+            let op = node.op;
+            report.buffers.push(Buffer {
+                name: format!("%{value}"),
+                op: op.map_or(String::new(), |op| op_name(op).to_owned()),
+                ty: content.ty.to_string(),
+                bytes: content.bytes,
+                kind: Kind::Temporary,
+                from: at[memory.from as usize].0,
+                to: at[memory.to as usize].1,
+                reuses: memory.place != Place::Own || index + 1 < memory.values.len(),
+                location: op.map_or(location, |op| op.location()),
+            });
+        }
+    }
+}
+
+fn argument_location<'c>(function: OperationRef<'c, '_>, at: usize) -> Location<'c> {
+    let argument = graph::body(function, 0)
+        .filter(|block| at < block.argument_count())
+        .and_then(|block| block.argument(at).ok());
+    argument.map_or(function.location(), |argument| ffi::location_of(argument.into()))
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-print-memory`: what a module needs, and why.
+
+use super::{Kind, Report, analyze};
+use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult};
+use melior::ir::OperationRef;
+use std::fmt::Write;
+use std::io::Write as _;
+
+crate::pass_options! {
+    /// Print the modelled memory of a module.
+    ///
+    /// Writes to standard error what a fusing compiler needs for the module's `@main` (or its only public function):
+    /// bytes of arguments, results, results in donated arguments, and temporaries; their ratio to what no compiler can
+    /// do without; and the largest values that are alive when most is, with the source lines they come from. Changes
+    /// nothing.
+    pub struct PrintMemory {
+        /// How many values are listed.
+        top: u64 = 10,
+        /// Print plain numbers of bytes, for scripts.
+        plain: bool = false,
+    }
+}
+
+impl Pass for PrintMemory {
+    const ARGUMENT: &'static str = "slimhlo-print-memory";
+    const ANCHOR: Anchor = Anchor::Module;
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, _context: &PassContext<'_>) -> PassResult<'c> {
+        let text = match analyze(root) {
+            Ok(report) => show(&report, usize::try_from(self.top).unwrap_or(usize::MAX), self.plain),
+            Err(reason) => format!("memory: not modelled: {reason}\n"),
+        };
+        // Nobody may be reading any more; that is no failure of the pass.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        Ok(Changed::No)
+    }
+}
+
+/// The report in lines for people.
+pub(super) fn show(report: &Report<'_>, top: usize, plain: bool) -> String {
+    let bytes = |count: u64| if plain { count.to_string() } else { bytes(count) };
+    let footprint = &report.footprint;
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "memory: peak {} = arguments {} + results {} - aliased {} + temporaries {}",
+        bytes(footprint.peak()),
+        bytes(footprint.arguments),
+        bytes(footprint.results),
+        bytes(footprint.aliased),
+        bytes(footprint.temporaries),
+    );
+    let _ = writeln!(text, "  floor {}, ratio {:.3}", bytes(footprint.floor()), footprint.ratio());
+    if let Some(step) = report.steps.get(report.peak_step) {
+        let _ = writeln!(
+            text,
+            "  most is alive at step {} of {}: {}",
+            report.peak_step,
+            report.steps.len(),
+            step.op
+        );
+    }
+    for buffer in report.at_peak().take(top) {
+        let kind = match buffer.kind {
+            Kind::Argument => "argument",
+            Kind::Result => "result",
+            Kind::Temporary => "temporary",
+        };
+        let _ = write!(
+            text,
+            "  {:>12} {kind:9} {} {} {}",
+            bytes(buffer.bytes),
+            buffer.name,
+            buffer.op,
+            buffer.ty
+        );
+        if let Some(source) = super::source_of(buffer.location) {
+            let _ = write!(text, " at {source}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// `1.50 MiB`
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if count < 1024 {
+        return format!("{count} B");
+    }
+    let mut size = count as f64 / 1024.0;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    format!("{size:.2} {}", UNITS[unit])
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-optimize`: all passes in an order that works, and never more memory than before.
+//!
+//! # What it does
+//!
+//! Runs the [`STAGES`] in rounds until a round changes nothing. After each stage the [memory model](crate::memory) is asked
+//! about every function that the stage changed; a function that would need more is put back as it was, and the
+//! stages that only trade time for memory have to save some. So a pass that helps one function and harms another
+//! is used for the one.
+//!
+//! The first stages inline, canonicalize and merge common subexpressions: JAX hides producers behind private functions
+//! (`jnp.clip`, `jnp.where`), and what the passes look for is then in one piece. XLA begins with the same steps. Should a function
+//! end up with a larger peak than that of the module as it came, for whatever reason, the module leaves as it came.
+//!
+//! # Why it is right
+//!
+//! Each pass keeps the meaning. Calls and functions that carry annotations which inlining would lose (shardings on
+//! arguments, frontend attributes on calls) are kept from the inliner.
+//!
+//! # Why it is idempotent
+//!
+//! It ends when a whole round, the first stages included, has left every function's fingerprint as it was. A second run
+//! does that same round on the same IR, and all stages are deterministic. There are at most [`ROUNDS`] rounds; what keeps changing
+//! for so long ends there (no program known does).
+//!
+//! # What it costs
+//!
+//! The stages are linear; a fingerprint per function and stage, and a copy and an estimate of each function that a stage
+//! changed.
+
+use crate::framework::{Anchor, Bytes, Pass, PassContext, PassError, PassResult, Statistic, fingerprint};
+use crate::memory::{self, Footprint};
+use crate::rewrite::{context_of, copy_of, move_body, put_in_place, remove_attribute, set_attribute, walk};
+use melior::dialect::DialectRegistry;
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::{Attribute, Operation, OperationRef, RegionLike};
+use slimhlo_dialect::ffi::{self, op_name};
+use std::collections::HashMap;
+
+crate::pass_options! {
+    /// Rewrite a module so that it needs less memory: all passes, in order, function by function.
+    ///
+    /// Inlines and simplifies, then runs slimhlo's passes in rounds until nothing changes. After each pass the memory model
+    /// compares every function with what it was before; what would need more is taken back, function by function.
+    /// Running it on its own output changes nothing.
+    ///
+    /// ```sh
+    /// slimhlo-opt --slimhlo-optimize in.mlir -o out.mlir
+    /// ```
+    pub struct Optimize {
+        /// How much the temporaries of one chunk may take, about, where a value is computed in chunks.
+        pub chunk_bytes: Bytes = Bytes(4 << 20),
+    }
+}
+
+const ROUNDS_RUN: Statistic = Statistic::new(c"num-rounds", c"rounds until nothing changed");
+const KEPT: Statistic = Statistic::new(c"num-kept", c"functions that a stage changed");
+const TAKEN_BACK: Statistic =
+    Statistic::new(c"num-taken-back", c"functions that a stage changed and that were put back");
+const SAVED: Statistic =
+    Statistic::new(c"bytes-saved", c"bytes less at the peaks of functions, by the model");
+
+/// Rounds at most.
+const ROUNDS: usize = 8;
+
+/// What a stage has to show for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judge {
+    /// The function must not need more.
+    NotWorse,
+    /// The function must need less: the stage costs time.
+    Better,
+    /// What it gains or costs is not in one device's program as it stands (the partitioner decides), so the pass judges
+    /// for itself.
+    Pass,
+}
+
+/// A pass or a few, run and judged together.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// What people call it.
+    pub name: &'static str,
+    /// The passes, in MLIR's textual form, on a module. `$chunk` stands for the option `chunk-bytes`.
+    pub pipeline: &'static str,
+    /// What it has to show for itself.
+    pub judge: Judge,
+}
+
+/// The stages of a round, in order.
+pub const STAGES: &[Stage] = &[
+    Stage {
+        name: "inline and simplify",
+        pipeline: "inline,func.func(canonicalize,cse),symbol-dce",
+        judge: Judge::Pass,
+    },
+    Stage {
+        name: "simplify",
+        pipeline: "func.func(slimhlo-simplify,canonicalize,cse)",
+        judge: Judge::NotWorse,
+    },
+    Stage {
+        name: "scatters to updates",
+        pipeline: "func.func(slimhlo-scatter-to-update,canonicalize,cse)",
+        judge: Judge::NotWorse,
+    },
+    Stage {
+        name: "exchanges of shards",
+        pipeline: "func.func(slimhlo-exchange-shards,canonicalize,cse)",
+        judge: Judge::Pass,
+    },
+    Stage {
+        name: "updates to pads",
+        pipeline: "func.func(slimhlo-dus-to-pad,canonicalize,cse)",
+        judge: Judge::NotWorse,
+    },
+    Stage {
+        name: "pads",
+        pipeline: "func.func(slimhlo-coalesce-pads,canonicalize,cse)",
+        judge: Judge::NotWorse,
+    },
+    Stage {
+        name: "shared gather indices",
+        pipeline: "func.func(slimhlo-reuse-gather-indices,canonicalize,cse)",
+        judge: Judge::NotWorse,
+    },
+    Stage {
+        name: "updates in place",
+        pipeline: "func.func(slimhlo-inplace-updates,canonicalize,cse)",
+        judge: Judge::Better,
+    },
+    Stage {
+        name: "chunks",
+        pipeline: "func.func(slimhlo-stream{chunk-bytes=$chunk},canonicalize,cse)",
+        judge: Judge::Better,
+    },
+];
+
+/// What came of a stage for one function that it changed.
+#[derive(Clone, Debug)]
+pub struct Event<'e> {
+    /// From 0.
+    pub round: usize,
+    /// The stage.
+    pub stage: &'static Stage,
+    /// Name of the function.
+    pub function: &'e str,
+    /// What it needed before, as far as the model can tell.
+    pub before: Option<Footprint>,
+    /// What it would need after.
+    pub after: Option<Footprint>,
+    /// Whether the change was kept.
+    pub kept: bool,
+}
+
+/// Runs a pipeline in textual form on an op.
+pub type Run<'r, 'c> = dyn Fn(OperationRef<'c, '_>, &str) -> Result<(), PassError<'c>> + 'r;
+
+/// A function as it is after the last stage that was kept.
+struct Snapshot<'c> {
+    fingerprint: u64,
+    copy: Operation<'c>,
+    footprint: Option<Footprint>,
+}
+
+/// Functions of a module by name.
+type Snapshots<'c> = HashMap<String, Snapshot<'c>>;
+
+impl<'c> Snapshot<'c> {
+    fn of(function: OperationRef<'c, '_>) -> Self {
+        Self {
+            fingerprint: fingerprint(function),
+            copy: copy_of(function),
+            footprint: memory::footprint(function),
+        }
+    }
+}
+
+/// Optimizes `module`, a `builtin.module`. `run` runs pipelines on it; `observe` hears of each function that a stage
+/// changed, and of whether that was kept.
+pub fn optimize<'c>(
+    module: OperationRef<'c, '_>,
+    options: &Optimize,
+    run: &Run<'_, 'c>,
+    observe: &mut dyn FnMut(&Event<'_>),
+) -> PassResult<'c> {
+    let before = fingerprint(module);
+    let original = copy_of(module);
+    let peaks = peaks(module);
+    mark(module);
+    let mut snapshots = Snapshots::new();
+    for round in 0..ROUNDS {
+        let start = fingerprint(module);
+        for stage in STAGES {
+            let pipeline = stage.pipeline.replace("$chunk", &options.chunk_bytes.to_string());
+            run(module, &pipeline)?;
+            settle(module, round, stage, &mut snapshots, observe);
+        }
+        if fingerprint(module) == start {
+            break;
+        }
+    }
+    unmark(module);
+    if functions(module).any(|function| {
+        let (name, after) = (name_of(function), memory::footprint(function).map(|after| after.peak()));
+        let before = peaks.get(&name).copied().flatten();
+        before.zip(after).is_some_and(|(before, after)| after > before)
+    }) {
+        move_body(module, original);
+    }
+    Ok((fingerprint(module) != before).into())
+}
+
+/// Keeps or takes back what a stage did to each function.
+fn settle<'c>(
+    module: OperationRef<'c, '_>,
+    round: usize,
+    stage: &'static Stage,
+    snapshots: &mut Snapshots<'c>,
+    observe: &mut dyn FnMut(&Event<'_>),
+) {
+    let mut now = Snapshots::with_capacity(snapshots.len());
+    let functions: Vec<OperationRef> = functions(module).collect();
+    for function in functions {
+        let name = name_of(function);
+        let Some(last) = snapshots.remove(&name) else {
+            now.insert(name, Snapshot::of(function));
+            continue;
+        };
+        if last.fingerprint == fingerprint(function) {
+            now.insert(name, last);
+            continue;
+        }
+        let after = memory::footprint(function);
+        let kept = match (stage.judge, &last.footprint, &after) {
+            (Judge::Pass, ..) => true,
+            (Judge::NotWorse, Some(before), Some(after)) => after.peak() <= before.peak(),
+            (Judge::NotWorse, ..) => true,
+            (Judge::Better, Some(before), Some(after)) => after.peak() < before.peak(),
+            (Judge::Better, ..) => false,
+        };
+        observe(&Event { round, stage, function: &name, before: last.footprint.clone(), after, kept });
+        if kept {
+            now.insert(name, Snapshot::of(function));
+        } else {
+            put_in_place(function, last.copy.clone());
+            now.insert(name, last);
+        }
+    }
+    *snapshots = now;
+}
+
+/// The functions of a module.
+fn functions<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> impl Iterator<Item = OperationRef<'c, 'a>> {
+    let block = module.region(0).ok().and_then(|region| region.first_block());
+    let first = block.and_then(|block| block.first_operation());
+    std::iter::successors(first, |op| op.next_in_block()).filter(|op| op_name(*op) == "func.func")
+}
+
+fn name_of(function: OperationRef<'_, '_>) -> String {
+    ffi::attribute_of(function, "sym_name")
+        .and_then(|name| StringAttribute::try_from(name).ok())
+        .map_or_else(String::new, |name| name.value().to_owned())
+}
+
+/// Bytes at the peak of each function that can be called from outside.
+fn peaks(module: OperationRef<'_, '_>) -> HashMap<String, Option<u64>> {
+    let peak = |function| memory::footprint(function).map(|footprint| footprint.peak());
+    functions(module).map(|function| (name_of(function), peak(function))).collect()
+}
+
+const NO_INLINE: &str = "no_inline";
+/// Says that [`NO_INLINE`] was set here.
+const MARK: &str = "slimhlo.annotated";
+const VISIBILITY: &str = "sym_visibility";
+/// Says that a function was private, and what else its visibility was.
+const PRIVATE: &str = "slimhlo.private";
+
+/// While the stages run, keeps functions and calls that carry annotations which inlining would lose from the inliner, and
+/// an entry function from removal: to MLIR a private `@main` that nobody calls is dead, and some producers write it so. Where
+/// nothing is public, nothing is known to be dead.
+fn mark(module: OperationRef<'_, '_>) {
+    let unit = Attribute::unit(context_of(module));
+    let none_public = functions(module).all(|function| ffi::attribute_of(function, VISIBILITY).is_some());
+    for function in functions(module) {
+        if (none_public || name_of(function) == "main")
+            && let Some(visibility) = ffi::attribute_of(function, VISIBILITY)
+        {
+            set_attribute(function, PRIVATE, visibility);
+            remove_attribute(function, VISIBILITY);
+        }
+    }
+    walk(module, |op| {
+        let lost = match op_name(op) {
+            "func.func" => has_annotations(op, "arg_attrs") || has_annotations(op, "res_attrs"),
+            "func.call" => op.discardable_attribute_count() > 0,
+            _ => false,
+        };
+        if lost && ffi::attribute_of(op, NO_INLINE).is_none() {
+            set_attribute(op, NO_INLINE, unit);
+            set_attribute(op, MARK, unit);
+        }
+        WalkResult::Advance
+    });
+}
+
+fn unmark(module: OperationRef<'_, '_>) {
+    walk(module, |op| {
+        if remove_attribute(op, MARK) {
+            remove_attribute(op, NO_INLINE);
+        }
+        if let Some(visibility) = ffi::attribute_of(op, PRIVATE) {
+            set_attribute(op, VISIBILITY, visibility);
+            remove_attribute(op, PRIVATE);
+        }
+        WalkResult::Advance
+    });
+}
+
+/// Whether an argument or result of a function says more than where it came from.
+fn has_annotations(function: OperationRef<'_, '_>, name: &str) -> bool {
+    const NAMES_ONLY: [&str; 2] = ["jax.arg_info", "jax.result_info"];
+    let Some(all) = ffi::attribute_of(function, name).and_then(|all| ArrayAttribute::try_from(all).ok())
+    else {
+        return false;
+    };
+    (0..all.len()).filter_map(|index| DictionaryAttribute::try_from(all.element(index).ok()?).ok()).any(
+        |attributes| {
+            let names_only = NAMES_ONLY.iter().filter(|name| ffi::attribute_in(attributes, name).is_some());
+            attributes.len() > names_only.count()
+        },
+    )
+}
+
+impl Pass for Optimize {
+    const ARGUMENT: &'static str = "slimhlo-optimize";
+    const ANCHOR: Anchor = Anchor::Module;
+    const STATISTICS: &'static [Statistic] = &[ROUNDS_RUN, KEPT, TAKEN_BACK, SAVED];
+
+    fn dependent_dialects(registry: &DialectRegistry) {
+        for pass in crate::passes().iter().filter(|pass| pass.argument != Self::ARGUMENT) {
+            (pass.dependent_dialects)(registry);
+        }
+    }
+
+    fn run<'c>(&self, module: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        let mut rounds = 0;
+        let changed =
+            optimize(module, self, &|op, pipeline| context.run_pipeline(op, pipeline), &mut |event| {
+                rounds = rounds.max(event.round as u64 + 1);
+                context.count(if event.kept { &KEPT } else { &TAKEN_BACK }, 1);
+                if event.kept
+                    && let (Some(before), Some(after)) = (&event.before, &event.after)
+                {
+                    context.count(&SAVED, before.peak().saturating_sub(after.peak()));
+                }
+            });
+        context.count(&ROUNDS_RUN, rounds);
+        changed
+    }
+}

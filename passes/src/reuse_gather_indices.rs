@@ -1,0 +1,858 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-reuse-gather-indices`: gathers and scatters take the array that holds their indices, not a copy of it.
+//!
+//! # What it matches
+//!
+//! The indices of a gather or scatter that are put together from columns of other arrays: sliced, reshaped, broadcast,
+//! converted, corrected by a dimension's size where they are negative, clamped, and concatenated.
+//!
+//! ```mlir
+//! %c0 = stablehlo.slice %i [0:9, 0:1] : (tensor<9x2xi16>) -> tensor<9x1xi16>
+//! %c1 = stablehlo.slice %i [0:9, 1:2] : (tensor<9x2xi16>) -> tensor<9x1xi16>
+//! %f0 = ... // select(%c0 < 0, %c0 + 40, %c0)
+//! %f1 = ... // select(%c1 < 0, %c1 + 50, %c1)
+//! %w0 = stablehlo.convert %f0 : (tensor<9x1xi16>) -> tensor<9x1xi32>
+//! %w1 = stablehlo.convert %f1 : (tensor<9x1xi16>) -> tensor<9x1xi32>
+//! %at = stablehlo.concatenate %w0, %w1, dim = 1 : (tensor<9x1xi32>, tensor<9x1xi32>) -> tensor<9x2xi32>
+//! ```
+//!
+//! becomes
+//!
+//! ```mlir
+//! %at = ... // select(%i < 0, %i + [40, 50], %i) : tensor<9x2xi16>
+//! ```
+//!
+//! and just `%i` where nothing is done to the numbers, or where the gather's own clamping does it. What else used `%at` uses
+//! it converted. Columns that are a regular selection of one array's become a slice; an array that holds the vectors along
+//! another dimension or in another order is used as it is, with `index_vector_dim` and `start_index_map` to say so. Columns of several arrays have to be concatenated,
+//! but in the narrowest type that holds them. Equal indices that are spelled in different ways become one value, and a
+//! gather takes the clamped indices of the scatter that goes with it, if clamping is what it would do.
+//!
+//! # Why it is right
+//!
+//! Each number of each index vector is followed to the element it comes from, with the range it can have. A convert whose
+//! type holds that range changes nothing, nor does a clamp to more than it, nor a correction of what is never negative.
+//! An addition or correction is only taken for one if it cannot wrap around; if it can, its result is where the numbers come
+//! from. A convert that may cut numbers off is kept, as the last before what came after it. What was done to numbers is then
+//! done again in a type that holds all numbers on the way, and the result is kept in one that holds it *and the sizes of
+//! the dimensions that are indexed*, for back ends compare indices with those in the indices' type. No gather or scatter gets
+//! other numbers than before, except where a gather clamps them to the same ones: out of bounds stays out of bounds.
+//!
+//! # Why it pays
+//!
+//! Scatters read their indices from memory, and where several ops read them, so do gathers: concatenated and widened, these
+//! may be larger than the data. Every back end computes a correction on the fly, or in one pass over what is there.
+//!
+//! # What it costs
+//!
+//! Constant time per column of the indices of each gather and scatter: a trace is no longer than a fixed number of ops.
+//! A slice, a comparison, an addition, a selection and a clamp per index array; what they replace is erased.
+//!
+//! # When it must not fire
+//!
+//! * Where it would not save a concatenation, a step or bytes per number: what is there then stays, but serves as the one
+//!   value for equal indices that come later in its block.
+//! * Indices that differ from one another in what was done to them, other than in sizes and bounds.
+//! * Dynamic shapes, encodings, element types that are no integers; nothing is followed through an op with discardable
+//!   attributes (shardings).
+
+mod form;
+
+use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::{self, Builder};
+use crate::rewrite::{context_of, defining_op, is_unused, set_attribute, uses, walk};
+use form::{At, Column, Form, Key, Kind, Range, Source, Step};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::r#type::IntegerType;
+use melior::ir::{Location, OperationRef, Type, TypeLike, Value, ValueLike};
+use slimhlo_dialect::dense::{self, Dense};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::stablehlo::attrs::{
+    ComparisonDirection, ComparisonType, GatherDimensionNumbers, ScatterDimensionNumbers,
+};
+use slimhlo_dialect::types::Tensor;
+use std::collections::{HashMap, HashSet};
+
+crate::pass_options! {
+    /// Let gathers and scatters take the array that holds their indices, not a copy of it.
+    ///
+    /// Slices, corrections of negative indices (compare, add, select), converts, broadcasts, reshapes, clamps and a
+    /// concatenate that together only renormalise an index array are recognised, column by column. They become one
+    /// elementwise value on that array in the narrowest type that holds the indices and the sizes of what they index, shared
+    /// by forward gather and backward scatter, or the array itself where nothing is done to the numbers.
+    ///
+    /// ```mlir
+    /// %at = stablehlo.concatenate %fixed_and_widened_column0, %fixed_and_widened_column1, dim = 1
+    /// // becomes
+    /// %added = stablehlo.add %indices, %sizes : tensor<9x2xi16>
+    /// %at = stablehlo.select %is_negative, %added, %indices : tensor<9x2xi1>, tensor<9x2xi16>
+    /// ```
+    pub struct ReuseGatherIndices;
+}
+
+const REUSED: Statistic = Statistic::new(c"num-reused", c"index arrays made of the array they come from");
+const NARROWED: Statistic = Statistic::new(c"num-narrowed", c"index arrays concatenated in a narrower type");
+const SHARED: Statistic = Statistic::new(c"num-shared", c"index arrays that an equal one serves for");
+
+/// A gather or scatter.
+#[derive(Clone)]
+struct Indexer<'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    /// Which operand the indices are.
+    operand: usize,
+    /// For a gather, the largest start that is in bounds, per number of an index vector.
+    last: Option<Vec<i128>>,
+    /// The largest dimension that is indexed.
+    largest: i128,
+}
+
+impl<'c: 'a, 'a> Indexer<'c, 'a> {
+    /// The gather or scatter that an op is, its indices, and the dimension of the index vectors.
+    fn new(op: OperationRef<'c, 'a>) -> Option<(Self, Value<'c, 'a>, usize)> {
+        let (operand, map, vectors) = match op_name(op) {
+            "stablehlo.gather" => {
+                let numbers = gather_numbers(op)?;
+                (1, numbers.start_index_map(), numbers.index_vector_dim())
+            }
+            "stablehlo.scatter" => {
+                let numbers = scatter_numbers(op)?;
+                let inputs = op.operand_count().checked_sub(1)? / 2;
+                (inputs, numbers.scatter_dims_to_operand_dims(), numbers.index_vector_dim())
+            }
+            _ => return None,
+        };
+        let table = Tensor::new(op.operand(0).ok()?.r#type()).filter(Tensor::is_static)?;
+        let size = |dim: &i64| table.shape.get(*dim as usize).map(|&size| i128::from(size));
+        let sizes: Vec<i128> = map.iter().map(size).collect::<Option<_>>()?;
+        let last =
+            ir::i64_array(op, "slice_sizes").filter(|_| operand == 1 && op_name(op).ends_with("gather"));
+        let last = last.map(|slices| {
+            sizes.iter().zip(map).map(|(size, &dim)| size - i128::from(slices[dim as usize])).collect()
+        });
+        let largest = sizes.iter().copied().max().unwrap_or(0);
+        let value = op.operand(operand).ok()?;
+        Some((Self { op, operand, last, largest }, value, usize::try_from(vectors).ok()?))
+    }
+
+    /// Whether clamping to these bounds first does not change what this does.
+    fn clamps_to(&self, bounds: &[(i128, i128)]) -> bool {
+        self.last.as_ref().is_some_and(|last| {
+            last.len() == bounds.len()
+                && last.iter().zip(bounds).all(|(last, (low, high))| *low <= 0 && high >= last)
+        })
+    }
+
+    /// Lets it take the numbers of each index vector in another order: first the one that was at `order[0]`.
+    fn permute(&self, order: &[usize]) {
+        let context = context_of(self.op);
+        let permuted = |map: &[i64]| -> Vec<i64> { order.iter().map(|&column| map[column]).collect() };
+        if let Some(numbers) = gather_numbers(self.op) {
+            let numbers = GatherDimensionNumbers::new(
+                context,
+                numbers.offset_dims(),
+                numbers.collapsed_slice_dims(),
+                numbers.operand_batching_dims(),
+                numbers.start_indices_batching_dims(),
+                &permuted(numbers.start_index_map()),
+                numbers.index_vector_dim(),
+            );
+            set_attribute(self.op, "dimension_numbers", numbers.into());
+        } else if let Some(numbers) = scatter_numbers(self.op) {
+            let numbers = ScatterDimensionNumbers::new(
+                context,
+                numbers.update_window_dims(),
+                numbers.inserted_window_dims(),
+                numbers.input_batching_dims(),
+                numbers.scatter_indices_batching_dims(),
+                &permuted(numbers.scatter_dims_to_operand_dims()),
+                numbers.index_vector_dim(),
+            );
+            set_attribute(self.op, "scatter_dimension_numbers", numbers.into());
+        }
+    }
+
+    /// Lets it find the index vectors along another dimension of its indices.
+    fn move_vectors(&self, from: usize, to: usize) {
+        let context = context_of(self.op);
+        let moved = |dims: &[i64]| -> Vec<i64> {
+            let place = |dim: i64| {
+                let batch = dim - i64::from(dim > from as i64);
+                batch + i64::from(batch >= to as i64)
+            };
+            dims.iter().map(|&dim| place(dim)).collect()
+        };
+        if let Some(numbers) = gather_numbers(self.op) {
+            let numbers = GatherDimensionNumbers::new(
+                context,
+                numbers.offset_dims(),
+                numbers.collapsed_slice_dims(),
+                numbers.operand_batching_dims(),
+                &moved(numbers.start_indices_batching_dims()),
+                numbers.start_index_map(),
+                to as i64,
+            );
+            set_attribute(self.op, "dimension_numbers", numbers.into());
+        } else if let Some(numbers) = scatter_numbers(self.op) {
+            let numbers = ScatterDimensionNumbers::new(
+                context,
+                numbers.update_window_dims(),
+                numbers.inserted_window_dims(),
+                numbers.input_batching_dims(),
+                &moved(numbers.scatter_indices_batching_dims()),
+                numbers.scatter_dims_to_operand_dims(),
+                to as i64,
+            );
+            set_attribute(self.op, "scatter_dimension_numbers", numbers.into());
+        }
+    }
+}
+
+fn gather_numbers<'c>(op: OperationRef<'c, '_>) -> Option<GatherDimensionNumbers<'c>> {
+    ffi::attribute_of(op, "dimension_numbers")?.try_into().ok()
+}
+
+fn scatter_numbers<'c>(op: OperationRef<'c, '_>) -> Option<ScatterDimensionNumbers<'c>> {
+    ffi::attribute_of(op, "scatter_dimension_numbers")?.try_into().ok()
+}
+
+/// An index array and who takes it.
+struct Item<'c, 'a> {
+    value: Value<'c, 'a>,
+    /// The op it is the result of.
+    op: OperationRef<'c, 'a>,
+    /// The dimension of the index vectors.
+    vectors: usize,
+    form: Form<'c, 'a>,
+    takers: Vec<Indexer<'c, 'a>>,
+    /// Whether the form is not the value's own but one that does as well.
+    adopted: bool,
+}
+
+/// A value that holds index vectors.
+#[derive(Clone, Copy)]
+struct Made<'c, 'a> {
+    value: Value<'c, 'a>,
+    /// The dimension they are along; for vectors of one number, any or none.
+    vectors: Option<usize>,
+}
+
+impl Pass for ReuseGatherIndices {
+    const ARGUMENT: &'static str = "slimhlo-reuse-gather-indices";
+    const STATISTICS: &'static [Statistic] = &[REUSED, NARROWED, SHARED];
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        let items = adopt(items(root));
+        let mut rewrite = Rewrite {
+            build: Builder::new(root),
+            context,
+            made: HashMap::new(),
+            views: HashMap::new(),
+            changed: false,
+        };
+        for item in &items {
+            rewrite.item(item);
+        }
+        if rewrite.changed {
+            let mut gone = HashSet::new();
+            for item in &items {
+                if !gone.contains(&ir::op_key(item.op)) && is_unused(item.op) {
+                    gone.insert(ir::op_key(item.op));
+                    rewrite.build.erase_with_dead_producers(item.op, |value| {
+                        gone.extend(defining_op(value).map(ir::op_key));
+                    });
+                }
+            }
+        }
+        Ok(Changed::from(rewrite.changed))
+    }
+}
+
+/// All index arrays that are computed, in the order in which they are.
+fn items<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> Vec<Item<'c, 'a>> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut known: HashMap<(usize, usize), Option<usize>> = HashMap::new();
+    walk(root, |op| {
+        if let Some((indexer, value, vectors)) = Indexer::new(op)
+            && let Some(producer) = defining_op(value)
+        {
+            let found = known.entry((ir::key(value), vectors)).or_insert_with(|| {
+                let form = Form::of(value, vectors)?;
+                items.push(Item { value, op: producer, vectors, form, takers: Vec::new(), adopted: false });
+                Some(items.len() - 1)
+            });
+            if let Some(at) = *found {
+                items[at].takers.push(indexer);
+            }
+        }
+        WalkResult::Advance
+    });
+    if items.len() > 1 {
+        let producers: HashSet<usize> = items.iter().map(|item| ir::op_key(item.op)).collect();
+        let mut order = HashMap::with_capacity(producers.len());
+        walk(root, |op| {
+            if producers.contains(&ir::op_key(op)) {
+                order.insert(ir::op_key(op), order.len());
+            }
+            WalkResult::Advance
+        });
+        items.sort_by_key(|item| order.get(&ir::op_key(item.op)).copied());
+    }
+    items
+}
+
+fn block_key(op: OperationRef<'_, '_>) -> usize {
+    op.block().map_or(0, |block| block.to_raw().ptr as usize)
+}
+
+/// Lets gathers take what a scatter in the same block takes clamped, where they would clamp it themselves.
+fn adopt<'c: 'a, 'a>(items: Vec<Item<'c, 'a>>) -> Vec<Item<'c, 'a>> {
+    let mut clamped: HashMap<(usize, Key), (Form, Vec<(i128, i128)>)> = HashMap::new();
+    for item in items.iter().filter(|item| item.takers.iter().any(|taker| taker.last.is_none())) {
+        if let Some((plain, bounds)) = item.form.without_clamp() {
+            clamped.entry((block_key(item.op), plain.key())).or_insert_with(|| (item.form.clone(), bounds));
+        }
+    }
+    if clamped.is_empty() {
+        return items;
+    }
+    let mut all = Vec::with_capacity(items.len());
+    for mut item in items {
+        if let Some((form, bounds)) =
+            clamped.get(&(block_key(item.op), item.form.key())).filter(|_| !item.form.is_unchanged())
+        {
+            let (takers, rest) = item.takers.into_iter().partition(|taker| taker.clamps_to(bounds));
+            item.takers = rest;
+            let adopted = Item { form: form.clone(), takers, adopted: true, ..item };
+            if !adopted.takers.is_empty() {
+                all.push(adopted);
+            }
+            if item.takers.is_empty() {
+                continue;
+            }
+        }
+        all.push(item);
+    }
+    all
+}
+
+/// How index vectors lie in one array.
+struct Layout<'c, 'a> {
+    source: Value<'c, 'a>,
+    start: Vec<i64>,
+    limit: Vec<i64>,
+    stride: Vec<i64>,
+    /// The dimension of the vectors, if there is more than one number to each.
+    vectors: Option<usize>,
+    /// Which number of the form's vectors each of the array's is.
+    order: Vec<usize>,
+}
+
+impl<'c: 'a, 'a> Layout<'c, 'a> {
+    fn of(form: &Form<'c, 'a>) -> Option<Self> {
+        let first = form.columns.first()?;
+        let Source::Array(source) = first.source else { return None };
+        let tensor = form::plain(source)?;
+        let same = |column: &Column<'c, 'a>| column.source == first.source;
+        if !form.columns.iter().all(same) {
+            return None;
+        }
+        let mut layout = Self {
+            source,
+            start: vec![0; tensor.rank()],
+            limit: tensor.shape.to_vec(),
+            stride: vec![1; tensor.rank()],
+            vectors: None,
+            order: (0..form.columns.len()).collect(),
+        };
+        let mut batch = 0;
+        for dim in 0..tensor.rank() {
+            let places = form.columns.iter().map(|column| column.at[dim]);
+            match first.at[dim] {
+                At::Batch(number) => {
+                    if number != batch || places.into_iter().any(|at| at != first.at[dim]) {
+                        return None;
+                    }
+                    batch += 1;
+                }
+                At::Fixed(_) => {
+                    let fixed = |at| if let At::Fixed(at) = at { Some(at) } else { None };
+                    let mut places: Vec<i64> = places.map(fixed).collect::<Option<_>>()?;
+                    if !places.is_sorted() && layout.vectors.is_none() {
+                        layout.order.sort_by_key(|&column| places[column]);
+                    }
+                    places = layout.order.iter().map(|&column| places[column]).collect();
+                    let start = places[0];
+                    let stride = places.get(1).map_or(0, |next| next - start);
+                    let regular = places.windows(2).all(|pair| pair[1] - pair[0] == stride);
+                    if !regular || stride < 0 || (stride > 0 && layout.vectors.is_some()) {
+                        return None;
+                    }
+                    if stride > 0 {
+                        layout.vectors = Some(dim);
+                    }
+                    layout.start[dim] = start;
+                    layout.limit[dim] = places[places.len() - 1] + 1;
+                    layout.stride[dim] = stride.max(1);
+                }
+            }
+        }
+        let complete = layout.vectors.is_some() == (form.columns.len() > 1);
+        (batch == form.batch.len() && complete).then_some(layout)
+    }
+
+    /// Whether the array has the numbers of each vector in another order.
+    fn is_permuted(&self) -> bool {
+        !self.order.is_sorted()
+    }
+
+    /// The part of the array that holds them.
+    fn part(&self, build: &Builder<'c, 'a>, location: Location<'c>) -> Value<'c, 'a> {
+        let tensor = Tensor::new(self.source.r#type()).expect("sources are tensors");
+        let shape: Vec<i64> = (0..tensor.rank())
+            .map(|dim| (self.limit[dim] - self.start[dim] - 1) / self.stride[dim] + 1)
+            .collect();
+        if shape == tensor.shape {
+            return self.source;
+        }
+        let attributes = [
+            ("start_indices", build.i64_array(&self.start)),
+            ("limit_indices", build.i64_array(&self.limit)),
+            ("strides", build.i64_array(&self.stride)),
+        ];
+        let ty = Tensor::get(&shape, tensor.element, None);
+        build.insert("stablehlo.slice", &[self.source], &attributes, ty, location)
+    }
+}
+
+/// What is done to all columns, in one go.
+struct Work {
+    kind: Kind,
+    steps: Vec<(Kind, Vec<Step>)>,
+    result: Kind,
+}
+
+impl Work {
+    /// A step each for all columns at a time, with the type to do it in. `from` is the type they begin with, `result` the
+    /// one they end with.
+    fn of(columns: &[&Column<'_, '_>], from: Kind, result: Kind) -> Option<Self> {
+        let sort = |step: &Step| match step {
+            Step::Fix(_) => (0, None),
+            Step::Add(_) => (1, None),
+            Step::Clamp(..) => (2, None),
+            Step::Wrap(kind) => (3, Some(*kind)),
+        };
+        let longest = columns.iter().max_by_key(|column| column.steps.len())?;
+        let mut done = vec![0; columns.len()];
+        let mut ranges: Vec<Range> = columns.iter().map(|column| column.start).collect();
+        let mut kind = from;
+        let mut steps = Vec::with_capacity(longest.steps.len());
+        for model in &longest.steps {
+            let mut row = Vec::with_capacity(columns.len());
+            for (at, column) in columns.iter().enumerate() {
+                let own = column.steps.get(done[at]).filter(|step| sort(step) == sort(model));
+                done[at] += usize::from(own.is_some());
+                row.push(match (own, model) {
+                    (Some(step), _) => *step,
+                    (None, Step::Fix(_)) => Step::Fix(0),
+                    (None, Step::Add(_)) => Step::Add(0),
+                    (None, Step::Clamp(..)) => Step::Clamp(ranges[at].low, ranges[at].high),
+                    (None, Step::Wrap(kind)) if kind.range().contains(ranges[at]) => *model,
+                    (None, Step::Wrap(_)) => return None,
+                });
+            }
+            let fits = |kind: Kind| row.iter().zip(&ranges).all(|(step, range)| step.fits(*range, kind));
+            if let Step::Wrap(to) = model {
+                kind = *to;
+            } else if !fits(kind) {
+                let holds = |kind: &Kind| ranges.iter().all(|range| kind.range().contains(*range));
+                kind = signed_kinds().find(|kind| holds(kind) && fits(*kind))?;
+            }
+            for (range, step) in ranges.iter_mut().zip(&row) {
+                *range = step.range(*range);
+            }
+            steps.push((kind, row));
+        }
+        let all_done = columns.iter().zip(&done).all(|(column, done)| *done == column.steps.len());
+        let kept = ranges.iter().all(|range| result.range().contains(*range));
+        (all_done && kept).then_some(Self { kind: from, steps, result })
+    }
+}
+
+fn signed_kinds() -> impl Iterator<Item = Kind> {
+    [8, 16, 32, 64].into_iter().map(|width| Kind { width, unsigned: false })
+}
+
+struct Rewrite<'c, 'a, 'r> {
+    build: Builder<'c, 'a>,
+    context: &'r PassContext<'r>,
+    /// By block, form, type, and whether the numbers of each vector are in the order that their array has them in.
+    made: HashMap<(usize, Key, Kind, bool), Made<'c, 'a>>,
+    /// By block, value and type: values of the first, reshaped.
+    views: HashMap<(usize, usize, usize), Value<'c, 'a>>,
+    changed: bool,
+}
+
+impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
+    fn item(&mut self, item: &Item<'c, 'a>) -> Option<()> {
+        let mut form = item.form.clone();
+        let mut adopted = item.adopted;
+        // The array itself, where clamping it is all that was done and the gathers do that.
+        if let Some((plain, bounds)) = item.form.without_clamp()
+            && plain.is_unchanged()
+            && item.takers.iter().all(|taker| taker.clamps_to(&bounds))
+        {
+            form = plain;
+            adopted = true;
+        }
+        let own = Kind::of(ir::element_of(item.value.r#type()))?;
+        let largest = item.takers.iter().map(|taker| taker.largest).max().unwrap_or(0);
+        let layout = Layout::of(&form).filter(|layout| !layout.is_permuted() || may_permute(item, adopted));
+        let order = layout.as_ref().filter(|layout| layout.is_permuted()).map(|layout| layout.order.clone());
+        let result = result_kind(&form, own, largest);
+        let key = (block_key(item.op), form.key(), result, order.is_some());
+        if let Some(made) = self.made.get(&key).copied() {
+            if made.value != item.value {
+                self.context.count(&SHARED, 1);
+                self.rewire(item, made, adopted, order.as_deref());
+            }
+            return Some(());
+        }
+        let written = item.form.columns.iter().map(|column| column.written).max().unwrap_or(0);
+        let steps = form
+            .columns
+            .iter()
+            .map(|column| column.steps.iter().filter(|step| !matches!(step, Step::Wrap(_))).count());
+        let narrower = result.width < own.width;
+        let shorter = steps.max().unwrap_or(0) < written;
+        self.build.set_insertion_point_before(item.op);
+        let location = item.op.location();
+        let mut made = None;
+        let mut order = order;
+        if let Some(layout) = layout
+            && (adopted || item.form.joined || narrower || shorter)
+        {
+            made = self.from_one(&form, &layout, result, location);
+            self.context.count(&REUSED, u64::from(made.is_some()));
+        }
+        if made.is_none() && narrower {
+            order = None;
+            made = self.concatenated(item, &form, result, location);
+            self.context.count(&NARROWED, u64::from(made.is_some()));
+        }
+        if let Some(made) = made {
+            self.made.insert((key.0, key.1, key.2, order.is_some()), made);
+            self.rewire(item, made, adopted, order.as_deref());
+        } else if !adopted {
+            let key = (key.0, key.1, key.2, false);
+            self.made.insert(key, Made { value: item.value, vectors: Some(item.vectors) });
+        }
+        Some(())
+    }
+
+    /// The index vectors as one value, elementwise from the array they are in.
+    fn from_one(
+        &self,
+        form: &Form<'c, 'a>,
+        layout: &Layout<'c, 'a>,
+        result: Kind,
+        location: Location<'c>,
+    ) -> Option<Made<'c, 'a>> {
+        let columns: Vec<&Column> = layout.order.iter().map(|&column| &form.columns[column]).collect();
+        let from = Kind::of(ir::element_of(layout.source.r#type()))?;
+        let work = Work::of(&columns, from, result)?;
+        let part = layout.part(&self.build, location);
+        Some(Made { value: self.work(part, layout.vectors, &work, location), vectors: layout.vectors })
+    }
+
+    /// The columns one by one, joined in the type given.
+    fn concatenated(
+        &self,
+        item: &Item<'c, 'a>,
+        form: &Form<'c, 'a>,
+        result: Kind,
+        location: Location<'c>,
+    ) -> Option<Made<'c, 'a>> {
+        let shape = Tensor::new(item.value.r#type())?.shape;
+        let places: Vec<i64> = (0..shape.len())
+            .filter(|&dim| dim != item.vectors && shape[dim] != 1)
+            .map(|dim| dim as i64)
+            .collect();
+        let mut column_shape = shape.to_vec();
+        if let Some(size) = column_shape.get_mut(item.vectors) {
+            *size = 1;
+        }
+        /// What to do about a column, found out before anything is made.
+        enum Part<'c, 'a> {
+            Number(i128),
+            Array(Layout<'c, 'a>, Vec<i64>, Vec<i64>, Work),
+        }
+        let parts = form.columns.iter().map(|column| {
+            let source = match column.source {
+                Source::Number(number) => return Some(Part::Number(number)),
+                Source::Array(source) => source,
+            };
+            let tensor = form::plain(source)?;
+            let work = Work::of(&[column], Kind::of(tensor.element)?, result)?;
+            let (mut start, mut limit) = (vec![0; tensor.rank()], tensor.shape.to_vec());
+            let (mut kept, mut batch) = (Vec::new(), Vec::new());
+            for (dim, at) in column.at.iter().enumerate() {
+                match *at {
+                    At::Fixed(at) => (start[dim], limit[dim]) = (at, at + 1),
+                    At::Batch(number) => {
+                        kept.push(tensor.shape[dim]);
+                        batch.push(*places.get(number)?);
+                    }
+                }
+            }
+            let stride = vec![1; tensor.rank()];
+            let layout = Layout { source, start, limit, stride, vectors: None, order: vec![0] };
+            batch.is_sorted().then_some(Part::Array(layout, kept, batch, work))
+        });
+        let parts: Vec<Part> = parts.collect::<Option<_>>()?;
+        let build = &self.build;
+        let ty = Tensor::get(&column_shape, self.element(result), None);
+        let columns: Vec<Value> = parts
+            .into_iter()
+            .map(|part| match part {
+                Part::Number(number) => {
+                    build.broadcast_scalar(self.constant(&[number], result, None, location), ty, location)
+                }
+                Part::Array(layout, shape, batch, work) => {
+                    let mut part = layout.part(build, location);
+                    let packed = Tensor::get(&shape, ir::element_of(part.r#type()), None);
+                    if packed != part.r#type() {
+                        part = build.reshape(part, packed, location);
+                    }
+                    let part = self.work(part, None, &work, location);
+                    self.broadcast(part, &batch, ty, location)
+                }
+            })
+            .collect();
+        let value = match columns[..] {
+            [only] => only,
+            _ => build.concatenate(&columns, item.vectors, location),
+        };
+        Some(Made { value, vectors: Some(item.vectors) })
+    }
+
+    fn element(&self, kind: Kind) -> Type<'c> {
+        let context = self.build.context();
+        if kind.unsigned {
+            IntegerType::unsigned(context, kind.width).into()
+        } else {
+            IntegerType::new(context, kind.width).into()
+        }
+    }
+
+    /// A constant of one number, or of several along its one dimension.
+    fn constant(
+        &self,
+        numbers: &[i128],
+        kind: Kind,
+        count: Option<i64>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let element = self.element(kind);
+        let shape: &[i64] = count.as_ref().map_or(&[], std::slice::from_ref);
+        let ty = Tensor::get(shape, element, None);
+        let width = kind.width.div_ceil(8) as usize;
+        let data = numbers.iter().flat_map(|&number| dense::bytes(number as u64, width)).collect();
+        let value = Tensor::new(ty)
+            .and_then(|tensor| Dense::from_elements(tensor, data)?.attribute())
+            .expect("as many numbers as the type has, each of its width");
+        self.build.insert("stablehlo.constant", &[], &[("value", value)], ty, location)
+    }
+
+    fn broadcast(
+        &self,
+        value: Value<'c, 'a>,
+        dims: &[i64],
+        ty: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        if value.r#type() == ty {
+            return value;
+        }
+        let dims = [("broadcast_dimensions", self.build.i64_array(dims))];
+        self.build.insert("stablehlo.broadcast_in_dim", &[value], &dims, ty, location)
+    }
+
+    fn converted(&self, value: Value<'c, 'a>, kind: Kind, location: Location<'c>) -> Value<'c, 'a> {
+        let tensor = Tensor::new(value.r#type()).expect("indices are tensors");
+        if Kind::of(tensor.element) == Some(kind) {
+            return value;
+        }
+        self.build.convert(value, Tensor::get(tensor.shape, self.element(kind), None), location)
+    }
+
+    /// Does what is to be done to all columns, which are along `vectors` if there are several.
+    fn work(
+        &self,
+        value: Value<'c, 'a>,
+        vectors: Option<usize>,
+        work: &Work,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let build = &self.build;
+        debug_assert_eq!(Kind::of(ir::element_of(value.r#type())), Some(work.kind));
+        let mut value = value;
+        for (kind, row) in &work.steps {
+            value = self.converted(value, *kind, location);
+            let ty = value.r#type();
+            let filled = |number: fn(&Step) -> i128| {
+                let numbers: Vec<i128> = row.iter().map(number).collect();
+                match vectors.filter(|_| numbers.iter().any(|other| *other != numbers[0])) {
+                    None => build.broadcast_scalar(
+                        self.constant(&numbers[..1], *kind, None, location),
+                        ty,
+                        location,
+                    ),
+                    Some(dim) => {
+                        let count = Some(numbers.len() as i64);
+                        self.broadcast(
+                            self.constant(&numbers, *kind, count, location),
+                            &[dim as i64],
+                            ty,
+                            location,
+                        )
+                    }
+                }
+            };
+            let first = |step: &Step| match *step {
+                Step::Fix(number) | Step::Add(number) | Step::Clamp(number, _) => number,
+                Step::Wrap(_) => 0,
+            };
+            let second = |step: &Step| if let Step::Clamp(_, high) = *step { high } else { 0 };
+            value = match row[0] {
+                Step::Fix(_) => {
+                    let zero = filled(|_| 0);
+                    let context = build.context();
+                    let attributes = [
+                        ("comparison_direction", ComparisonDirection::Lt.attribute(context)),
+                        ("compare_type", ComparisonType::Signed.attribute(context)),
+                    ];
+                    let shape = Tensor::new(ty).expect("indices are tensors").shape;
+                    let flags = Tensor::get(shape, IntegerType::new(context, 1).into(), None);
+                    let negative =
+                        build.insert("stablehlo.compare", &[value, zero], &attributes, flags, location);
+                    let sum = build.binary("stablehlo.add", value, filled(first), location);
+                    build.insert("stablehlo.select", &[negative, sum, value], &[], ty, location)
+                }
+                Step::Add(_) => build.binary("stablehlo.add", value, filled(first), location),
+                Step::Clamp(..) => {
+                    let operands = [filled(first), value, filled(second)];
+                    build.insert("stablehlo.clamp", &operands, &[], ty, location)
+                }
+                Step::Wrap(_) => value,
+            };
+        }
+        self.converted(value, work.result, location)
+    }
+
+    /// Lets everyone who takes an index array take this.
+    fn rewire(
+        &mut self,
+        item: &Item<'c, 'a>,
+        made: Made<'c, 'a>,
+        takers_only: bool,
+        order: Option<&[usize]>,
+    ) {
+        let build = &self.build;
+        build.set_insertion_point_before(item.op);
+        let location = item.op.location();
+        let (Some(from), Some(to)) = (Tensor::new(made.value.r#type()), Tensor::new(item.value.r#type()))
+        else {
+            return;
+        };
+        let mut reshaped = |shape: &[i64]| {
+            let ty = Tensor::get(shape, from.element, None);
+            if ty == made.value.r#type() {
+                return made.value;
+            }
+            let key = (block_key(item.op), ir::key(made.value), ty.to_raw().ptr as usize);
+            *self.views.entry(key).or_insert_with(|| build.reshape(made.value, ty, location))
+        };
+        let longer = |tensor: &Tensor, end: usize, but: usize| {
+            (0..end).filter(|&dim| dim != but && tensor.shape.get(dim).is_some_and(|&size| size != 1)).count()
+        };
+        let several = item.form.columns.len() > 1;
+        let before = made.vectors.filter(|_| several).map(|dim| longer(&from, dim, dim));
+        let mut vectors = item.vectors;
+        let mut value = None;
+        if let Some(before) = before.filter(|&before| before != longer(&to, item.vectors, item.vectors)) {
+            // The vectors lie along another dimension: among the others, where as many come before it.
+            let mut shape: Vec<i64> = to.shape.to_vec();
+            let count = shape.remove(item.vectors);
+            vectors = (0..=shape.len())
+                .find(|&end| shape[..end].iter().filter(|&&size| size != 1).count() == before)
+                .unwrap_or(shape.len());
+            shape.insert(vectors, count);
+            value = Some(reshaped(&shape));
+        }
+        let value = value.unwrap_or_else(|| reshaped(to.shape));
+        for taker in &item.takers {
+            build.set_operand(taker.op, taker.operand, value);
+            if vectors != item.vectors {
+                taker.move_vectors(item.vectors, vectors);
+            }
+            if let Some(order) = order {
+                taker.permute(order);
+            }
+        }
+        self.changed = true;
+        if takers_only || uses(item.value).next().is_none() {
+            return;
+        }
+        let mut whole = value;
+        if vectors != item.vectors {
+            // Back to where they were: which dimension of `value` each one is.
+            let mut dims: Vec<i64> =
+                (0..to.rank()).filter(|&dim| dim != vectors).map(|dim| dim as i64).collect();
+            dims.insert(item.vectors, vectors as i64);
+            let permutation = [("permutation", build.i64_array(&dims))];
+            let ty = Tensor::get(to.shape, from.element, None);
+            whole = build.insert("stablehlo.transpose", &[value], &permutation, ty, location);
+        }
+        if whole.r#type() != item.value.r#type() {
+            whole = build.convert(whole, item.value.r#type(), location);
+        }
+        build.replace_all_uses_with(item.value, whole);
+    }
+}
+
+/// Whether those who take an index array may get the numbers of each vector in another order: nobody else has to be given
+/// it as it is, and their tables are small beside it, should a back end rather transpose those.
+fn may_permute(item: &Item<'_, '_>, takers_only: bool) -> bool {
+    const SMALLER: i64 = 4;
+    let bytes = bytes_of(item.value);
+    (takers_only || item.takers.len() == uses(item.value).count())
+        && item.takers.iter().all(|taker| {
+            taker.op.operand(0).is_ok_and(|table| bytes_of(table).saturating_mul(SMALLER) <= bytes)
+        })
+}
+
+fn bytes_of(value: Value<'_, '_>) -> i64 {
+    Tensor::new(value.r#type())
+        .and_then(|tensor| {
+            tensor.element_count()?.checked_mul(i64::try_from(dense::element_bytes(tensor.element)?).ok()?)
+        })
+        .unwrap_or(i64::MAX)
+}
+
+/// The type to keep indices in: the narrowest that holds them and the sizes of what they index, no wider than their own.
+fn result_kind(form: &Form<'_, '_>, own: Kind, largest: i128) -> Kind {
+    let sources = form.columns.iter().filter_map(|column| match column.source {
+        Source::Array(value) => Kind::of(ir::element_of(value.r#type())),
+        Source::Number(_) => None,
+    });
+    let unsigned: Vec<Kind> = sources.filter(|kind| kind.unsigned).collect();
+    let numbers =
+        form.columns.iter().map(|column| column.range).fold(Range { low: 0, high: largest }, Range::hull);
+    let narrower = signed_kinds()
+        .flat_map(|kind| [Kind { unsigned: true, ..kind }, kind])
+        .filter(|kind| kind.width < own.width && (!kind.unsigned || unsigned.contains(kind)))
+        .find(|kind| kind.range().contains(numbers));
+    narrower.unwrap_or(own)
+}

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-exchange-shards`: what moves along a sharded dimension moves by an exchange of just what crosses a border.
+//!
+//! # What it matches
+//!
+//! In a program for several partitions, with shardings of the `sdy` dialect: `pad`, `slice`, `concatenate`, `reverse`, and
+//! `dynamic_update_slice` at constant starts, alone or one in another, with elementwise ops, broadcasts and constraints
+//! in between, from values with known layouts to one with a known layout.
+//!
+//! ```mlir
+//! // %x: tensor<64x256xf32>, cut in two along dimension 1
+//! %east = stablehlo.slice %x [0:64, 240:248]
+//! %r = stablehlo.dynamic_update_slice %x, %east, %zero, %zero
+//! ```
+//!
+//! becomes
+//!
+//! ```mlir
+//! %r = sdy.manual_computation(%x) ... (%own: tensor<64x128xf32>) {
+//!   %some = stablehlo.slice %own [0:64, 112:120]
+//!   %got = "stablehlo.collective_permute"(%some) <{source_target_pairs = dense<[[1, 0]]> ...}>
+//!   %kept = stablehlo.slice %own [0:64, 0:8]
+//!   %new = stablehlo.select %is_first, %got, %kept
+//!   %s = stablehlo.dynamic_update_slice %own, %new, %zero, %zero
+//!   sdy.return %s
+//! }
+//! ```
+//!
+//! # How
+//!
+//! The result is taken apart into boxes, each of which is read from one place (at a constant distance, perhaps
+//! backwards or always from the same index), computed element by element from such, or filled with a scalar
+//! (`shards/moves.rs`). Boxes are cut where a shard ends, of the result or of what is read. What is left is sorted into
+//! classes: the same box of the shard, from the same place of another (or the same) shard, on some devices
+//! (`shards/classes.rs`). All devices run one program, so each class is a slice, an exchange if the devices have not got it
+//! themselves, and a choice by device between the classes that fill one place (`shards/emit.rs`). Shards in the middle of a
+//! mesh are all alike: the program does not grow with the mesh.
+//!
+//! A chain of updates of an array that is there becomes one computation that updates the shard in place. Everything else
+//! is assembled by selects, concatenations and one pad: ops that back ends fuse.
+//!
+//! # Why it is right
+//!
+//! Nothing is computed but what was computed before, element by element from the same elements. Layouts are those that the
+//! program asks for; the result has the one it had. At the entry function's boundary shardings that do not divide a
+//! dimension fall away (partitioners replicate along these axes), so a result that is only returned is made without them.
+//!
+//! # Why it pays
+//!
+//! Partitioners know each op by itself: a slice that is smaller than a shard is first spread over all devices, an update
+//! gathers it, a wide pad materialises what it reads in the shape of what it writes. Here what is received is what is
+//! needed, each element once.
+//!
+//! # What it costs
+//!
+//! Constant tables of a bit per device. Each value is taken apart within a fixed number of steps, and a chain of updates
+//! as a whole, so the pass is linear in its module.
+//!
+//! # When it must not fire
+//!
+//! * No result element comes from another device and all devices do the same: the partitioner has nothing to do either.
+//! * Layouts that are not known or open, cut along parts of axes, or do not come out even inside of the program; meshes
+//!   that do not count up, or are not what the module is partitioned for; shardings in `mhlo.sharding`.
+//! * A result that every device needs whole from one, on a large mesh; more classes than a few. What a dimension cut
+//!   differently needs is a collective of its own.
+//! * Ops with discardable attributes other than `sdy.sharding`, dynamic shapes, quantized types, strides and interior padding.
+//! * What is inside a manual computation already.
+
+mod classes;
+mod emit;
+mod layout;
+mod moves;
+
+use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::{self, Builder};
+use crate::rewrite::{defining_op, is_unused, location_of, users, walk};
+use crate::splat::Splats;
+use classes::{Class, classes};
+use emit::Body;
+use layout::{Known, Layout, only_returned, partitions};
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
+use moves::{Box_, Index, Moves, Piece, Source, is_bare, is_move, plain, starts_of, unconstrained};
+use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::types::Tensor;
+use std::collections::{HashMap, HashSet};
+
+crate::pass_options! {
+    /// Move data along sharded dimensions by exchanging just what crosses a border.
+    ///
+    /// In programs for several partitions (`mhlo.num_partitions`, shardings of the `sdy` dialect), pads, slices,
+    /// concatenations, reversals and updates at constant starts that move elements along a sharded dimension become
+    /// an `sdy.manual_computation`: each device fills its shard from its own and from what others send it by
+    /// `stablehlo.collective_permute`, which is what crosses a shard border and nothing else. Chains of updates of one
+    /// array become one computation, which updates it in place.
+    ///
+    /// ```mlir
+    /// %east = stablehlo.slice %x [0:64, 240:248] : (tensor<64x256xf32>) -> tensor<64x8xf32>
+    /// %r = stablehlo.dynamic_update_slice %x, %east, %zero, %zero
+    ///     : (tensor<64x256xf32>, tensor<64x8xf32>, tensor<i32>, tensor<i32>) -> tensor<64x256xf32>
+    /// // becomes, with %x cut in two along dimension 1
+    /// %r = sdy.manual_computation(%x) ... (%own: tensor<64x128xf32>) {
+    ///   ... a collective_permute of tensor<64x8xf32>, and an update of %own
+    /// }
+    /// ```
+    pub struct ExchangeShards;
+}
+
+const COMPUTATIONS: Statistic = Statistic::new(c"num-computations", c"manual computations made");
+const EXCHANGES: Statistic = Statistic::new(c"num-exchanges", c"exchanges between devices in them");
+
+/// Of how many classes a value may be made.
+const CLASSES: usize = 16;
+
+impl Pass for ExchangeShards {
+    const ARGUMENT: &'static str = "slimhlo-exchange-shards";
+    const ANCHOR: Anchor = Anchor::Module;
+    const STATISTICS: &'static [Statistic] = &[COMPUTATIONS, EXCHANGES];
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        let Some(partitions) = partitions(root).filter(|&partitions| partitions > 1) else {
+            return Ok(Changed::No);
+        };
+        let Some(known) = Known::new(root, partitions) else { return Ok(Changed::No) };
+        let mut candidates = Vec::new();
+        walk(root, |op| match op_name(op) {
+            "sdy.manual_computation" => WalkResult::Skip,
+            name => {
+                if is_move(name) || name == "sdy.sharding_constraint" {
+                    candidates.push(op);
+                }
+                WalkResult::Advance
+            }
+        });
+        let mut rewrite = Rewrite {
+            build: Builder::new(root),
+            known,
+            splats: Splats::default(),
+            channel: emit::next_channel(root),
+            gone: HashSet::new(),
+            done: HashSet::new(),
+            context,
+            changed: false,
+        };
+        // From the last upwards: what is further down takes along what it is made of.
+        for op in candidates.into_iter().rev() {
+            if !rewrite.gone.contains(&ir::op_key(op)) {
+                rewrite.visit(op);
+            }
+        }
+        Ok(Changed::from(rewrite.changed))
+    }
+}
+
+/// An update of the array that is the subject of a chain.
+struct Update<'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    pieces: Vec<Piece<'c, 'a>>,
+}
+
+/// An update and its starts.
+type Link<'c, 'a> = (OperationRef<'c, 'a>, Vec<i64>);
+
+/// A result to be made: what, and how it is laid out.
+struct Target<'c, 'a> {
+    /// The op whose result is replaced.
+    root: OperationRef<'c, 'a>,
+    /// The move that makes it, itself or under constraints.
+    op: OperationRef<'c, 'a>,
+    shape: &'c [i64],
+    layout: Layout,
+    local: Vec<i64>,
+}
+
+struct Rewrite<'c, 'a, 'r> {
+    build: Builder<'c, 'a>,
+    known: Known<'c>,
+    splats: Splats<'c, 'a>,
+    channel: i64,
+    gone: HashSet<usize>,
+    /// Moves that were looked at.
+    done: HashSet<usize>,
+    context: &'r PassContext<'r>,
+    changed: bool,
+}
+
+impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
+    fn visit(&mut self, root: OperationRef<'c, 'a>) {
+        let Some(target) = self.target(root) else { return };
+        if !self.done.insert(ir::op_key(target.op)) {
+            return;
+        }
+        let is_chain = op_name(target.op) == "stablehlo.dynamic_update_slice" && {
+            let base = target.op.operand(0).ok();
+            let mut moves = Moves::new(&self.known, &mut self.splats);
+            !base.is_some_and(|base| moves.is_splat(bottom(base)))
+        };
+        let replaced = if is_chain { self.chain(&target) } else { self.assemble(&target) };
+        let Some((value, exchanges)) = replaced else { return };
+        self.changed = true;
+        self.context.count(&COMPUTATIONS, 1);
+        self.context.count(&EXCHANGES, exchanges);
+        // What is under constraints that ask for the same is the same value.
+        let mut dead = Vec::new();
+        let mut replaced: Value<'c, 'a> = root.result(0).expect("targets have one result").into();
+        loop {
+            self.build.replace_all_uses_with(replaced, value);
+            let Some(op) = defining_op(replaced) else { break };
+            dead.push(op);
+            if op == target.op {
+                break;
+            }
+            let Ok(operand) = op.operand(0) else { break };
+            if self.known.layout(operand).is_some_and(|layout| *layout != target.layout) {
+                break;
+            }
+            replaced = operand;
+        }
+        self.known.set(value, target.layout);
+        for op in dead {
+            if !self.gone.contains(&ir::op_key(op)) && is_unused(op) {
+                self.erase(op);
+            }
+        }
+    }
+
+    fn target(&self, root: OperationRef<'c, 'a>) -> Option<Target<'c, 'a>> {
+        let result: Value<'c, 'a> = root.result(0).ok()?.into();
+        let tensor = plain(result)?;
+        let op = defining_op(unconstrained(result)).filter(|op| is_move(op_name(*op)))?;
+        if !is_bare(root) || !is_bare(op) || op.block() != root.block() || is_unused(root) {
+            return None;
+        }
+        let grid = &self.known.mesh.grid;
+        let mut layout = self.known.layout(result)?.clone();
+        if only_returned(result) {
+            layout = layout.at_boundary(tensor.shape, grid)?;
+        }
+        let local = layout.local_shape(tensor.shape, grid)?;
+        Some(Target { root, op, shape: tensor.shape, layout, local })
+    }
+
+    /// Makes a result anew from what it is made of.
+    fn assemble(&mut self, target: &Target<'c, 'a>) -> Option<(Value<'c, 'a>, u64)> {
+        let mut moves = Moves::new(&self.known, &mut self.splats);
+        let pieces = moves.of_op(target.op)?;
+        let Moves { inputs, fills, .. } = moves;
+        let locals = self.locals(&inputs)?;
+        let classes = self.classes(&pieces, target, |source| match source {
+            Source::Input(input) => (&inputs[input].1, &locals[input]),
+            Source::Version(_) => (&target.layout, &target.local),
+        })?;
+        if !self.is_worth_it(&classes) {
+            return None;
+        }
+        let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
+        let element = ir::element_of(target.root.result(0).ok()?.r#type());
+        let exprs: Vec<_> = pieces.iter().map(|(_, expr)| expr).collect();
+        self.build.set_insertion_point_before(target.op);
+        let scalars: Vec<_> = fills.iter().map(|fill| fill.materialize(&self.build, location)).collect();
+        let ty = Tensor::get(target.shape, element, None);
+        let mut body = Body::open(
+            &self.build,
+            &self.known.mesh,
+            target.op,
+            location,
+            &inputs,
+            &scalars,
+            (ty, &target.layout),
+            exprs,
+            &mut self.channel,
+        )?;
+        let Some(value) = body.assemble(&classes, &target.local) else {
+            body.abandon();
+            self.sweep(&scalars);
+            return None;
+        };
+        let exchanges = body.exchanges;
+        let result = body.close(value);
+        self.sweep(&scalars);
+        Some((result, exchanges))
+    }
+
+    /// Updates an array that is there in place.
+    fn chain(&mut self, target: &Target<'c, 'a>) -> Option<(Value<'c, 'a>, u64)> {
+        let (mut ops, free) = self.links(target);
+        // Whatever becomes of them, they are not looked at again.
+        self.done.extend(ops.iter().take(free.max(1)).map(|(op, _)| ir::op_key(*op)));
+        let mut moves = Moves::new(&self.known, &mut self.splats);
+        let count = ops.len();
+        ops.reverse();
+        // Which version each value of the chain is; the first one is what is under all of it.
+        for (version, (op, _)) in ops.iter().enumerate() {
+            let mut value = op.operand(0).ok()?;
+            loop {
+                moves.versions.insert(ir::key(value), version);
+                match defining_op(value).filter(|op| op_name(*op) == "sdy.sharding_constraint") {
+                    Some(op) if version > 0 => value = op.operand(0).ok()?,
+                    _ => break,
+                }
+            }
+        }
+        let mut updates: Vec<Update<'c, 'a>> = Vec::with_capacity(free);
+        for (op, starts) in ops.iter().rev().take(free) {
+            moves.rest();
+            let Some(pieces) = moves.of_update(op.operand(1).ok()?, starts) else { break };
+            updates.push(Update { op: *op, pieces });
+        }
+        updates.reverse();
+        // What could not be taken apart together may be by itself.
+        for (op, _) in ops.iter().rev().take(free).skip(updates.len().max(1)) {
+            self.done.remove(&ir::op_key(*op));
+        }
+        let skipped = count - updates.len();
+        let first = updates.first()?;
+        let base = first.op.operand(0).ok()?;
+
+        let Moves { mut inputs, fills, .. } = moves;
+        // Versions from before the first update: where the base holds the same, it is read, else they are values from
+        // outside.
+        let windows: Vec<Box_> = ops
+            .iter()
+            .map(|(op, starts)| {
+                let sizes = plain(op.operand(1).ok()?)?.shape;
+                Some(starts.iter().zip(sizes).map(|(start, size)| (*start, start + size)).collect())
+            })
+            .collect::<Option<_>>()?;
+        let mut renumbered = HashMap::new();
+        for update in &mut updates {
+            for (window, expr) in &mut update.pieces {
+                expr.for_each_read(&mut |source, index| {
+                    let Source::Version(version) = *source else { return };
+                    let since = windows.get(version..skipped).unwrap_or_default();
+                    *source = if since.iter().all(|written| !meets(window, index, written)) {
+                        Source::Version(version.saturating_sub(skipped))
+                    } else {
+                        let input = *renumbered.entry(version).or_insert_with(|| {
+                            inputs
+                                .push((ops[version].0.operand(0).expect("an update"), target.layout.clone()));
+                            inputs.len() - 1
+                        });
+                        Source::Input(input)
+                    };
+                });
+            }
+        }
+        let base_input = inputs.len();
+        inputs.push((base, target.layout.clone()));
+        let locals = self.locals(&inputs)?;
+        let mut steps = Vec::with_capacity(updates.len());
+        for update in &updates {
+            steps.push(self.classes(&update.pieces, target, |source| match source {
+                Source::Input(input) => (&inputs[input].1, &locals[input]),
+                Source::Version(_) => (&target.layout, &target.local),
+            })?);
+        }
+        if !steps.iter().any(|classes| self.is_worth_it(classes)) {
+            return None;
+        }
+        let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
+        let ty = base.r#type();
+        // Back ends that widen bfloat16 update it in place only where they select, which devices that differ do.
+        let devices = self.known.mesh.grid.devices();
+        let is_cut = free < count || skipped > 0;
+        let alike = || steps.iter().flatten().any(|class| class.devices.count() == devices);
+        if ir::element_of(ty).is_bf16() && (is_cut || alike()) {
+            return None;
+        }
+        let mut exprs = Vec::new();
+        for (update, classes) in updates.iter().zip(&mut steps) {
+            // Pieces of all updates are in one list.
+            let offset = exprs.len();
+            exprs.extend(update.pieces.iter().map(|(_, expr)| expr));
+            classes.iter_mut().for_each(|class| class.piece += offset);
+        }
+        self.build.set_insertion_point_before(target.op);
+        let scalars: Vec<_> = fills.iter().map(|fill| fill.materialize(&self.build, location)).collect();
+        let mut body = Body::open(
+            &self.build,
+            &self.known.mesh,
+            target.op,
+            location,
+            &inputs,
+            &scalars,
+            (ty, &target.layout),
+            exprs,
+            &mut self.channel,
+        )?;
+        body.update(base_input);
+        let mut value = None;
+        for classes in &steps {
+            value = Some(body.write(classes));
+        }
+        let exchanges = body.exchanges;
+        let result = body.close(value?);
+        self.sweep(&scalars);
+        Some((result, exchanges))
+    }
+
+    /// The updates that lead to a target, last to first, with their starts, each laid out like the target; and how many of
+    /// them are of no use to anything but the next and what that is made of.
+    fn links(&mut self, target: &Target<'c, 'a>) -> (Vec<Link<'c, 'a>>, usize) {
+        // How far it is looked beyond those that can be made, for what they read.
+        const FURTHER: usize = 16;
+        let mut links: Vec<Link<'c, 'a>> = Vec::new();
+        let mut free: Option<usize> = None;
+        let mut inside: HashSet<usize> = HashSet::new();
+        let mut next = Some(target.op);
+        while let Some(op) = next.filter(|op| is_bare(*op) && op.block() == target.op.block()) {
+            let (Some(starts), Ok(base)) = (starts_of(op), op.operand(0)) else { break };
+            if self.known.layout(base) != Some(&target.layout)
+                || free.is_some_and(|free| links.len() >= free + FURTHER)
+            {
+                break;
+            }
+            if free.is_none() {
+                let mut moves = Moves::new(&self.known, &mut self.splats);
+                if op.operand(1).ok().and_then(|update| moves.of_update(update, &starts)).is_none() {
+                    free = Some(links.len());
+                }
+            }
+            links.push((op, starts));
+            inside.insert(ir::op_key(op));
+            // Through constraints that ask for nothing new.
+            let mut value = base;
+            next = loop {
+                let Some(op) = defining_op(value) else { break None };
+                match op_name(op) {
+                    "stablehlo.dynamic_update_slice" => break Some(op),
+                    "sdy.sharding_constraint" if self.known.layout(value) == Some(&target.layout) => {
+                        inside.insert(ir::op_key(op));
+                        match op.operand(0) {
+                            Ok(operand) => value = operand,
+                            Err(_) => break None,
+                        }
+                    }
+                    _ => break None,
+                }
+            };
+            // A version that is needed for something else has to stay.
+            let last = links.len();
+            if free.is_none() && !self.is_internal(base, value, &mut inside) {
+                free = Some(last);
+            }
+        }
+        let free = free.unwrap_or(links.len());
+        (links, free)
+    }
+
+    /// Whether all that `top`, `bottom` and the constraints between them are used for goes into ops that are `inside`.
+    /// Finds out by following moves and elementwise ops for a fixed number of steps.
+    fn is_internal(&self, top: Value<'c, 'a>, bottom: Value<'c, 'a>, inside: &mut HashSet<usize>) -> bool {
+        const STEPS: usize = 64;
+        let mut found: Vec<OperationRef<'c, 'a>> = Vec::new();
+        let mut value = top;
+        let mut pending = vec![top];
+        while value != bottom {
+            let Some(Ok(operand)) = defining_op(value).map(|op| op.operand(0)) else { return false };
+            value = operand;
+            pending.push(value);
+        }
+        for _ in 0..STEPS {
+            let Some(value) = pending.pop() else {
+                inside.extend(found.iter().map(|op| ir::op_key(*op)));
+                return true;
+            };
+            for user in users(value).take(STEPS) {
+                if inside.contains(&ir::op_key(user)) || found.contains(&user) {
+                    continue;
+                }
+                if !self.is_seen_through(user) || found.len() >= STEPS {
+                    return false;
+                }
+                found.push(user);
+                pending.extend(user.results().map(Value::from));
+            }
+            if users(value).nth(STEPS).is_some() {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Whether reading what `user` makes is reading what it is made of.
+    fn is_seen_through(&self, user: OperationRef<'c, 'a>) -> bool {
+        let name = op_name(user);
+        if !is_bare(user) || name == "stablehlo.dynamic_update_slice" {
+            return false;
+        }
+        // Anything else whose layout is known is read as it is.
+        is_move(name)
+            || (matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.transpose")
+                || moves::is_elementwise(user))
+                && user.results().all(|result| self.known.layout(result.into()).is_none())
+    }
+
+    fn locals(&self, inputs: &[(Value<'c, 'a>, Layout)]) -> Option<Vec<Vec<i64>>> {
+        inputs
+            .iter()
+            .map(|(value, layout)| layout.local_shape(plain(*value)?.shape, &self.known.mesh.grid))
+            .collect()
+    }
+
+    fn classes<'l>(
+        &self,
+        pieces: &[Piece<'c, 'a>],
+        target: &Target<'c, 'a>,
+        layouts: impl Fn(Source) -> (&'l Layout, &'l Vec<i64>),
+    ) -> Option<Vec<Class>> {
+        let layouts = |source| {
+            let (layout, local) = layouts(source);
+            (layout, local.as_slice())
+        };
+        let grid = &self.known.mesh.grid;
+        let classes = classes(pieces, &target.layout, &target.local, grid, layouts, CLASSES)?;
+        let can = classes.iter().flat_map(|class| &class.reads).all(|read| read.rounds().is_some());
+        can.then_some(classes)
+    }
+
+    /// Whether devices differ in what they do, or have to talk.
+    fn is_worth_it(&self, classes: &[Class]) -> bool {
+        let devices = self.known.mesh.grid.devices();
+        classes.iter().any(|class| {
+            class.reads.iter().any(|read| !read.is_local())
+                || !class.reads.is_empty() && class.devices.count() < devices
+        })
+    }
+
+    /// Erases scalars that were made in vain.
+    fn sweep(&mut self, scalars: &[Value<'c, 'a>]) {
+        for op in scalars.iter().filter_map(|scalar| defining_op(*scalar)) {
+            if is_unused(op) && !self.gone.contains(&ir::op_key(op)) {
+                self.erase(op);
+            }
+        }
+    }
+
+    /// Erases an unused op, and what was made only for it.
+    fn erase(&mut self, op: OperationRef<'c, 'a>) {
+        let mut pending = vec![op];
+        while let Some(op) = pending.pop() {
+            if self.gone.contains(&ir::op_key(op)) {
+                continue;
+            }
+            let producers: Vec<_> = op.operands().filter_map(defining_op).collect();
+            for result in op.results() {
+                self.splats.forget(result.into());
+                self.known.forget(result.into());
+            }
+            self.gone.insert(ir::op_key(op));
+            self.build.erase(op);
+            for producer in producers {
+                let name = op_name(producer);
+                let removable = ir::is_fusible(name) || is_move(name) || name == "sdy.sharding_constraint";
+                if removable && is_unused(producer) && !pending.contains(&producer) {
+                    pending.push(producer);
+                }
+            }
+        }
+    }
+}
+
+/// The value under a chain of updates and constraints.
+fn bottom<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
+    const LONGEST: usize = 4096;
+    for _ in 0..LONGEST {
+        value = unconstrained(value);
+        match defining_op(value).filter(|op| op_name(*op) == "stablehlo.dynamic_update_slice") {
+            Some(op) => match op.operand(0) {
+                Ok(operand) => value = operand,
+                Err(_) => break,
+            },
+            None => break,
+        }
+    }
+    value
+}
+
+/// Whether what a box of the result reads meets a box of the array it is read from.
+fn meets(window: &Box_, index: &[Index], other: &Box_) -> bool {
+    index.iter().zip(other).all(|(at, (low, high))| {
+        let (from, to) = at.dim().map_or((0, 1), |dim| window[dim]);
+        let lowest = at.lowest(from, to);
+        lowest < *high && *low < lowest + (to - from)
+    })
+}

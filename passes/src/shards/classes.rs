@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Who needs what from whom: boxes cut at shard borders, and like cuts on different devices made one step.
+
+use super::layout::{Grid, Layout};
+use super::moves::{Box_, Index, Piece, Source};
+use std::collections::HashMap;
+
+/// How many (device, box) pairs are looked at for one value.
+const CELLS: usize = 1 << 16;
+/// To how many devices one device may have to send the same part.
+const FAN_OUT: usize = 8;
+
+/// A set of devices.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Devices(Vec<u64>);
+
+impl Devices {
+    /// No device of so many.
+    pub fn none(devices: usize) -> Self {
+        Self(vec![0; devices.div_ceil(64)])
+    }
+
+    /// Adds one.
+    pub fn insert(&mut self, device: usize) {
+        self.0[device / 64] |= 1 << (device % 64);
+    }
+
+    /// Whether it is in.
+    pub fn contains(&self, device: usize) -> bool {
+        self.0[device / 64] >> (device % 64) & 1 == 1
+    }
+
+    /// How many are in.
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether some device is in both.
+    pub fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(left, right)| left & right != 0)
+    }
+
+    /// Adds those of another.
+    pub fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
+    }
+}
+
+/// The part of one array that a class reads.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// The array.
+    pub source: Source,
+    /// Where the part begins in the shard it is in.
+    pub start: Vec<i64>,
+    /// Its sizes.
+    pub size: Vec<i64>,
+    /// From which device (second) each device (first) gets it.
+    pub from: Vec<(usize, usize)>,
+}
+
+impl Read {
+    /// Whether all have it themselves.
+    pub fn is_local(&self) -> bool {
+        self.from.iter().all(|(to, from)| to == from)
+    }
+
+    /// The devices it is read on.
+    pub fn sources(&self, devices: usize) -> Devices {
+        let mut set = Devices::none(devices);
+        self.from.iter().for_each(|(_, from)| set.insert(*from));
+        set
+    }
+
+    /// Rounds of (from, to) in which it gets to where it is needed. In each, a device sends to one and receives from one
+    /// at most. `None` if one device would have to send to too many.
+    pub fn rounds(&self) -> Option<Vec<Vec<(usize, usize)>>> {
+        if self.is_local() {
+            return Some(Vec::new());
+        }
+        let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
+        let mut at: HashMap<usize, usize> = HashMap::new();
+        for &(to, from) in &self.from {
+            let index = *at.entry(from).or_insert_with(|| {
+                groups.push((from, Vec::new()));
+                groups.len() - 1
+            });
+            groups[index].1.push(to);
+        }
+        if groups.iter().all(|(_, targets)| targets.len() == 1) {
+            return Some(vec![groups.iter().map(|(from, targets)| (*from, targets[0])).collect()]);
+        }
+        let mut rounds: Vec<Vec<(usize, usize)>> = Vec::new();
+        for (from, targets) in groups {
+            if targets.len() > FAN_OUT {
+                return None;
+            }
+            let mut holders = vec![from];
+            let mut waiting = targets.into_iter().filter(|to| *to != from);
+            for round in 0.. {
+                let pairs: Vec<_> = holders.iter().copied().zip(waiting.by_ref()).collect();
+                if pairs.is_empty() {
+                    break;
+                }
+                holders.extend(pairs.iter().map(|(_, to)| *to));
+                if rounds.len() <= round {
+                    rounds.push(Vec::new());
+                }
+                rounds[round].extend(pairs);
+            }
+        }
+        Some(rounds)
+    }
+}
+
+/// What some devices do alike: fill a box of their shard from like places.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// The box of the shard.
+    pub local: Box_,
+    /// The piece it is a part of, by number.
+    pub piece: usize,
+    /// What it reads, in the order of the expression.
+    pub reads: Vec<Read>,
+    /// Who does it.
+    pub devices: Devices,
+}
+
+/// Sorts the parts of pieces of an array into classes. `layouts` gives the layout and the local shape of what is read,
+/// `layout` and `local` those of the array. `None` if there are more than `most` that read something.
+pub fn classes<'l>(
+    pieces: &[Piece<'_, '_>],
+    layout: &Layout,
+    local: &[i64],
+    grid: &Grid,
+    layouts: impl Fn(Source) -> (&'l Layout, &'l [i64]),
+    most: usize,
+) -> Option<Vec<Class>> {
+    let mut classes: Vec<Class> = Vec::new();
+    let mut found: HashMap<(usize, Box_, Vec<Vec<i64>>), usize> = HashMap::new();
+    let mut cells_left = CELLS;
+    let devices = grid.devices();
+    let parts: Vec<Vec<i64>> =
+        (0..devices).map(|device| layout.0.iter().map(|axes| grid.part_of(device, axes)).collect()).collect();
+    for (number, (window, expr)) in pieces.iter().enumerate() {
+        // Pieces that differ in where they read may be alike on their devices.
+        let number = pieces[..number].iter().position(|(_, other)| expr.is_like(other)).unwrap_or(number);
+        let mut reads = Vec::new();
+        expr.reads(&mut reads);
+        let reads: Vec<_> = reads
+            .into_iter()
+            .map(|(source, index)| {
+                let (layout, shape) = layouts(source);
+                (source, index, layout, shape)
+            })
+            .collect();
+        let borders = borders(window, &reads, grid);
+        for device in 0..devices {
+            let mut ranges = Vec::with_capacity(window.len());
+            for (dim, &(low, high)) in window.iter().enumerate() {
+                let own = parts[device][dim] * local[dim];
+                ranges.push(split(low.max(own), high.min(own + local[dim]), &borders[dim]));
+            }
+            if ranges.iter().any(Vec::is_empty) {
+                continue;
+            }
+            for cell in product(&ranges) {
+                cells_left = cells_left.checked_sub(1)?;
+                let mut starts = Vec::with_capacity(reads.len());
+                let mut sources = Vec::with_capacity(reads.len());
+                for (_, index, layout, shape) in &reads {
+                    let mut start = Vec::with_capacity(index.len());
+                    let mut from = device;
+                    for (dim, at) in index.iter().enumerate() {
+                        let (low, high) = at.dim().map_or((0, 1), |dim| cell[dim]);
+                        let lowest = at.lowest(low, high);
+                        let part = lowest.div_euclid(shape[dim]);
+                        if !layout.0[dim].is_empty() {
+                            from = grid.with_part(from, &layout.0[dim], part);
+                            start.push(lowest - part * shape[dim]);
+                        } else {
+                            start.push(lowest);
+                        }
+                    }
+                    starts.push(start);
+                    sources.push(from);
+                }
+                let here: Box_ = cell
+                    .iter()
+                    .enumerate()
+                    .map(|(dim, (low, high))| {
+                        let own = parts[device][dim] * local[dim];
+                        (low - own, high - own)
+                    })
+                    .collect();
+                let key = (number, here, starts);
+                let class = match found.get(&key) {
+                    Some(&class) => class,
+                    None => {
+                        let reads = reads.iter().zip(&key.2).map(|((source, index, ..), start)| Read {
+                            source: *source,
+                            start: start.clone(),
+                            size: index
+                                .iter()
+                                .map(|at| at.dim().map_or(1, |dim| cell[dim].1 - cell[dim].0))
+                                .collect(),
+                            from: Vec::new(),
+                        });
+                        classes.push(Class {
+                            local: key.1.clone(),
+                            piece: number,
+                            reads: reads.collect(),
+                            devices: Devices::none(devices),
+                        });
+                        if classes.iter().filter(|class| !class.reads.is_empty()).count() > most {
+                            return None;
+                        }
+                        found.insert(key, classes.len() - 1);
+                        classes.len() - 1
+                    }
+                };
+                let class = &mut classes[class];
+                class.devices.insert(device);
+                for (read, from) in class.reads.iter_mut().zip(sources) {
+                    read.from.push((device, from));
+                }
+            }
+        }
+    }
+    Some(classes)
+}
+
+/// Per dimension of the array, where shards that are read end, within the window.
+fn borders(window: &Box_, reads: &[(Source, &[Index], &Layout, &[i64])], grid: &Grid) -> Vec<Vec<i64>> {
+    let mut borders = vec![Vec::new(); window.len()];
+    for (_, index, layout, shape) in reads {
+        for (dim, at) in index.iter().enumerate() {
+            let Some(along) = at.dim() else { continue };
+            for part in 1..grid.parts(&layout.0[dim]) {
+                borders[along].extend(at.border(part * shape[dim]));
+            }
+        }
+    }
+    for dim in &mut borders {
+        dim.sort_unstable();
+        dim.dedup();
+    }
+    borders
+}
+
+/// `low..high` cut at borders (sorted); nothing if it is empty.
+fn split(low: i64, high: i64, borders: &[i64]) -> Vec<(i64, i64)> {
+    let mut ranges = Vec::new();
+    let mut from = low;
+    let first = borders.partition_point(|&border| border <= low);
+    for &border in borders[first..].iter().take_while(|&&border| border < high) {
+        ranges.push((from, border));
+        from = border;
+    }
+    if from < high {
+        ranges.push((from, high));
+    }
+    ranges
+}
+
+/// All boxes made of one range per dimension.
+pub fn product(ranges: &[Vec<(i64, i64)>]) -> Vec<Box_> {
+    ranges.iter().fold(vec![Vec::new()], |boxes, ranges| {
+        boxes
+            .iter()
+            .flat_map(|prefix| {
+                ranges.iter().map(|range| {
+                    let mut cell = prefix.clone();
+                    cell.push(*range);
+                    cell
+                })
+            })
+            .collect()
+    })
+}

@@ -1,0 +1,647 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Making the manual computation: what each device does with its shards, and what it sends where.
+
+use super::classes::{Class, Devices, Read, product};
+use super::layout::{Layout, Mesh, is_zero_bits};
+use super::moves::{Box_, Expr, Index, Source};
+use crate::ir::{self, Builder, element_of};
+use crate::rewrite::{defining_op, set_attribute};
+use melior::Context;
+use melior::ir::attribute::{
+    BoolAttribute, DenseElementsAttribute, FloatAttribute, IntegerAttribute, StringAttribute,
+};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::OperationLike;
+use melior::ir::r#type::IntegerType;
+use melior::ir::{Attribute, Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::sdy::attrs::{
+    AxisRef, DimensionSharding, ManualAxes, TensorSharding, TensorShardingPerValue, View,
+};
+use slimhlo_dialect::stablehlo::attrs::ChannelHandle;
+use slimhlo_dialect::types::Tensor;
+use std::collections::HashMap;
+
+/// Into how many boxes a shard may be cut.
+const CELLS: usize = 64;
+/// StableHLO's number for channels between devices.
+const DEVICE_TO_DEVICE: i64 = 1;
+
+/// The sharding that asks for a layout, with nothing left open.
+pub fn sharding<'c>(context: &'c Context, mesh: &Mesh<'c>, layout: &Layout) -> Option<TensorSharding<'c>> {
+    let dims = layout.0.iter().map(|axes| {
+        let axes = axes.iter().map(|&axis| AxisRef::new(context, mesh.names[axis], None));
+        DimensionSharding::new(context, &axes.collect::<Option<Vec<_>>>()?, true, None)
+    });
+    TensorSharding::new(context, mesh.reference, &dims.collect::<Option<Vec<_>>>()?, &[], &[])
+}
+
+/// A step of an update in place: part of the array is overwritten.
+struct Written {
+    version: usize,
+    local: Box_,
+    devices: Devices,
+}
+
+/// A manual computation under construction.
+pub struct Body<'c, 'a, 'r> {
+    build: &'r Builder<'c, 'a>,
+    context: &'c Context,
+    mesh: &'r Mesh<'c>,
+    location: Location<'c>,
+    op: OperationRef<'c, 'a>,
+    inputs: Vec<Value<'c, 'a>>,
+    /// Scalars, and whether they are known to be zero in every bit.
+    fills: Vec<(Value<'c, 'a>, bool)>,
+    exprs: Vec<&'r Expr<'c, 'a>>,
+    channel: &'r mut i64,
+    partition: Option<Value<'c, 'a>>,
+    predicates: HashMap<Devices, Value<'c, 'a>>,
+    filled: HashMap<(usize, Vec<i64>), Value<'c, 'a>>,
+    starts: HashMap<i64, Value<'c, 'a>>,
+    /// The array being updated, after so many updates.
+    versions: Vec<Value<'c, 'a>>,
+    latest: Option<Value<'c, 'a>>,
+    written: Vec<Written>,
+    /// How many exchanges there are.
+    pub exchanges: u64,
+}
+
+impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
+    /// Opens a manual computation before `anchor` with one result of the type and layout given. `fills` are scalars from
+    /// outside.
+    #[expect(clippy::too_many_arguments, reason = "these are the parts of the op")]
+    pub fn open(
+        build: &'r Builder<'c, 'a>,
+        mesh: &'r Mesh<'c>,
+        anchor: OperationRef<'c, 'a>,
+        location: Location<'c>,
+        inputs: &[(Value<'c, 'a>, Layout)],
+        fills: &[Value<'c, 'a>],
+        result: (Type<'c>, &Layout),
+        exprs: Vec<&'r Expr<'c, 'a>>,
+        channel: &'r mut i64,
+    ) -> Option<Self> {
+        let context = crate::rewrite::context_of(anchor);
+        let scalar = Layout::whole(0);
+        let is_constant = |value: Value<'c, 'a>| ir::splat_constant(value).is_some();
+        let given = fills.iter().filter(|fill| !is_constant(**fill)).map(|fill| (*fill, &scalar));
+        let operands: Vec<(Value<'c, 'a>, &Layout)> =
+            inputs.iter().map(|(value, layout)| (*value, layout)).chain(given).collect();
+        let mut shardings = Vec::new();
+        let mut types = Vec::new();
+        for (value, layout) in &operands {
+            let tensor = Tensor::new(value.r#type())?;
+            let local = layout.local_shape(tensor.shape, &mesh.grid)?;
+            types.push(Tensor::get(&local, tensor.element, None));
+            shardings.push(sharding(context, mesh, layout)?);
+        }
+        let shardings = TensorShardingPerValue::new(context, &shardings)?;
+        let results = TensorShardingPerValue::new(context, &[sharding(context, mesh, result.1)?])?;
+        let names: Vec<_> = mesh.names.iter().map(|name| StringAttribute::new(context, name)).collect();
+        let manual = ManualAxes::new(context, &names)?;
+
+        build.set_insertion_point_before(anchor);
+        let values: Vec<_> = operands.iter().map(|(value, _)| *value).collect();
+        let op = build.op_with_blocks("sdy.manual_computation", &values, &[result.0], &[&types], location);
+        set_attribute(op, "in_shardings", shardings.attribute());
+        set_attribute(op, "out_shardings", results.attribute());
+        set_attribute(op, "manual_axes", manual.attribute());
+        let block = op.region(0).ok().and_then(|region| region.first_block())?;
+        build.set_insertion_point_to_end(block);
+        let mut arguments = (0..types.len()).filter_map(|index| block.argument(index).ok().map(Value::from));
+        let inputs = arguments.by_ref().take(inputs.len()).collect();
+        let fills = fills
+            .iter()
+            .map(|&fill| match defining_op(fill).filter(|_| is_constant(fill)) {
+                Some(constant) => {
+                    let copy = build.copy_with(constant, &[], &[], &[fill.r#type()]);
+                    let zero = ir::splat_constant(fill).is_some_and(is_zero_bits);
+                    Some((copy.result(0).ok()?.into(), zero))
+                }
+                None => Some((arguments.next()?, false)),
+            })
+            .collect::<Option<_>>()?;
+        Some(Self {
+            build,
+            context,
+            mesh,
+            location,
+            op,
+            inputs,
+            fills,
+            exprs,
+            channel,
+            partition: None,
+            predicates: HashMap::new(),
+            filled: HashMap::new(),
+            starts: HashMap::new(),
+            versions: Vec::new(),
+            latest: None,
+            written: Vec::new(),
+            exchanges: 0,
+        })
+    }
+
+    /// Returns `value` from the computation; gives its result outside.
+    pub fn close(self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.build.terminator("sdy.return", &[value], self.location);
+        self.op.result(0).expect("made with one result").into()
+    }
+
+    /// Takes it all back.
+    pub fn abandon(self) {
+        self.build.erase(self.op);
+    }
+
+    /// Begins updating an input in place.
+    pub fn update(&mut self, input: usize) {
+        self.latest = Some(self.inputs[input]);
+        self.versions = vec![self.inputs[input]];
+    }
+
+    /// Writes what the classes say into the array being updated; gives it as it then is.
+    pub fn write(&mut self, classes: &[Class]) -> Value<'c, 'a> {
+        let mut latest = self.latest.expect("an update has begun");
+        let version = self.versions.len();
+        for class in classes {
+            let mut value = self.value(class);
+            let (start, size) = corners(&class.local);
+            let whole = size == shape_of(latest);
+            let everywhere = class.devices.count() == self.mesh.grid.devices();
+            let starts: Vec<_> = start.iter().map(|&at| self.start(at)).collect();
+            let put = |array, value| self.build.dynamic_update_slice(array, value, &starts, self.location);
+            latest = match (everywhere, whole) {
+                (true, true) => value,
+                (true, false) => put(latest, value),
+                (false, true) => self.select(&class.devices, value, latest),
+                // A back end that widens bfloat16 does not update it in place, but selects elementwise in place.
+                (false, false) if element_of(latest.r#type()).is_bf16() => {
+                    let updated = put(latest, value);
+                    self.select(&class.devices, updated, latest)
+                }
+                // Elsewhere, what is there is written again.
+                (false, false) => {
+                    let kept = self.slice(latest, &start, &size);
+                    value = self.select(&class.devices, value, kept);
+                    self.build.dynamic_update_slice(latest, value, &starts, self.location)
+                }
+            };
+            self.latest = Some(latest);
+            self.written.push(Written {
+                version,
+                local: class.local.clone(),
+                devices: class.devices.clone(),
+            });
+        }
+        self.versions.push(latest);
+        latest
+    }
+
+    /// An array of this shape in which each device fills what the classes say.
+    pub fn assemble(&mut self, classes: &[Class], shape: &[i64]) -> Option<Value<'c, 'a>> {
+        // A single scalar is what is everywhere where nothing else is.
+        let mut scalars = classes.iter().filter_map(|class| match self.exprs[class.piece] {
+            Expr::Fill(fill) => Some(*fill),
+            _ => None,
+        });
+        let first = scalars.next();
+        let background = first.filter(|first| scalars.all(|fill| fill == *first));
+        let classes: Vec<&Class> = classes
+            .iter()
+            .filter(|class| background.is_none() || !matches!(self.exprs[class.piece], Expr::Fill(_)))
+            .collect();
+        let ranges: Vec<Vec<(i64, i64)>> = shape
+            .iter()
+            .enumerate()
+            .map(|(dim, &size)| {
+                let mut borders: Vec<i64> = classes
+                    .iter()
+                    .flat_map(|class| [class.local[dim].0, class.local[dim].1])
+                    .chain([0, size])
+                    .collect();
+                borders.sort_unstable();
+                borders.dedup();
+                borders.windows(2).map(|pair| (pair[0], pair[1])).collect()
+            })
+            .collect();
+        let count = ranges.iter().try_fold(1usize, |count, ranges| count.checked_mul(ranges.len()))?;
+        if count > CELLS {
+            return None;
+        }
+        let values: Vec<Option<Value<'c, 'a>>> = vec![None; classes.len()];
+        let mut assembly = Assembly { classes, values, background };
+        let mut cells = Vec::with_capacity(count);
+        for cell in product(&ranges) {
+            cells.push(self.cell(&mut assembly, &cell)?);
+        }
+        let devices = self.mesh.grid.devices();
+        let plain = assembly.classes.iter().all(|class| {
+            class.devices.count() == devices
+                && matches!(self.exprs[class.piece], Expr::Read(_, index)
+                    if index.iter().enumerate().all(|(dim, at)| matches!(at, Index::Plus { dim: to, .. } if *to == dim)))
+        });
+        let filled = self.join(&ranges, cells, background, plain)?;
+        Some(match filled {
+            Some(value) => value,
+            None => self.filled(background?, shape),
+        })
+    }
+
+    /// What is in a box of each shard; `Ok(None)` for nothing but the background.
+    #[expect(clippy::option_option, reason = "the outer one is failure")]
+    fn cell(&mut self, assembly: &mut Assembly<'c, 'a, '_>, cell: &Box_) -> Option<Option<Value<'c, 'a>>> {
+        let (low, size) = corners(cell);
+        let devices = self.mesh.grid.devices();
+        // Classes that are all of one scalar are one.
+        let mut layers: Vec<(Devices, usize)> = Vec::new();
+        let mut covered = Devices::none(devices);
+        for (index, class) in assembly.classes.iter().enumerate() {
+            let inside =
+                class.local.iter().zip(cell).all(|(outer, inner)| outer.0 <= inner.0 && inner.1 <= outer.1);
+            if !inside {
+                continue;
+            }
+            covered.add(&class.devices);
+            let fill = |index: usize| match self.exprs[assembly.classes[index].piece] {
+                Expr::Fill(fill) => Some(*fill),
+                _ => None,
+            };
+            let same =
+                fill(index).and_then(|own| layers.iter().position(|(_, other)| fill(*other) == Some(own)));
+            match same {
+                Some(same) => layers[same].0.add(&class.devices),
+                None => layers.push((class.devices.clone(), index)),
+            }
+        }
+        if layers.is_empty() {
+            return assembly.background.map(|_| None);
+        }
+        let all = covered.count() == devices;
+        if !all && assembly.background.is_none() {
+            return None;
+        }
+        layers.sort_by_key(|(devices, _)| std::cmp::Reverse(devices.count()));
+        let mut result = None;
+        if !all {
+            let only = layers.len() == 1 && {
+                let class = assembly.classes[layers[0].1];
+                // What nobody sends is received as zeros.
+                let direct = matches!(self.exprs[class.piece], Expr::Read(..));
+                self.fills[assembly.background?].1
+                    && direct
+                    && class.reads[0].rounds().is_some_and(|rounds| rounds.len() == 1)
+                    && is_one_to_one(&class.reads[0])
+            };
+            if !only {
+                result = Some(self.filled(assembly.background?, &size));
+            }
+        }
+        for (devices, index) in layers {
+            let class = assembly.classes[index];
+            let whole = match self.exprs[class.piece] {
+                Expr::Fill(fill) => {
+                    let value = self.filled(*fill, &size);
+                    result = Some(match result {
+                        None => value,
+                        Some(below) => self.select(&devices, value, below),
+                    });
+                    continue;
+                }
+                _ => match assembly.values[index] {
+                    Some(value) => value,
+                    None => self.value(class),
+                },
+            };
+            assembly.values[index] = Some(whole);
+            let start: Vec<i64> = low.iter().zip(&class.local).map(|(low, (from, _))| low - from).collect();
+            let value = self.slice(whole, &start, &size);
+            result = Some(match result {
+                None => value,
+                Some(below) => self.select(&devices, value, below),
+            });
+        }
+        Some(result)
+    }
+
+    /// Puts boxes together, row-major over `ranges`; `Ok(None)` for nothing but the background.
+    #[expect(clippy::option_option, reason = "the outer one is failure")]
+    fn join(
+        &mut self,
+        ranges: &[Vec<(i64, i64)>],
+        cells: Vec<Option<Value<'c, 'a>>>,
+        background: Option<usize>,
+        plain: bool,
+    ) -> Option<Option<Value<'c, 'a>>> {
+        let rank = ranges.len();
+        if cells.iter().all(Option::is_none) {
+            return Some(None);
+        }
+        let shape: Vec<i64> = ranges.iter().map(|ranges| ranges[ranges.len() - 1].1).collect();
+        // The largest box is padded to the whole, and the others are put in: back ends write them in place, where they
+        // would store what they concatenate.
+        let boxes = product(ranges);
+        let mut inside: Vec<(&Box_, Option<Value<'c, 'a>>)> = boxes.iter().zip(cells).collect();
+        // Parts as they are read or received, side by side: back ends fuse such a concatenation.
+        let mut cut = ranges.iter().enumerate().filter(|(_, ranges)| ranges.len() > 1).map(|(dim, _)| dim);
+        if let (Some(dim), None) = (cut.next(), cut.next())
+            && plain
+        {
+            let parts: Vec<_> = inside.iter().filter_map(|(_, value)| *value).collect();
+            if parts.len() == inside.len() {
+                return Some(Some(self.build.concatenate(&parts, dim, self.location)));
+            }
+        }
+        let volume = |cell: &Box_| cell.iter().map(|(from, to)| to - from).product::<i64>();
+        let largest = inside
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, value))| value.is_some())
+            .max_by_key(|(index, (cell, _))| (volume(cell), std::cmp::Reverse(*index)))?
+            .0;
+        let (cell, value) = inside.swap_remove(largest);
+        let value = value?;
+        let (start, size) = corners(cell);
+        if size == shape {
+            return Some(Some(value));
+        }
+        let element = element_of(value.r#type());
+        let ty = Tensor::get(&shape, element, None);
+        let end: Vec<i64> = cell.iter().zip(&shape).map(|((_, to), size)| size - to).collect();
+        let padding = match background {
+            Some(fill) => self.fills[fill].0,
+            // All of it is overwritten.
+            None => self.zero(element)?,
+        };
+        let interior = vec![0; rank];
+        let mut result = self.build.pad(value, padding, &start, &end, &interior, ty, self.location);
+        for (cell, value) in inside {
+            let Some(value) = value else { continue };
+            let (start, _) = corners(cell);
+            let starts: Vec<_> = start.iter().map(|&at| self.start(at)).collect();
+            result = self.build.dynamic_update_slice(result, value, &starts, self.location);
+        }
+        Some(Some(result))
+    }
+
+    /// A scalar zero; `None` if the type has none that is written as a number.
+    fn zero(&mut self, element: Type<'c>) -> Option<Value<'c, 'a>> {
+        let zero: Attribute = match IntegerType::try_from(element) {
+            Ok(integer) if integer.width() == 1 => BoolAttribute::new(self.context, false).into(),
+            Ok(_) => IntegerAttribute::new(element, 0).into(),
+            Err(_) if element.is_float() => FloatAttribute::new(self.context, element, 0.0).into(),
+            Err(_) => return None,
+        };
+        let ty = Tensor::get(&[], element, None);
+        let value = DenseElementsAttribute::new(ty, &[zero]).ok()?;
+        Some(self.build.insert("stablehlo.constant", &[], &[("value", value.into())], ty, self.location))
+    }
+
+    /// What the devices of a class put into their box.
+    fn value(&mut self, class: &Class) -> Value<'c, 'a> {
+        let (_, size) = corners(&class.local);
+        let mut reads = class.reads.iter();
+        self.expr(self.exprs[class.piece], &mut reads, &size)
+    }
+
+    fn expr(
+        &mut self,
+        expr: &Expr<'c, 'a>,
+        reads: &mut std::slice::Iter<'_, Read>,
+        size: &[i64],
+    ) -> Value<'c, 'a> {
+        match expr {
+            Expr::Fill(fill) => self.filled(*fill, size),
+            Expr::Read(_, index) => {
+                let read = reads.next().expect("as many as in the expression");
+                let value = self.read(read);
+                self.oriented(value, index, size)
+            }
+            Expr::Apply(op, arguments) => {
+                let mut operands = Vec::with_capacity(arguments.len());
+                for (operand, argument) in op.operands().zip(arguments) {
+                    operands.push(match argument {
+                        Expr::Fill(fill) if ir::is_rank_zero(operand) => self.fills[*fill].0,
+                        _ => self.expr(argument, reads, size),
+                    });
+                }
+                let result = op.results().next().expect("elementwise ops have one result");
+                let ty = Tensor::get(size, element_of(result.r#type()), None);
+                let copy = self.build.copy_with(*op, &operands, &[], &[ty]);
+                ir::remove_discardable_attributes(copy);
+                copy.result(0).expect("as the original").into()
+            }
+        }
+    }
+
+    /// The part of an array that is read, on the devices that need it.
+    fn read(&mut self, read: &Read) -> Value<'c, 'a> {
+        let array = match read.source {
+            Source::Input(input) => self.inputs[input],
+            Source::Version(version) => self.version(version, read),
+        };
+        let mut value = self.slice(array, &read.start, &read.size);
+        let rounds = read.rounds().expect("checked before anything was made");
+        let direct = is_one_to_one(read);
+        for pairs in rounds {
+            let received = self.permute(value, &pairs);
+            if direct {
+                return received;
+            }
+            let mut receivers = Devices::none(self.mesh.grid.devices());
+            pairs.iter().for_each(|(_, to)| receivers.insert(*to));
+            value = self.select(&receivers, received, value);
+        }
+        value
+    }
+
+    /// A version of the array being updated, to read this from: the latest one if it holds the same there.
+    fn version(&self, version: usize, read: &Read) -> Value<'c, 'a> {
+        let sources = read.sources(self.mesh.grid.devices());
+        let overwritten = self.written.iter().any(|written| {
+            written.version > version
+                && written.devices.meets(&sources)
+                && written
+                    .local
+                    .iter()
+                    .zip(&read.start)
+                    .zip(&read.size)
+                    .all(|(((low, high), start), size)| *low < start + size && *start < *high)
+        });
+        if overwritten { self.versions[version] } else { self.latest.expect("an update has begun") }
+    }
+
+    /// A part as read, with dimensions reversed, dropped and repeated as the result needs it.
+    fn oriented(&mut self, value: Value<'c, 'a>, index: &[Index], size: &[i64]) -> Value<'c, 'a> {
+        let element = element_of(value.r#type());
+        let mut value = value;
+        let backwards: Vec<i64> = index
+            .iter()
+            .enumerate()
+            .filter(|(_, at)| matches!(at, Index::Minus { .. }))
+            .map(|(dim, _)| dim as i64)
+            .collect();
+        if !backwards.is_empty() {
+            let dimensions = self.build.i64_array(&backwards);
+            let ty = value.r#type();
+            value = self.build.insert(
+                "stablehlo.reverse",
+                &[value],
+                &[("dimensions", dimensions)],
+                ty,
+                self.location,
+            );
+        }
+        let dims: Vec<usize> = index.iter().filter_map(|at| at.dim()).collect();
+        if dims.iter().copied().eq(0..size.len()) && index.len() == size.len() {
+            return value;
+        }
+        let in_place = |(dim, at): (usize, &Index)| at.dim().map_or(size[dim] > 0, |along| along == dim);
+        if index.len() == size.len() && index.iter().enumerate().all(in_place) {
+            let dims: Vec<i64> = (0..size.len() as i64).collect();
+            return self.broadcast(value, &dims, size);
+        }
+        if dims.len() < index.len() {
+            let shape: Vec<i64> = dims.iter().map(|&dim| size[dim]).collect();
+            value = self.build.reshape(value, Tensor::get(&shape, element, None), self.location);
+        }
+        let mut order: Vec<usize> = (0..dims.len()).collect();
+        order.sort_by_key(|&at| dims[at]);
+        if !order.is_sorted() {
+            let shape: Vec<i64> = order.iter().map(|&at| size[dims[at]]).collect();
+            let permutation: Vec<i64> = order.iter().map(|&at| at as i64).collect();
+            let permutation = self.build.i64_array(&permutation);
+            let ty = Tensor::get(&shape, element, None);
+            value = self.build.insert(
+                "stablehlo.transpose",
+                &[value],
+                &[("permutation", permutation)],
+                ty,
+                self.location,
+            );
+        }
+        if dims.len() < size.len() {
+            let dims: Vec<i64> = order.iter().map(|&at| dims[at] as i64).collect();
+            value = self.broadcast(value, &dims, size);
+        }
+        value
+    }
+
+    fn broadcast(&self, value: Value<'c, 'a>, dims: &[i64], size: &[i64]) -> Value<'c, 'a> {
+        let ty = Tensor::get(size, element_of(value.r#type()), None);
+        let dims = [("broadcast_dimensions", self.build.i64_array(dims))];
+        self.build.insert("stablehlo.broadcast_in_dim", &[value], &dims, ty, self.location)
+    }
+
+    fn slice(&self, value: Value<'c, 'a>, start: &[i64], size: &[i64]) -> Value<'c, 'a> {
+        if shape_of(value) == size {
+            return value;
+        }
+        let ty = Tensor::get(size, element_of(value.r#type()), None);
+        self.build.slice(value, start, ty, self.location)
+    }
+
+    fn permute(&mut self, value: Value<'c, 'a>, pairs: &[(usize, usize)]) -> Value<'c, 'a> {
+        self.exchanges += 1;
+        let i64_type = self.build.i64_type();
+        let mut pairs = pairs.to_vec();
+        pairs.sort_unstable();
+        let numbers: Vec<Attribute> = pairs
+            .iter()
+            .flat_map(|(from, to)| [*from, *to])
+            .map(|device| IntegerAttribute::new(i64_type, device as i64).into())
+            .collect();
+        let table = Tensor::get(&[pairs.len() as i64, 2], i64_type, None);
+        let pairs = DenseElementsAttribute::new(table, &numbers).expect("a tensor type");
+        let channel = ChannelHandle::new(self.context, *self.channel, DEVICE_TO_DEVICE);
+        *self.channel += 1;
+        let attributes = [("source_target_pairs", pairs.into()), ("channel_handle", channel.into())];
+        let ty = value.r#type();
+        self.build.insert("stablehlo.collective_permute", &[value], &attributes, ty, self.location)
+    }
+
+    /// `yes` on the devices of a set, `no` on the others.
+    fn select(&mut self, devices: &Devices, yes: Value<'c, 'a>, no: Value<'c, 'a>) -> Value<'c, 'a> {
+        let predicate = self.predicate(devices);
+        self.build.insert("stablehlo.select", &[predicate, yes, no], &[], yes.r#type(), self.location)
+    }
+
+    /// Whether this device is in a set: looked up in a table.
+    fn predicate(&mut self, devices: &Devices) -> Value<'c, 'a> {
+        if let Some(value) = self.predicates.get(devices) {
+            return *value;
+        }
+        let (build, location) = (self.build, self.location);
+        let partition = *self.partition.get_or_insert_with(|| {
+            let ty = Tensor::get(&[], IntegerType::unsigned(self.context, 32).into(), None);
+            build.insert("stablehlo.partition_id", &[], &[], ty, location)
+        });
+        let count = self.mesh.grid.devices();
+        let boolean: Type = IntegerType::new(self.context, 1).into();
+        let members: Vec<Attribute> = (0..count)
+            .map(|device| BoolAttribute::new(self.context, devices.contains(device)).into())
+            .collect();
+        let table = Tensor::get(&[count as i64], boolean, None);
+        let members = DenseElementsAttribute::new(table, &members).expect("a tensor type");
+        let table = build.insert("stablehlo.constant", &[], &[("value", members.into())], table, location);
+        let one = Tensor::get(&[1], boolean, None);
+        let member = build.dynamic_slice(table, &[partition], one, location);
+        let value = build.reshape(member, Tensor::get(&[], boolean, None), location);
+        self.predicates.insert(devices.clone(), value);
+        value
+    }
+
+    fn filled(&mut self, fill: usize, size: &[i64]) -> Value<'c, 'a> {
+        let scalar = self.fills[fill].0;
+        if size.is_empty() {
+            return scalar;
+        }
+        let (build, location) = (self.build, self.location);
+        *self.filled.entry((fill, size.to_vec())).or_insert_with(|| {
+            let ty = Tensor::get(size, element_of(scalar.r#type()), None);
+            build.broadcast_scalar(scalar, ty, location)
+        })
+    }
+
+    fn start(&mut self, at: i64) -> Value<'c, 'a> {
+        let (build, location) = (self.build, self.location);
+        *self.starts.entry(at).or_insert_with(|| build.i64_constant(at, location))
+    }
+}
+
+struct Assembly<'c, 'a, 'k> {
+    classes: Vec<&'k Class>,
+    values: Vec<Option<Value<'c, 'a>>>,
+    background: Option<usize>,
+}
+
+/// Whether each device that needs it gets it by the one exchange there is.
+fn is_one_to_one(read: &Read) -> bool {
+    let mut sources: Vec<usize> = read.from.iter().map(|(_, from)| *from).collect();
+    sources.sort_unstable();
+    !read.is_local() && sources.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+fn corners(window: &Box_) -> (Vec<i64>, Vec<i64>) {
+    window.iter().map(|(low, high)| (*low, high - low)).unzip()
+}
+
+fn shape_of<'c>(value: Value<'c, '_>) -> &'c [i64] {
+    ffi::shape(value.r#type()).expect("values here are ranked")
+}
+
+/// The number after all channels in use below `root`.
+pub fn next_channel<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> i64 {
+    let mut next = 1;
+    crate::rewrite::walk(root, |op| {
+        if op_name(op).starts_with("stablehlo.")
+            && let Some(handle) = ffi::attribute_of(op, "channel_handle")
+            && let Ok(handle) = ChannelHandle::try_from(handle)
+        {
+            next = next.max(handle.handle().saturating_add(1));
+        }
+        melior::ir::operation::WalkResult::Advance
+    });
+    next
+}

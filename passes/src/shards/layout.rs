@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Where the parts of arrays live: meshes as grids of devices, layouts of arrays over them, and which value has which.
+
+use super::moves::is_elementwise;
+use crate::ir;
+use crate::rewrite::{uses, walk};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::{Attribute, OperationRef, RegionLike, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::sdy::attrs::{TensorSharding, TensorShardingPerValue, View};
+use slimhlo_dialect::sdy::sharding::mesh_of;
+use slimhlo_dialect::types::Tensor;
+use std::collections::HashMap;
+
+/// The name under which shardings hang on functions' arguments and results, and on ops.
+pub const SHARDING: &str = "sdy.sharding";
+
+/// Devices in row-major order along the axes of a mesh.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    sizes: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+impl Grid {
+    /// The grid of axes of these sizes, major to minor; `None` if it has more than `most` devices.
+    pub fn new(sizes: Vec<i64>, most: i64) -> Option<Self> {
+        let mut strides = vec![1; sizes.len()];
+        let mut devices: i64 = 1;
+        for axis in (0..sizes.len()).rev() {
+            strides[axis] = devices;
+            devices = devices.checked_mul(sizes[axis]).filter(|&devices| devices > 0 && devices <= most)?;
+        }
+        Some(Self { sizes, strides })
+    }
+
+    /// How many devices there are.
+    pub fn devices(&self) -> usize {
+        self.sizes.iter().product::<i64>() as usize
+    }
+
+    /// How many parts these axes cut a dimension into.
+    pub fn parts(&self, axes: &[usize]) -> i64 {
+        axes.iter().map(|&axis| self.sizes[axis]).product()
+    }
+
+    /// Which of these parts a device holds.
+    pub fn part_of(&self, device: usize, axes: &[usize]) -> i64 {
+        axes.iter().fold(0, |part, &axis| {
+            part * self.sizes[axis] + device as i64 / self.strides[axis] % self.sizes[axis]
+        })
+    }
+
+    /// The device in the place of `device` that holds another part.
+    pub fn with_part(&self, device: usize, axes: &[usize], mut part: i64) -> usize {
+        let mut device = device as i64;
+        for &axis in axes.iter().rev() {
+            let here = device / self.strides[axis] % self.sizes[axis];
+            device += (part % self.sizes[axis] - here) * self.strides[axis];
+            part /= self.sizes[axis];
+        }
+        device as usize
+    }
+}
+
+/// Along which axes of the mesh each dimension of an array is cut, major to minor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout(pub Vec<Vec<usize>>);
+
+impl Layout {
+    /// Every device holds all of it.
+    pub fn whole(rank: usize) -> Self {
+        Self(vec![Vec::new(); rank])
+    }
+
+    /// Sizes of the part that one device holds; `None` if the parts do not come out even.
+    pub fn local_shape(&self, shape: &[i64], grid: &Grid) -> Option<Vec<i64>> {
+        if shape.len() != self.0.len() {
+            return None;
+        }
+        shape
+            .iter()
+            .zip(&self.0)
+            .map(|(size, axes)| {
+                let parts = grid.parts(axes);
+                (size % parts == 0).then_some(size / parts)
+            })
+            .collect()
+    }
+
+    /// What is left of it at the boundary of the program, where parts must come out even: axes of which nothing is left
+    /// because they do not divide the dimension. `None` if some of an axis might be.
+    pub fn at_boundary(&self, shape: &[i64], grid: &Grid) -> Option<Self> {
+        let mut kept = Vec::with_capacity(self.0.len());
+        for (size, axes) in shape.iter().zip(&self.0) {
+            let mut left = *size;
+            let mut divides = true;
+            let mut dim = Vec::new();
+            for &axis in axes {
+                let parts = grid.sizes[axis];
+                if divides && left % parts == 0 {
+                    left /= parts;
+                    dim.push(axis);
+                } else {
+                    if gcd(left, parts) != 1 {
+                        return None;
+                    }
+                    divides = false;
+                }
+            }
+            kept.push(dim);
+        }
+        Some(Self(kept))
+    }
+}
+
+fn gcd(mut left: i64, mut right: i64) -> i64 {
+    while right != 0 {
+        (left, right) = (right, left % right);
+    }
+    left
+}
+
+/// The one mesh that a program's shardings are on.
+pub struct Mesh<'c> {
+    /// What shardings refer to it by.
+    pub reference: Attribute<'c>,
+    /// Names of the axes.
+    pub names: Vec<&'c str>,
+    /// Its devices.
+    pub grid: Grid,
+}
+
+impl<'c> Mesh<'c> {
+    /// The mesh that `sharding` is on, if it is one whose devices count up and of which there are `partitions`.
+    fn of(sharding: TensorSharding<'c>, user: OperationRef<'c, '_>, partitions: i64) -> Option<Self> {
+        let mesh = mesh_of(user, sharding).ok()?;
+        if !mesh.device_ids().is_empty() {
+            return None;
+        }
+        let (names, sizes) = mesh.axes().iter().map(|axis| (axis.name(), axis.size())).unzip();
+        let grid = Grid::new(sizes, partitions)?;
+        (grid.devices() as i64 == partitions).then_some(Self {
+            reference: sharding.mesh_or_ref()?,
+            names,
+            grid,
+        })
+    }
+
+    /// The layout that `sharding` asks for, if it leaves nothing open and cuts along whole axes only.
+    fn layout(&self, sharding: TensorSharding<'c>) -> Option<Layout> {
+        if sharding.mesh_or_ref() != Some(self.reference) || !sharding.unreduced_axes().is_empty() {
+            return None;
+        }
+        let dims = sharding.dims().iter().map(|dim| {
+            if !dim.is_closed() {
+                return None;
+            }
+            let axes = dim.axes().iter().map(|axis| {
+                let index = self.names.iter().position(|name| *name == axis.name())?;
+                axis.sub_axis_info().is_none().then_some(index)
+            });
+            let axes: Option<Vec<usize>> = axes.collect();
+            Some(axes?.into_iter().filter(|&axis| self.grid.sizes[axis] > 1).collect())
+        });
+        dims.collect::<Option<_>>().map(Layout)
+    }
+}
+
+/// Which values are known to be laid out how: those that say so, and those that partitioners give the layout of a
+/// neighbour of the same shape.
+pub struct Known<'c> {
+    /// The mesh of all layouts.
+    pub mesh: Mesh<'c>,
+    layouts: HashMap<usize, Layout>,
+}
+
+impl<'c> Known<'c> {
+    /// Looks through `root`; `None` if nothing in it is sharded in a way that is understood.
+    pub fn new<'a>(root: OperationRef<'c, 'a>, partitions: i64) -> Option<Self>
+    where
+        'c: 'a,
+    {
+        // Where results' types are values' own (constraints), or ops say so, or functions.
+        let mut said: Vec<(Value<'c, 'a>, TensorSharding<'c>)> = Vec::new();
+        let mut returned: Vec<(Value<'c, 'a>, TensorSharding<'c>)> = Vec::new();
+        let mut ops = Vec::new();
+        let mut mesh: Option<Mesh<'c>> = None;
+        walk(root, |op| {
+            let found = said.len();
+            let before = returned.len();
+            let name = op_name(op);
+            if name == "func.func" {
+                boundary(op, &mut said, &mut returned);
+            }
+            for (index, result) in op.results().enumerate() {
+                if let Some(sharding) = sharding_of_result(op, name, index) {
+                    said.push((result.into(), sharding));
+                }
+            }
+            let first = said.get(found).or(returned.get(before));
+            if let (None, Some((_, sharding))) = (&mesh, first) {
+                mesh = Mesh::of(*sharding, op, partitions);
+            }
+            if name == "sdy.manual_computation" {
+                return WalkResult::Skip;
+            }
+            ops.push(op);
+            WalkResult::Advance
+        });
+        let mut known = Self { mesh: mesh?, layouts: HashMap::new() };
+        for (value, sharding) in said {
+            if let Some(layout) = known.mesh.layout(sharding) {
+                known.set(value, layout);
+            }
+        }
+        ops.iter().for_each(|op| known.forward(*op));
+        for (value, sharding) in returned {
+            if let Some(layout) = known.mesh.layout(sharding) {
+                known.add(value, &layout);
+            }
+        }
+        ops.iter().rev().for_each(|op| known.backward(*op));
+        ops.iter().for_each(|op| known.forward(*op));
+        Some(known)
+    }
+
+    /// The layout of a value, if it is known.
+    pub fn layout(&self, value: Value<'c, '_>) -> Option<&Layout> {
+        self.layouts.get(&ir::key(value))
+    }
+
+    /// Forgets a value that is about to be erased.
+    pub fn forget(&mut self, value: Value<'c, '_>) {
+        self.layouts.remove(&ir::key(value));
+    }
+
+    /// Notes a value's layout.
+    pub fn set(&mut self, value: Value<'c, '_>, layout: Layout) {
+        self.layouts.insert(ir::key(value), layout);
+    }
+
+    fn add(&mut self, value: Value<'c, '_>, layout: &Layout) {
+        let rank = Tensor::new(value.r#type()).map(|tensor| tensor.rank());
+        if rank == Some(layout.0.len()) {
+            self.layouts.entry(ir::key(value)).or_insert_with(|| layout.clone());
+        }
+    }
+
+    fn forward<'a>(&mut self, op: OperationRef<'c, 'a>)
+    where
+        'c: 'a,
+    {
+        let name = op_name(op);
+        if name == "stablehlo.while" {
+            for (index, operand) in op.operands().enumerate() {
+                let Some(layout) = self.layout(operand).cloned() else { continue };
+                for region in 0..op.region_count() {
+                    let block = op.region(region).ok().and_then(|region| region.first_block());
+                    if let Some(argument) = block.and_then(|block| block.argument(index).ok()) {
+                        self.add(argument.into(), &layout);
+                    }
+                }
+                if let Some(result) = op.results().nth(index) {
+                    self.add(result.into(), &layout);
+                }
+            }
+            return;
+        }
+        let Some(result) = op.results().next().map(Value::from) else { return };
+        if op.result_count() != 1 || self.layout(result).is_some() {
+            return;
+        }
+        let layout = match name {
+            "stablehlo.dynamic_update_slice" => {
+                op.operand(0).ok().and_then(|operand| self.layout(operand)).cloned()
+            }
+            _ if is_elementwise(op) => op
+                .operands()
+                .filter(|operand| same_shape(*operand, result))
+                .find_map(|operand| self.layout(operand))
+                .cloned(),
+            _ => None,
+        };
+        if let Some(layout) = layout {
+            self.add(result, &layout);
+        }
+    }
+
+    fn backward<'a>(&mut self, op: OperationRef<'c, 'a>)
+    where
+        'c: 'a,
+    {
+        let Some(result) = op.results().next().map(Value::from) else { return };
+        if op.result_count() != 1 {
+            return;
+        }
+        let Some(layout) = self.layout(result).cloned() else { return };
+        match op_name(op) {
+            "stablehlo.dynamic_update_slice" | "sdy.sharding_constraint" => {
+                if let Ok(operand) = op.operand(0) {
+                    self.add(operand, &layout);
+                }
+            }
+            _ if is_elementwise(op) => {
+                for operand in op.operands().filter(|operand| same_shape(*operand, result)) {
+                    self.add(operand, &layout);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn same_shape(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {
+    ffi::shape(left.r#type()) == ffi::shape(right.r#type())
+}
+
+/// What a function says about its arguments and results.
+fn boundary<'c: 'a, 'a>(
+    function: OperationRef<'c, 'a>,
+    said: &mut Vec<(Value<'c, 'a>, TensorSharding<'c>)>,
+    returned: &mut Vec<(Value<'c, 'a>, TensorSharding<'c>)>,
+) {
+    let shardings = |name: &str| -> Vec<Option<TensorSharding<'c>>> {
+        let Some(list) =
+            ffi::attribute_of(function, name).and_then(|list| ArrayAttribute::try_from(list).ok())
+        else {
+            return Vec::new();
+        };
+        (0..list.len())
+            .map(|index| {
+                let dictionary = DictionaryAttribute::try_from(list.element(index).ok()?).ok()?;
+                TensorSharding::view(ffi::attribute_in(dictionary, SHARDING)?)
+            })
+            .collect()
+    };
+    let Some(block) = function.region(0).ok().and_then(|region| region.first_block()) else { return };
+    for (index, sharding) in shardings("arg_attrs").into_iter().enumerate() {
+        if let (Some(sharding), Ok(argument)) = (sharding, block.argument(index)) {
+            said.push((argument.into(), sharding));
+        }
+    }
+    let Some(end) = block.terminator() else { return };
+    for (index, sharding) in shardings("res_attrs").into_iter().enumerate() {
+        if let (Some(sharding), Some(value)) = (sharding, end.operands().nth(index)) {
+            returned.push((value, sharding));
+        }
+    }
+}
+
+fn sharding_of_result<'c>(op: OperationRef<'c, '_>, name: &str, index: usize) -> Option<TensorSharding<'c>> {
+    let per_value = |name: &str| -> Option<TensorSharding<'c>> {
+        TensorShardingPerValue::view(ffi::attribute_of(op, name)?)?.shardings().get(index)
+    };
+    match name {
+        "sdy.sharding_constraint" | "sdy.reshard" => TensorSharding::view(ffi::attribute_of(op, "sharding")?),
+        "sdy.manual_computation" => per_value("out_shardings"),
+        _ => op
+            .discardable_attribute(SHARDING)
+            .ok()
+            .and_then(|attribute| TensorShardingPerValue::view(attribute)?.shardings().get(index)),
+    }
+}
+
+/// Whether `value` goes nowhere but out of the program's entry function.
+pub fn only_returned<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
+    let mut any = false;
+    uses(value).all(|used| {
+        any = true;
+        op_name(used.user) == "func.return"
+            && used.user.parent_operation().is_some_and(|function| {
+                let name = ffi::attribute_of(function, "sym_name");
+                name.and_then(|name| StringAttribute::try_from(name).ok())
+                    .is_some_and(|name| ffi::string_value(name) == "main")
+            })
+    }) && any
+}
+
+/// The number of partitions that the module around `op` is for.
+pub fn partitions(op: OperationRef<'_, '_>) -> Option<i64> {
+    fn climb<'c>(op: OperationRef<'c, '_>) -> Option<i64> {
+        if op_name(op) == "builtin.module"
+            && let Some(partitions) = ir::constant_attribute(op, "mhlo.num_partitions")
+        {
+            return Some(partitions);
+        }
+        climb(op.parent_operation()?)
+    }
+    climb(op)
+}
+
+/// Whether an attribute is the number zero with no bit set.
+pub fn is_zero_bits(attribute: Attribute<'_>) -> bool {
+    use melior::ir::attribute::{BoolAttribute, FloatAttribute, IntegerAttribute};
+    if let Ok(float) = FloatAttribute::try_from(attribute) {
+        return float.value().to_bits() == 0;
+    }
+    if let Ok(boolean) = BoolAttribute::try_from(attribute) {
+        return !boolean.value();
+    }
+    IntegerAttribute::try_from(attribute).is_ok_and(|integer| ffi::integer_value(integer) == 0)
+}

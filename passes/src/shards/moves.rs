@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What each box of an array is made of: taken apart through slices, pads, updates, concatenations and the like down to
+//! values with known layouts.
+
+use super::layout::{Known, Layout, SHARDING};
+use crate::ir::{self, discardable_attributes};
+use crate::rewrite::defining_op;
+use crate::splat::{Splat, Splats};
+use melior::ir::operation::OperationLike;
+use melior::ir::r#type::IntegerType;
+use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::types::Tensor;
+use std::collections::HashMap;
+
+/// How many steps are taken to take one value apart.
+const STEPS: usize = 512;
+/// How deep they may go.
+const DEPTH: usize = 64;
+/// Of how many boxes a value may be made.
+const BOXES: usize = 64;
+/// Bytes of a constant that may be given to every device whole.
+const CONSTANT: i64 = 1 << 20;
+
+/// A box of an array: a half-open range per dimension.
+pub type Box_ = Vec<(i64, i64)>;
+
+/// Where an element is found along one dimension of an array that is read, given the index of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Index {
+    /// Always here.
+    At(i64),
+    /// At the result's index along `dim` plus this.
+    Plus { dim: usize, offset: i64 },
+    /// At this minus the result's index along `dim`.
+    Minus { dim: usize, offset: i64 },
+}
+
+impl Index {
+    fn moved(self, by: i64) -> Self {
+        match self {
+            Self::At(at) => Self::At(at + by),
+            Self::Plus { dim, offset } => Self::Plus { dim, offset: offset + by },
+            Self::Minus { dim, offset } => Self::Minus { dim, offset: offset + by },
+        }
+    }
+
+    /// `last` minus this.
+    fn reversed(self, last: i64) -> Self {
+        match self {
+            Self::At(at) => Self::At(last - at),
+            Self::Plus { dim, offset } => Self::Minus { dim, offset: last - offset },
+            Self::Minus { dim, offset } => Self::Plus { dim, offset: last - offset },
+        }
+    }
+
+    fn is_like(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::At(_), Self::At(_)) => true,
+            (Self::Plus { dim, .. }, Self::Plus { dim: other, .. })
+            | (Self::Minus { dim, .. }, Self::Minus { dim: other, .. }) => dim == other,
+            _ => false,
+        }
+    }
+
+    /// The result's dimension it depends on.
+    pub fn dim(self) -> Option<usize> {
+        match self {
+            Self::At(_) => None,
+            Self::Plus { dim, .. } | Self::Minus { dim, .. } => Some(dim),
+        }
+    }
+
+    /// The lowest index that results in `low..high` read.
+    pub fn lowest(self, low: i64, high: i64) -> i64 {
+        match self {
+            Self::At(at) => at,
+            Self::Plus { offset, .. } => low + offset,
+            Self::Minus { offset, .. } => offset - (high - 1),
+        }
+    }
+
+    /// Where results read from `low..high`; `None` if it depends on none of them.
+    fn preimage(self, low: i64, high: i64) -> Option<(usize, i64, i64)> {
+        match self {
+            Self::At(_) => None,
+            Self::Plus { dim, offset } => Some((dim, low - offset, high - offset)),
+            Self::Minus { dim, offset } => Some((dim, offset - high + 1, offset - low + 1)),
+        }
+    }
+
+    /// The first result index on the upper side of the border before index `border`.
+    pub fn border(self, border: i64) -> Option<i64> {
+        match self {
+            Self::At(_) => None,
+            Self::Plus { offset, .. } => Some(border - offset),
+            Self::Minus { offset, .. } => Some(offset - border + 1),
+        }
+    }
+}
+
+/// What is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A value from outside, by number.
+    Input(usize),
+    /// The array being updated, after so many updates.
+    Version(usize),
+}
+
+/// How the elements of a box come about.
+#[derive(Clone)]
+pub enum Expr<'c, 'a> {
+    /// One scalar everywhere, by number.
+    Fill(usize),
+    /// Read from an array.
+    Read(Source, Vec<Index>),
+    /// Computed element by element.
+    Apply(OperationRef<'c, 'a>, Vec<Expr<'c, 'a>>),
+}
+
+impl Expr<'_, '_> {
+    /// Lets `change` change what is read, from left to right.
+    pub fn for_each_read(&mut self, change: &mut impl FnMut(&mut Source, &[Index])) {
+        match self {
+            Self::Fill(_) => {}
+            Self::Read(source, index) => change(source, index),
+            Self::Apply(_, arguments) => {
+                arguments.iter_mut().for_each(|argument| argument.for_each_read(change));
+            }
+        }
+    }
+
+    /// Whether `other` is the same but for where along each dimension it reads.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Fill(left), Self::Fill(right)) => left == right,
+            (Self::Read(left, at), Self::Read(right, other)) => {
+                left == right
+                    && at.len() == other.len()
+                    && at.iter().zip(other).all(|(left, right)| left.is_like(*right))
+            }
+            (Self::Apply(left, arguments), Self::Apply(right, others)) => {
+                left == right && arguments.iter().zip(others).all(|(left, right)| left.is_like(right))
+            }
+            _ => false,
+        }
+    }
+
+    /// What is read, from left to right.
+    pub fn reads<'e>(&'e self, into: &mut Vec<(Source, &'e [Index])>) {
+        match self {
+            Self::Fill(_) => {}
+            Self::Read(source, index) => into.push((*source, index)),
+            Self::Apply(_, arguments) => arguments.iter().for_each(|argument| argument.reads(into)),
+        }
+    }
+}
+
+/// A box and how its elements come about.
+pub type Piece<'c, 'a> = (Box_, Expr<'c, 'a>);
+
+/// Whether an op computes each element of its result from the elements in the same place, or from scalars.
+pub fn is_elementwise(op: OperationRef<'_, '_>) -> bool {
+    const OTHERS: &[&str] = &[
+        "bitcast_convert",
+        "broadcast",
+        "broadcast_in_dim",
+        "constant",
+        "dynamic_slice",
+        "iota",
+        "pad",
+        "reshape",
+        "reverse",
+        "slice",
+        "transpose",
+    ];
+    let name = op_name(op);
+    if !ir::is_fusible(name)
+        || name.strip_prefix("stablehlo.").is_none_or(|name| OTHERS.binary_search(&name).is_ok())
+        || op.result_count() != 1
+        || op.operand_count() == 0
+    {
+        return false;
+    }
+    let Some(shape) = op.results().next().and_then(|result| ffi::shape(result.r#type())) else {
+        return false;
+    };
+    op.operands()
+        .all(|operand| ffi::shape(operand.r#type()).is_some_and(|other| other == shape || other.is_empty()))
+}
+
+/// Whether an op only moves elements, or puts a scalar where none come from.
+pub fn is_move(name: &str) -> bool {
+    matches!(
+        name,
+        "stablehlo.slice"
+            | "stablehlo.pad"
+            | "stablehlo.dynamic_update_slice"
+            | "stablehlo.concatenate"
+            | "stablehlo.reverse"
+    )
+}
+
+/// A static tensor whose elements mean the same in every place, and that has some.
+pub fn plain<'c>(value: Value<'c, '_>) -> Option<Tensor<'c>> {
+    let tensor = Tensor::new(value.r#type())?;
+    let element = tensor.element;
+    (tensor.is_static()
+        && tensor.encoding().is_none()
+        && (element.is_float() || element.is_integer() || element.is_complex())
+        && tensor.element_count().is_some_and(|count| count > 0))
+    .then_some(tensor)
+}
+
+/// Bytes that an element takes at most.
+fn element_bytes(element: Type<'_>) -> i64 {
+    match IntegerType::try_from(element) {
+        Ok(integer) => i64::from(integer.width().div_ceil(8)),
+        Err(_) => 16,
+    }
+}
+
+/// Whether nothing but shardings hangs on an op, and those are about this program's mesh or an older one's.
+pub fn is_bare(op: OperationRef<'_, '_>) -> bool {
+    discardable_attributes(op).iter().all(|(name, _)| name.as_string_ref().as_str() == Ok(SHARDING))
+}
+
+/// Where an update goes, if that is known: its starts, clamped.
+pub fn starts_of(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
+    let array = plain(op.operand(0).ok()?)?;
+    let update = plain(op.operand(1).ok()?)?;
+    (0..array.rank())
+        .map(|dim| {
+            let last = array.shape[dim] - update.shape[dim];
+            Some(match last {
+                0 => 0,
+                _ => ir::constant_integer(op.operand(2 + dim).ok()?)?.clamp(0, i128::from(last)) as i64,
+            })
+        })
+        .collect()
+}
+
+/// The value under sharding constraints.
+pub fn unconstrained<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
+    for _ in 0..DEPTH {
+        match defining_op(value).filter(|op| op_name(*op) == "sdy.sharding_constraint") {
+            Some(op) => match op.operand(0) {
+                Ok(operand) => value = operand,
+                Err(_) => break,
+            },
+            None => break,
+        }
+    }
+    value
+}
+
+/// Whether a splat repeats a constant or a scalar that is one by itself, rather than an element of an array: that is an
+/// array like another, on some device.
+fn repeats_scalar<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
+    for _ in 0..DEPTH {
+        let Some(op) = defining_op(value) else { break };
+        match op_name(op) {
+            "stablehlo.constant" => return true,
+            "stablehlo.broadcast_in_dim"
+            | "stablehlo.broadcast"
+            | "stablehlo.reshape"
+            | "stablehlo.transpose"
+            | "stablehlo.convert" => match op.operand(0) {
+                Ok(operand) => value = operand,
+                Err(_) => return false,
+            },
+            _ => break,
+        }
+    }
+    ir::is_rank_zero(value)
+}
+
+/// Takes values apart.
+pub struct Moves<'c, 'a, 'r> {
+    known: &'r Known<'c>,
+    splats: &'r mut Splats<'c, 'a>,
+    /// Versions of the array that is updated, by value.
+    pub versions: HashMap<usize, usize>,
+    /// Values read, with their layouts.
+    pub inputs: Vec<(Value<'c, 'a>, Layout)>,
+    /// Scalars.
+    pub fills: Vec<Splat<'c, 'a>>,
+    steps: usize,
+}
+
+impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
+    /// Nothing taken apart yet.
+    pub fn new(known: &'r Known<'c>, splats: &'r mut Splats<'c, 'a>) -> Self {
+        Self { known, splats, versions: HashMap::new(), inputs: Vec::new(), fills: Vec::new(), steps: STEPS }
+    }
+
+    /// Allows as many steps for the next value as for the first.
+    pub fn rest(&mut self) {
+        self.steps = STEPS;
+    }
+
+    /// Whether `value` is one scalar everywhere.
+    pub fn is_splat(&mut self, value: Value<'c, 'a>) -> bool {
+        self.splat(value).is_some()
+    }
+
+    fn splat(&mut self, value: Value<'c, 'a>) -> Option<Splat<'c, 'a>> {
+        let value = unconstrained(value);
+        plain(value)?;
+        self.splats.of(value).filter(|_| repeats_scalar(value))
+    }
+
+    fn fill(&mut self, splat: Splat<'c, 'a>) -> Expr<'c, 'a> {
+        let index = self.fills.iter().position(|fill| *fill == splat).unwrap_or_else(|| {
+            self.fills.push(splat);
+            self.fills.len() - 1
+        });
+        Expr::Fill(index)
+    }
+
+    /// What the result of `op`, a move, is made of.
+    pub fn of_op(&mut self, op: OperationRef<'c, 'a>) -> Option<Vec<Piece<'c, 'a>>> {
+        let shape = plain(op.result(0).ok()?.into())?.shape;
+        let index: Vec<_> = (0..shape.len()).map(|dim| Index::Plus { dim, offset: 0 }).collect();
+        let whole = shape.iter().map(|&size| (0, size)).collect();
+        let mut pieces = Vec::new();
+        self.expand(op, &index, whole, 0, &mut pieces)?;
+        Some(pieces)
+    }
+
+    /// What an array put at `starts` is made of, in terms of the array that it is put into.
+    pub fn of_update(&mut self, value: Value<'c, 'a>, starts: &[i64]) -> Option<Vec<Piece<'c, 'a>>> {
+        let shape = plain(value)?.shape;
+        let index: Vec<_> =
+            starts.iter().enumerate().map(|(dim, start)| Index::Plus { dim, offset: -start }).collect();
+        let window = starts.iter().zip(shape).map(|(start, size)| (*start, start + size)).collect();
+        let mut pieces = Vec::new();
+        self.value(value, &index, window, 0, &mut pieces)?;
+        Some(pieces)
+    }
+
+    fn value(
+        &mut self,
+        value: Value<'c, 'a>,
+        index: &[Index],
+        window: Box_,
+        depth: usize,
+        into: &mut Vec<Piece<'c, 'a>>,
+    ) -> Option<()> {
+        self.steps = self.steps.checked_sub(1)?;
+        if window.iter().any(|(low, high)| low >= high) {
+            return Some(());
+        }
+        if depth > DEPTH || into.len() >= BOXES {
+            return None;
+        }
+        if let Some(&version) = self.versions.get(&ir::key(value)) {
+            into.push((window, Expr::Read(Source::Version(version), index.to_vec())));
+            return Some(());
+        }
+        if let Some(splat) = self.splat(value) {
+            let fill = self.fill(splat);
+            into.push((window, fill));
+            return Some(());
+        }
+        plain(value)?;
+        if let Some(op) = defining_op(value).filter(|op| is_bare(*op))
+            && self.is_seen_through(op, value)
+        {
+            return self.expand(op, index, window, depth, into);
+        }
+        let layout = self.layout_of(value)?;
+        let number = self.inputs.iter().position(|(other, _)| *other == value).unwrap_or_else(|| {
+            self.inputs.push((value, layout));
+            self.inputs.len() - 1
+        });
+        into.push((window, Expr::Read(Source::Input(number), index.to_vec())));
+        Some(())
+    }
+
+    /// The layout in which `value` is to be had.
+    fn layout_of(&self, value: Value<'c, 'a>) -> Option<Layout> {
+        let tensor = plain(value)?;
+        let layout = match self.known.layout(value) {
+            Some(layout) => layout.clone(),
+            None => {
+                let bytes = tensor.element_count()?.checked_mul(element_bytes(tensor.element))?;
+                let constant = defining_op(value).is_some_and(|op| op_name(op) == "stablehlo.constant")
+                    && bytes <= CONSTANT;
+                (constant || tensor.rank() == 0).then(|| Layout::whole(tensor.rank()))?
+            }
+        };
+        layout.local_shape(tensor.shape, &self.known.mesh.grid)?;
+        Some(layout)
+    }
+
+    /// Whether what `op` makes is better read from where it comes from.
+    fn is_seen_through(&mut self, op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
+        match op_name(op) {
+            "stablehlo.dynamic_update_slice" => {
+                // An update of an array that is there happens in place: what it read from is no more.
+                starts_of(op).is_some()
+                    && (op.operand(0).is_ok_and(|operand| self.is_splat(operand))
+                        || self.layout_of(value).is_none())
+            }
+            "sdy.sharding_constraint" => op
+                .operand(0)
+                .ok()
+                .and_then(|operand| defining_op(unconstrained(operand)))
+                .is_some_and(|inner| is_move(op_name(inner)) && self.is_seen_through(inner, value)),
+            "stablehlo.slice" => {
+                ir::i64_array(op, "strides").is_some_and(|strides| strides.iter().all(|&s| s == 1))
+            }
+            "stablehlo.pad" => {
+                ir::i64_array(op, "interior_padding").is_some_and(|interior| interior.iter().all(|&i| i == 0))
+                    && op.operand(1).is_ok_and(|padding| self.is_splat(padding))
+            }
+            "stablehlo.concatenate" | "stablehlo.reverse" => true,
+            "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.transpose" => {
+                self.layout_of(value).is_none()
+            }
+            _ => is_elementwise(op) && self.layout_of(value).is_none(),
+        }
+    }
+
+    fn expand(
+        &mut self,
+        op: OperationRef<'c, 'a>,
+        index: &[Index],
+        window: Box_,
+        depth: usize,
+        into: &mut Vec<Piece<'c, 'a>>,
+    ) -> Option<()> {
+        let depth = depth + 1;
+        let operand = op.operand(0).ok()?;
+        let shape = plain(operand)?.shape;
+        match op_name(op) {
+            "sdy.sharding_constraint" => self.value(operand, index, window, depth, into),
+            "stablehlo.slice" => {
+                let starts = ir::i64_array(op, "start_indices")?;
+                ir::i64_array(op, "strides")?.iter().all(|&stride| stride == 1).then_some(())?;
+                let index: Vec<_> =
+                    index.iter().zip(starts).map(|(index, start)| index.moved(*start)).collect();
+                self.value(operand, &index, window, depth, into)
+            }
+            "stablehlo.reverse" => {
+                let dims = ir::i64_array(op, "dimensions")?;
+                let mut index = index.to_vec();
+                for &dim in dims {
+                    let at = index.get_mut(usize::try_from(dim).ok()?)?;
+                    *at = at.reversed(shape[dim as usize] - 1);
+                }
+                self.value(operand, &index, window, depth, into)
+            }
+            "stablehlo.pad" => {
+                let low = ir::i64_array(op, "edge_padding_low")?;
+                ir::i64_array(op, "interior_padding")?.iter().all(|&interior| interior == 0).then_some(())?;
+                let splat = self.splat(op.operand(1).ok()?)?;
+                let index: Vec<_> = index.iter().zip(low).map(|(index, low)| index.moved(-low)).collect();
+                let within: Box_ = shape.iter().map(|&size| (0, size)).collect();
+                let (inside, outside) = cut(window, &index, &within);
+                let fill = self.fill(splat);
+                into.extend(outside.into_iter().map(|window| (window, fill.clone())));
+                match inside {
+                    Some(window) => self.value(operand, &index, window, depth, into),
+                    None => Some(()),
+                }
+            }
+            "stablehlo.dynamic_update_slice" => {
+                let starts = starts_of(op)?;
+                let update = op.operand(1).ok()?;
+                let within: Box_ = starts
+                    .iter()
+                    .zip(plain(update)?.shape)
+                    .map(|(start, size)| (*start, start + size))
+                    .collect();
+                let (inside, outside) = cut(window, index, &within);
+                for window in outside {
+                    self.value(operand, index, window, depth, into)?;
+                }
+                let Some(window) = inside else { return Some(()) };
+                let index: Vec<_> =
+                    index.iter().zip(&starts).map(|(index, start)| index.moved(-start)).collect();
+                self.value(update, &index, window, depth, into)
+            }
+            "stablehlo.concatenate" => {
+                let dim = usize::try_from(ir::constant_attribute(op, "dimension")?).ok()?;
+                let mut start = 0;
+                for operand in op.operands() {
+                    let size = *ffi::shape(operand.r#type())?.get(dim)?;
+                    if size == 0 {
+                        continue;
+                    }
+                    let mut within: Box_ = vec![(i64::MIN / 4, i64::MAX / 4); index.len()];
+                    within[dim] = (start, start + size);
+                    if let (Some(window), _) = cut(window.clone(), index, &within) {
+                        let mut index = index.to_vec();
+                        index[dim] = index[dim].moved(-start);
+                        self.value(operand, &index, window, depth, into)?;
+                    }
+                    start += size;
+                }
+                Some(())
+            }
+            "stablehlo.broadcast_in_dim" => {
+                let dims = ir::i64_array(op, "broadcast_dimensions")?;
+                let result = plain(op.result(0).ok()?.into())?.shape;
+                let inner = dims.iter().zip(shape).map(|(&dim, &size)| {
+                    let dim = usize::try_from(dim).ok()?;
+                    Some(if size == 1 && result[dim] != 1 { Index::At(0) } else { *index.get(dim)? })
+                });
+                let inner: Vec<_> = inner.collect::<Option<_>>()?;
+                self.value(operand, &inner, window, depth, into)
+            }
+            "stablehlo.transpose" => {
+                let permutation = ir::i64_array(op, "permutation")?;
+                let mut inner = vec![Index::At(0); index.len()];
+                for (at, &dim) in index.iter().zip(permutation) {
+                    *inner.get_mut(usize::try_from(dim).ok()?)? = *at;
+                }
+                self.value(operand, &inner, window, depth, into)
+            }
+            "stablehlo.reshape" => {
+                // Dimensions of one element may come and go.
+                let result = plain(op.result(0).ok()?.into())?.shape;
+                let mut outer = result.iter().zip(index).filter(|(size, _)| **size != 1);
+                let mut inner = Vec::with_capacity(shape.len());
+                for &size in shape {
+                    inner.push(match size {
+                        1 => Index::At(0),
+                        _ => *outer.next().filter(|(other, _)| **other == size)?.1,
+                    });
+                }
+                outer.next().is_none().then_some(())?;
+                self.value(operand, &inner, window, depth, into)
+            }
+            _ if is_elementwise(op) => {
+                // Each operand may cut the box further.
+                let mut parts: Vec<(Box_, Vec<Expr<'c, 'a>>)> = vec![(window, Vec::new())];
+                for operand in op.operands() {
+                    let mut next = Vec::new();
+                    let rank = ffi::shape(operand.r#type())?.len();
+                    for (window, arguments) in parts {
+                        let mut pieces = Vec::new();
+                        let index = if rank == 0 { &[] } else { index };
+                        self.value(operand, index, window, depth, &mut pieces)?;
+                        for (window, argument) in pieces {
+                            let mut arguments = arguments.clone();
+                            arguments.push(argument);
+                            next.push((window, arguments));
+                        }
+                    }
+                    parts = next;
+                    (parts.len() <= BOXES).then_some(())?;
+                }
+                into.extend(
+                    parts.into_iter().map(|(window, arguments)| (window, Expr::Apply(op, arguments))),
+                );
+                Some(())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The part of `window` whose elements are read from `within`, and boxes that make up the rest.
+fn cut(mut window: Box_, index: &[Index], within: &Box_) -> (Option<Box_>, Vec<Box_>) {
+    let mut outside = Vec::new();
+    for (index, &(low, high)) in index.iter().zip(within) {
+        match (index.preimage(low, high), index) {
+            (Some((dim, low, high)), _) => {
+                let (from, to) = window[dim];
+                if low >= to || high <= from || low >= high {
+                    outside.push(window);
+                    return (None, outside);
+                }
+                if from < low {
+                    let mut rest = window.clone();
+                    rest[dim] = (from, low);
+                    outside.push(rest);
+                }
+                if high < to {
+                    let mut rest = window.clone();
+                    rest[dim] = (high, to);
+                    outside.push(rest);
+                }
+                window[dim] = (from.max(low), to.min(high));
+            }
+            (None, Index::At(at)) if low <= *at && *at < high => {}
+            _ => {
+                outside.push(window);
+                return (None, outside);
+            }
+        }
+    }
+    (Some(window), outside)
+}

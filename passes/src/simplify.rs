@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-simplify`: the algebra of ops that only move, choose or repeat elements.
+//!
+//! # What it matches
+//!
+//! What real modules need so that other passes see their patterns, where folding (which looks at one op and constants)
+//! does not reach:
+//! * slices of slices, concatenates, broadcasts, pads, updates and iotas; reshapes and transposes of one another and of
+//!   broadcasts; broadcasts of broadcasts and of reshapes; reverses of broadcasts; pads of splats, pads that only cut;
+//! * concatenates of concatenates, with empty operands, of neighbouring slices of one value;
+//! * conversions after conversions that lose nothing;
+//! * comparisons, minima, maxima and clamps of integers whose ranges settle them (an iota against its bounds, the
+//!   sign fix of an index that cannot be negative);
+//! * `dynamic_slice` and `gather` at constant indices, starts clamped twice;
+//! * floats times 1, plus -0.0, minus 0.0, over 1; reductions over dimensions of size 1 from a neutral value.
+//!
+//! ```mlir
+//! %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+//! %1 = stablehlo.slice %0 [5:7] : (tensor<8xf32>) -> tensor<2xf32>
+//! // becomes
+//! %1 = stablehlo.slice %y [1:3] : (tensor<4xf32>) -> tensor<2xf32>
+//! ```
+//!
+//! # Why it is right
+//!
+//! Elements are moved, not computed. Where an arithmetic op goes, its other operand is neutral bit by bit: 0.0 is not
+//! neutral in a sum of floats (`-0.0 + 0.0` is `0.0`), nor absorbing in a product. Integer ranges are those of exact
+//! arithmetic, and the whole type where an op may wrap around.
+//!
+//! # Why it pays, and what it costs
+//!
+//! Fewer and smaller values. No op's work is done twice: what is looked through either goes away, because its one use
+//! does, or was smaller in the first place. A value is not kept for longer in the place of a smaller one: a slice of
+//! what a slice leaves is taken where the first was. Only what is there anyway, arguments that are not donated and
+//! constants, is read later than before.
+//!
+//! MLIR's greedy driver applies the rules, each of which looks at a bounded number of ops.
+//!
+//! # When it must not fire
+//!
+//! * An update stays readable in its latest version only: a slice of an updated array reads the array before the update
+//!   only if the update has no other user. Otherwise it could not happen in place any more.
+//! * Dynamic shapes, encodings, quantized types.
+//! * An op with discardable attributes is not looked through, nor removed; one made in its place takes them over.
+//! * In programs for several partitions concatenates, pads and slices stay as they are: what each of them means for the
+//!   shards of its operands was for the partitioner to say.
+
+pub(crate) mod concat;
+pub(crate) mod number;
+pub(crate) mod shape;
+pub(crate) mod site;
+
+use crate::framework::{Pass, PassContext, PassResult, Statistic};
+use crate::ir;
+use crate::rewrite::{Greedy, Patterns};
+use melior::ir::OperationRef;
+use melior::ir::operation::OperationLike;
+use site::{Rules, add_rules};
+
+crate::pass_options! {
+    /// Simplify how elements are moved, chosen and repeated.
+    ///
+    /// Slices, reshapes, transposes, broadcasts, concatenates, pads and conversions of one another become fewer, integer
+    /// comparisons and limits that ranges settle go, indices known at compile time become slices, and arithmetic that
+    /// changes no bit is dropped. Constants are folded and merged along the way. Nothing is computed twice and nothing
+    /// large is kept for longer.
+    ///
+    /// ```mlir
+    /// %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+    /// %1 = stablehlo.slice %0 [5:7] : (tensor<8xf32>) -> tensor<2xf32>
+    /// // becomes
+    /// %1 = stablehlo.slice %y [1:3] : (tensor<4xf32>) -> tensor<2xf32>
+    /// ```
+    pub struct Simplify;
+}
+
+const SIMPLIFIED: Statistic = Statistic::new(c"num-simplified", c"ops replaced by simpler ones");
+
+/// Rules that leave to each op's shards what they were.
+const EVERYWHERE: Rules = &[
+    ("stablehlo.add", &[number::neutral_operand]),
+    ("stablehlo.broadcast", &[shape::broadcast_of_broadcast, shape::broadcast_of_reshape]),
+    ("stablehlo.broadcast_in_dim", &[shape::broadcast_of_broadcast, shape::broadcast_of_reshape]),
+    ("stablehlo.clamp", &[number::idle_limit]),
+    ("stablehlo.compare", &[number::settled_compare]),
+    ("stablehlo.convert", &[number::convert_of_convert]),
+    ("stablehlo.divide", &[number::neutral_operand]),
+    ("stablehlo.maximum", &[number::idle_limit]),
+    ("stablehlo.minimum", &[number::idle_limit]),
+    ("stablehlo.multiply", &[number::neutral_operand]),
+    ("stablehlo.reshape", &[shape::reshape_of_reshape, shape::move_of_splat]),
+    ("stablehlo.reverse", &[shape::reverse_of_broadcast]),
+    ("stablehlo.subtract", &[number::neutral_operand]),
+    (
+        "stablehlo.transpose",
+        &[shape::move_of_splat, shape::transpose_of_transpose, shape::transpose_of_broadcast],
+    ),
+];
+
+/// Rules for programs of one partition.
+const ONE_PARTITION: Rules = &[
+    (
+        "stablehlo.concatenate",
+        &[concat::without_empty_operands, concat::concatenate_of_concatenate, concat::concatenate_of_slices],
+    ),
+    ("stablehlo.dynamic_slice", &[number::constant_dynamic_slice, number::clamped_start]),
+    ("stablehlo.dynamic_update_slice", &[number::clamped_start]),
+    ("stablehlo.gather", &[number::constant_gather]),
+    ("stablehlo.pad", &[shape::pad_of_splat, shape::pad_that_cuts]),
+    ("stablehlo.reduce", &[number::trivial_reduce]),
+    (
+        "stablehlo.slice",
+        &[
+            shape::slice_of_slice,
+            shape::slice_of_concatenate,
+            shape::slice_of_broadcast,
+            shape::slice_of_pad,
+            shape::slice_of_update,
+            shape::slice_of_iota,
+        ],
+    ),
+];
+
+/// Whether the module that `root` is or lies in is compiled for several partitions.
+pub(crate) fn is_partitioned<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> bool {
+    let mut op = Some(root);
+    while let Some(current) = op {
+        if ir::constant_attribute(current, "mhlo.num_partitions").is_some_and(|count| count > 1) {
+            return true;
+        }
+        op = current.parent_operation();
+    }
+    false
+}
+
+/// Adds the rules that apply to `root`; `count` hears of each use of one.
+pub(crate) fn add_simplify_rules<'c, 'p>(
+    patterns: Patterns<'c, 'p>,
+    root: OperationRef<'c, '_>,
+    count: &'p (dyn Fn(&str) + 'p),
+) -> Patterns<'c, 'p> {
+    let patterns = add_rules(patterns, EVERYWHERE, count);
+    if is_partitioned(root) { patterns } else { add_rules(patterns, ONE_PARTITION, count) }
+}
+
+impl Pass for Simplify {
+    const ARGUMENT: &'static str = "slimhlo-simplify";
+    const STATISTICS: &'static [Statistic] = &[SIMPLIFIED];
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        let count = |_: &str| context.count(&SIMPLIFIED, 1);
+        let patterns = add_simplify_rules(Patterns::new(), root, &count);
+        let applied = patterns.apply(root, &Greedy { fold: true, ..Greedy::default() })?;
+        Ok(applied.changed)
+    }
+}
