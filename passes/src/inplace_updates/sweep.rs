@@ -328,6 +328,8 @@ fn pays(places: &[Place<'_, '_>], plan: &Plan<'_, '_>) -> Option<bool> {
             let keeps_places = bytes(chunk.value) < half
                 || match op_name(op) {
                     "stablehlo.broadcast_in_dim" | "stablehlo.reshape" => true,
+                    // The rest of the array stays where it was.
+                    "stablehlo.dynamic_update_slice" => op.operand(1).is_ok_and(|value| bytes(value) < half),
                     "stablehlo.dot_general" | "stablehlo.scatter" => return None,
                     name => is_elementwise(name),
                 };
