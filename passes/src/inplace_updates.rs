@@ -4,8 +4,8 @@
 //!
 //! # What it matches
 //!
-//! **Halos.** A chain of `dynamic_update_slice` on an array whose last version takes the array's place (is returned where a
-//! donated one is, or given back by the loop that carries it) or is returned in any case, whose values are computed from slices of that array: of the version that is just updated, or of an older one.
+//! **Halos.** A chain of `dynamic_update_slice` on an array that may be overwritten (donated, carried by a loop, or a
+//! temporary), whose values are computed from slices of that array: of the version that is just updated, or of an older one.
 //!
 //! ```mlir
 //! %s1 = stablehlo.slice %x [0:80, 8:9, 0:1552]                      // the first inner row ...
@@ -74,8 +74,7 @@
 //!
 //! # When it must not fire
 //!
-//! * Versions that something needs whole later on: there is a copy anyway. Arguments that are not donated are copied once,
-//!   into the result; steps on them are left alone.
+//! * Arrays that may not be overwritten: there is a copy anyway. Versions that something needs whole later on: likewise.
 //! * Chains whose last version is not what takes the array's place: something computed of it does, for which there has to be
 //!   room in any case.
 //! * Chains in order already, so that a second run changes nothing; elementwise steps, which back ends do in place; steps with

@@ -86,19 +86,3 @@ func.func @dynamic(%x: tensor<24xf32> {tf.aliasing_output = 0 : i32}) -> tensor<
   %x2 = stablehlo.dynamic_update_slice %x1, %b, %c22 : (tensor<24xf32>, tensor<2xf32>, tensor<i32>) -> tensor<24xf32>
   return %x2 : tensor<24xf32>
 }
-
-// Not donated: the one copy there is becomes the result.
-// CHECK-LABEL: func @not_donated
-// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<24xf32>
-// CHECK: stablehlo.slice %[[X]] [20:22]
-// CHECK: %[[X1:.*]] = stablehlo.dynamic_update_slice %[[X]],
-// CHECK: stablehlo.slice %[[X1]] [2:4]
-func.func @not_donated(%x: tensor<24xf32>) -> tensor<24xf32> {
-  %c0 = stablehlo.constant dense<0> : tensor<i32>
-  %c22 = stablehlo.constant dense<22> : tensor<i32>
-  %a = stablehlo.slice %x [20:22] : (tensor<24xf32>) -> tensor<2xf32>
-  %x1 = stablehlo.dynamic_update_slice %x, %a, %c0 : (tensor<24xf32>, tensor<2xf32>, tensor<i32>) -> tensor<24xf32>
-  %b = stablehlo.slice %x [2:4] : (tensor<24xf32>) -> tensor<2xf32>
-  %x2 = stablehlo.dynamic_update_slice %x1, %b, %c22 : (tensor<24xf32>, tensor<2xf32>, tensor<i32>) -> tensor<24xf32>
-  return %x2 : tensor<24xf32>
-}

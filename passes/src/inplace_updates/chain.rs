@@ -124,8 +124,8 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
         version > 0 && self.updates[version - 1].slight
     }
 
-    /// Whether the last version can be where version 0 was, or a copy of it: the last version is what takes its place in the
-    /// end.
+    /// Whether the last version can be where version 0 was: that may be overwritten, and the last version is what takes its
+    /// place in the end.
     ///
     /// Where something else is computed of the last version to take that place, an array is needed to compute it into; then
     /// nothing is gained by doing without a copy before.
@@ -150,8 +150,7 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
                 let result = argument_attribute(parent, number, "tf.aliasing_output")
                     .and_then(|attribute| IntegerAttribute::try_from(attribute).ok())
                     .and_then(|result| usize::try_from(ffi::integer_value(result)).ok());
-                // Without donation the one copy is into the result, in which all updates can be made.
-                returned(result)
+                is_donated(parent, number) && returned(result)
             }
             // What a loop carries belongs to it.
             "stablehlo.while" => {
