@@ -33,11 +33,12 @@
 //! dimension, which overwrites the arrays a slab at a time:
 //!
 //! ```mlir
-//! %loop:.. = stablehlo.while(%i = %c0, %u_ = %u, %h_ = %h, %su = %u0, %sh = %h0) do {
-//!   ...                                                              // the step on slabs %su and %sh
-//!   %u1 = stablehlo.dynamic_update_slice %u_, %new_su, %i, %c0, %c0
-//!   %next = stablehlo.dynamic_slice %u1, %i1, %c0, %c0, sizes = [1, 784, 1552]
-//!   ...
+//! %loop:3 = stablehlo.while(%i = %c0, %u_ = %u, %h_ = %h) do {
+//!   %slabs:2 = "stablehlo.if"(%goes_on) ({ slab %i of %u_ and of %h_ }, { zeros })
+//!   ...                                                              // the step on slabs
+//!   %u1 = stablehlo.dynamic_update_slice %u_, %new_u, %i, %c0, %c0
+//!   %h1 = stablehlo.dynamic_update_slice %h_, %new_h, %i, %c0, %c0
+//!   stablehlo.return %i + 1, %u1, %h1
 //! }
 //! ```
 //!
@@ -60,19 +61,24 @@
 //!   before, which stays alive by that. No read takes such a version where another will do; where none will, the
 //!   update's value is made of two halves, of which a barrier hides one.
 //!
-//! In a step's loop the next slab is read from the array just after this one's was written: no order is left open. The step
-//! itself knows nothing but slabs, so that it fuses into the updates.
+//! In a step's loop all slabs are read by one `if`, whose condition is that of the loop: back ends take no `if` apart, so
+//! that every update waits for all reads. (Slabs concatenated behind a barrier are fused into what slices them by XLA, and
+//! read from the arrays again.) The step itself knows nothing but slabs, so that it fuses into the updates. A back end that
+//! asks its host for the condition of an `if` does so once per slab.
 //!
 //! # What it costs
 //!
 //! The parts read, once more, for a moment: at most half of the array, else nothing is done. For a step, temporaries of one
-//! slab, and moving slabs to where the step finds them. A loop is made if arrays fall into at least 16 slabs of `chunk-bytes`, or
-//! of one unit where that is more. Reads are followed over a bounded number of ops and versions: the pass is linear in its module.
+//! slab, and moving slabs to where the step finds them. A loop is made if arrays fall into at least 16 slabs; slabs take
+//! up to `chunk-bytes` together, or one unit where that is more, and at least a sixteenth of it. Reads are followed over a bounded number of ops and versions: the pass is linear in its module.
 //!
 //! # When it must not fire
 //!
 //! * Arrays that may not be overwritten: there is a copy anyway. Versions that something needs whole later on: likewise.
-//! * Chains in order already, so that a second run changes nothing; elementwise steps, which back ends do in place.
+//! * Chains whose last version is not what takes the array's place: something computed of it does, for which there has to be
+//!   room in any case.
+//! * Chains in order already, so that a second run changes nothing; elementwise steps, which back ends do in place; steps with
+//!   dots and scatters.
 //! * Reads and updates at places not known at compile time are never moved across each other.
 //! * Programs for more than one partition, dynamic shapes, encodings; in steps also ops with discardable attributes.
 //! * Arrays of fewer than `min-bytes`.

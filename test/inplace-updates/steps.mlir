@@ -6,8 +6,7 @@
 
 // Two fields that need each other's neighbours: 8 of 32 levels at a time would be 1 KiB, of which there must be 16.
 // CHECK-LABEL: func @two_fields
-// CHECK-SAME: %[[U:[a-z0-9]*]]: tensor<32x16xf32> {{{.*}}}, %[[V:[a-z0-9]*]]: tensor<32x16xf32>
-// CHECK: %[[LOOP:.*]]:3 = stablehlo.while(%[[I:[^ ,]*]] = %{{[^ ,]*}}, %[[UI:[^ ,]*]] = %[[U]], %[[VI:[^ ,]*]] = %[[V]])
+// CHECK: %[[LOOP:.*]]:3 = stablehlo.while(%[[I:[^ ,]*]] = %{{[^ ,]*}}, %[[UI:[^ ,]*]] = %arg0, %[[VI:[^ ,]*]] = %arg1)
 // CHECK: do {
 // CHECK: %[[SLABS:.*]]:2 = "stablehlo.if"
 // CHECK: stablehlo.dynamic_slice %[[UI]], %[[I]], %{{.*}}, sizes = [2, 16]

@@ -69,3 +69,20 @@ func.func @carried(%x: tensor<24xf32>) -> tensor<24xf32> {
   }
   return %r#1 : tensor<24xf32>
 }
+
+// A dynamic_slice at a constant place is a slice.
+// CHECK-LABEL: func @dynamic
+// CHECK: %[[X1:.*]] = stablehlo.dynamic_update_slice
+// CHECK: %[[B:.*]] = stablehlo.slice %[[X1]] [2:4]
+// CHECK: stablehlo.dynamic_update_slice %[[X1]], %[[B]],
+func.func @dynamic(%x: tensor<24xf32> {tf.aliasing_output = 0 : i32}) -> tensor<24xf32> {
+  %c0 = stablehlo.constant dense<0> : tensor<i32>
+  %c2 = stablehlo.constant dense<2> : tensor<i32>
+  %c20 = stablehlo.constant dense<20> : tensor<i32>
+  %c22 = stablehlo.constant dense<22> : tensor<i32>
+  %a = stablehlo.dynamic_slice %x, %c20, sizes = [2] : (tensor<24xf32>, tensor<i32>) -> tensor<2xf32>
+  %x1 = stablehlo.dynamic_update_slice %x, %a, %c0 : (tensor<24xf32>, tensor<2xf32>, tensor<i32>) -> tensor<24xf32>
+  %b = stablehlo.dynamic_slice %x, %c2, sizes = [2] : (tensor<24xf32>, tensor<i32>) -> tensor<2xf32>
+  %x2 = stablehlo.dynamic_update_slice %x1, %b, %c22 : (tensor<24xf32>, tensor<2xf32>, tensor<i32>) -> tensor<24xf32>
+  return %x2 : tensor<24xf32>
+}

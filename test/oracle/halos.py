@@ -34,7 +34,7 @@ PASSES = ("--inline", "--canonicalize", "--cse", "--slimhlo-scatter-to-update", 
 DTYPES = ("float64", "float32", "float64", "float32", "bfloat16", "int32", "int8", "uint16", "complex64", "float16", "bool")
 KINDS = ("periodic", "copy", "copy", "mirror", "flip", "constant")
 STENCILS = ("none", "none", "none", "own", "swap", "flux", "shift")
-FORMS = ("at", "dus", "mixed")
+FORMS = ("at", "dus", "dynamic")
 CHANGED_SHARE = 0.15
 # What small arrays and the growth of others may cost, and what a loop's own scalars take.
 SLACK_BYTES = 4096
@@ -95,7 +95,7 @@ def make_spec(seed: int, number: int) -> Spec:
         for high in sides[: 1 if random.integers(8) == 0 else 2]:
             mixed = str(one(random, KINDS)) if random.integers(5) == 0 else kind[int(dim)]
             newest = bool(random.integers(4))
-            fills.append(Fill(int(dim), high, widths[dim], mixed, newest, str(one(random, FORMS[:2]))))
+            fills.append(Fill(int(dim), high, widths[dim], mixed, newest, str(one(random, FORMS))))
     fields = int(one(random, (1, 1, 2, 3)))
     stencil = str(one(random, STENCILS))
     loop = str(one(random, ("none", "none", "none", "fori", "scan")))
@@ -115,6 +115,8 @@ def fill(array: jax.Array, fills: tuple[Fill, ...]) -> jax.Array:
         source = array if side.newest else first
 
         def part(start: int, count: int) -> jax.Array:
+            if side.form == "dynamic":
+                return lax.dynamic_slice_in_dim(source, start, count, dim)
             return lax.slice_in_dim(source, start, start + count, axis=dim)
 
         if side.kind == "constant":

@@ -22,8 +22,10 @@ func.func @columns(%x: tensor<4x32xf32>, %u: tensor<4x8xf32>) -> tensor<4x32xf32
 // CHECK-LABEL: func @block
 // CHECK: %[[C2:.*]] = stablehlo.constant dense<2> : tensor<i64>
 // CHECK: %[[C5:.*]] = stablehlo.constant dense<5> : tensor<i64>
-// CHECK: %[[R:.*]] = stablehlo.dynamic_update_slice %{{.*}}, %{{.*}}, %[[C2]], %[[C5]] :
-// CHECK: stablehlo.dynamic_update_slice %[[R]], %{{.*}}, %{{.*}}, %{{.*}} :
+// CHECK: %[[R:.*]] = stablehlo.dynamic_update_slice %arg0, %arg1, %[[C2]], %[[C5]] :
+// CHECK: %[[C1:.*]] = stablehlo.constant dense<1> : tensor<i64>
+// CHECK: %[[C6:.*]] = stablehlo.constant dense<6> : tensor<i64>
+// CHECK: stablehlo.dynamic_update_slice %[[R]], %arg1, %[[C1]], %[[C6]] :
 // CHECK-NOT: scatter
 func.func @block(%x: tensor<6x10xi8>, %u: tensor<2x4xi8>) -> tensor<6x10xi8> {
   %at = stablehlo.constant dense<[2, 5]> : tensor<2xi32>
@@ -43,8 +45,10 @@ func.func @block(%x: tensor<6x10xi8>, %u: tensor<2x4xi8>) -> tensor<6x10xi8> {
 
 // x.at[:, 3].set(u): the window has a dimension that the update lacks.
 // CHECK-LABEL: func @column
-// CHECK: %[[COLUMN:.*]] = stablehlo.reshape %{{.*}} : (tensor<4xf32>) -> tensor<4x1xf32>
-// CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[COLUMN]], %{{.*}}, %{{.*}} :
+// CHECK: %[[COLUMN:.*]] = stablehlo.reshape %arg1 : (tensor<4xf32>) -> tensor<4x1xf32>
+// CHECK: %[[C0:.*]] = stablehlo.constant dense<0> : tensor<i64>
+// CHECK: %[[C3:.*]] = stablehlo.constant dense<3> : tensor<i64>
+// CHECK: stablehlo.dynamic_update_slice %arg0, %[[COLUMN]], %[[C0]], %[[C3]] :
 func.func @column(%x: tensor<4x32xf32>, %u: tensor<4xf32>) -> tensor<4x32xf32> {
   %at = stablehlo.constant dense<3> : tensor<1xi32>
   %r = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({

@@ -11,7 +11,7 @@ use melior::ir::attribute::{ArrayAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{AttributeLike, BlockLike, OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi::{self, op_name};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 const UPDATE: &str = "stablehlo.dynamic_update_slice";
 
@@ -163,10 +163,12 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
 
     /// Finds all reads; `None` if some use keeps a version alive whatever is done.
     pub fn find_reads(&mut self) -> Option<()> {
-        let own: HashSet<usize> = self.updates.iter().map(|update| ir::op_key(update.op)).collect();
-        let place = |op: OperationRef<'c, 'a>| {
-            self.updates.iter().position(|update| update.op == op).map(|index| index + 1)
-        };
+        let own: HashMap<usize, usize> = self
+            .updates
+            .iter()
+            .enumerate()
+            .map(|(index, update)| (ir::op_key(update.op), index + 1))
+            .collect();
         let mut reads = Vec::new();
         for version in 0..self.updates.len() {
             let next = self.updates[version].op;
@@ -182,12 +184,11 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
                     (Some(version + 1), Some(Vec::new()))
                 } else {
                     match cone_of(used.user, &own) {
-                        Some((reached, cone)) => (reached.into_iter().filter_map(place).min(), Some(cone)),
+                        Some((reached, cone)) => (reached, Some(cone)),
                         None => (None, None),
                     }
                 };
-                let region =
-                    (op_name(used.user) == "stablehlo.slice").then(|| region_of(used.user)).flatten();
+                let region = (used.operand == 0).then(|| region_of(used.user)).flatten();
                 let Some(region) = region else {
                     // It needs just this version, and the update of it has to wait.
                     if feeds != Some(version + 1) {
@@ -201,8 +202,8 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
                 let after = self.updates[version..].iter().take(FURTHEST);
                 let earliest = version - before.take_while(|update| !touches(update)).count();
                 let latest = version + after.take_while(|update| !touches(update)).count();
-                let dense =
-                    ir::i64_array(used.user, "strides").is_some_and(|all| all.iter().all(|&by| by == 1));
+                let dense = ir::i64_array(used.user, "strides")
+                    .is_none_or(|strides| strides.iter().all(|&by| by == 1));
                 let region = dense.then_some(region);
                 reads.push(Read { op: used.user, region, version, earliest, latest, feeds, cone });
             }
@@ -220,14 +221,14 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
     }
 }
 
-/// What an op's result leads to within its block: the ops of `ends` that are reached, and all ops on the way there,
-/// in block order. `None` if that is too much.
+/// What an op's result leads to within its block: the first of the numbered ops that is reached, and all ops on the way
+/// to those, in block order. `None` if that is too much.
 fn cone_of<'c: 'a, 'a>(
     op: OperationRef<'c, 'a>,
-    ends: &HashSet<usize>,
-) -> Option<(Vec<OperationRef<'c, 'a>>, Vec<OperationRef<'c, 'a>>)> {
+    ends: &HashMap<usize, usize>,
+) -> Option<(Option<usize>, Vec<OperationRef<'c, 'a>>)> {
     let block = op.block();
-    let (mut reached, mut cone) = (Vec::new(), Vec::new());
+    let (mut reached, mut cone) = (None::<usize>, Vec::new());
     let mut seen = HashSet::from([ir::op_key(op)]);
     let mut pending = vec![op];
     while let Some(op) = pending.pop() {
@@ -244,8 +245,8 @@ fn cone_of<'c: 'a, 'a>(
                 if seen.len() > LONGEST {
                     return None;
                 }
-                if ends.contains(&ir::op_key(user)) {
-                    reached.push(user);
+                if let Some(&end) = ends.get(&ir::op_key(user)) {
+                    reached = Some(reached.map_or(end, |first| first.min(end)));
                 } else {
                     cone.push(user);
                     pending.push(user);
@@ -277,10 +278,28 @@ fn window_of(op: OperationRef<'_, '_>) -> Option<Region> {
     Some(Region { start, limit })
 }
 
+/// What a slice reads, whatever its strides, if that is known.
 fn region_of(slice: OperationRef<'_, '_>) -> Option<Region> {
-    plain(slice.result(0).ok()?.into())?;
-    let numbers = |name: &str| ir::i64_array(slice, name).map(<[i64]>::to_vec);
-    Some(Region { start: numbers("start_indices")?, limit: numbers("limit_indices")? })
+    let result = plain(slice.result(0).ok()?.into())?;
+    match op_name(slice) {
+        "stablehlo.slice" => {
+            let numbers = |name: &str| ir::i64_array(slice, name).map(<[i64]>::to_vec);
+            Some(Region { start: numbers("start_indices")?, limit: numbers("limit_indices")? })
+        }
+        "stablehlo.dynamic_slice" => {
+            let array = plain(slice.operand(0).ok()?)?;
+            let start: Vec<i64> = (0..array.rank())
+                .map(|dim| {
+                    let last = array.shape[dim] - result.shape[dim];
+                    let at = ir::constant_integer(slice.operand(1 + dim).ok()?)?;
+                    Some(at.clamp(0, i128::from(last)) as i64)
+                })
+                .collect::<Option<_>>()?;
+            let limit = start.iter().zip(result.shape).map(|(start, size)| start + size).collect();
+            Some(Region { start, limit })
+        }
+        _ => None,
+    }
 }
 
 /// Whether the value of an update is hardly anything to read beside the array.

@@ -4,7 +4,7 @@
 
 use super::chain::{Chain, FURTHEST, Read, Region};
 use crate::ir::{self, Builder};
-use crate::rewrite::{defining_op, is_unused};
+use crate::rewrite::{carry_attributes, defining_op, is_unused};
 use crate::stream::plan::bytes;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, Type, Value, ValueLike};
@@ -310,6 +310,13 @@ fn read_again<'c: 'a, 'a>(
 ) -> Value<'c, 'a> {
     build.set_insertion_point_before(anchor);
     let ty = read.op.result(0).expect("slices have a result").r#type();
+    if let (Some(region), "stablehlo.dynamic_slice") = (&read.region, op_name(read.op)) {
+        let value = build.slice(chain.version(version), &region.start, ty, read.op.location());
+        if let Some(op) = defining_op(value) {
+            carry_attributes(read.op, op, &[]);
+        }
+        return value;
+    }
     let copy = build.copy_with(read.op, &[chain.version(version)], &[], &[ty]);
     copy.result(0).expect("slices have a result").into()
 }

@@ -6,7 +6,9 @@ use super::chain::{argument_attribute, is_donated};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
-use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, element_bytes, plain};
+use crate::stream::plan::{
+    Along, Chunk, Plan, Source, bytes, element_bytes, is_elementwise, plain,
+};
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -21,8 +23,8 @@ const SLABS: i64 = 16;
 const MOST: usize = 64;
 /// Ops between a result and what it is computed from: further up than this it is not followed.
 const LONGEST: usize = 256;
-/// A turn of the loop has at least this part of a chunk to do.
-const LEAST: i64 = 256;
+/// A turn of the loop has at least this part of a chunk to do: it costs microseconds, the chunk milliseconds.
+const LEAST: i64 = 16;
 
 /// An array that may be overwritten, and what takes its place.
 #[derive(Clone, Copy)]
@@ -81,7 +83,8 @@ fn function_places<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
 ) -> Option<(BlockRef<'c, 'a>, Vec<Place<'c, 'a>>)> {
     let block = function.region(0).ok()?.first_block()?;
-    let results: Vec<Value<'c, 'a>> = block.terminator()?.operands().collect();
+    let end = block.terminator().filter(|end| matches!(op_name(*end), "func.return" | "stablehlo.return"))?;
+    let results: Vec<Value<'c, 'a>> = end.operands().collect();
     let arguments = || (0..block.argument_count()).filter(|&index| is_donated(function, index));
     let mut taken = HashSet::new();
     let mut places = Vec::new();
@@ -188,6 +191,11 @@ fn find<'c: 'a, 'a>(places: &[Place<'c, 'a>], chunk_bytes: i64) -> Option<Step<'
 
 fn along<'c: 'a, 'a>(places: &[Place<'c, 'a>], dim: usize, chunk_bytes: i64) -> Option<Step<'c, 'a>> {
     let units = plain(places[0].old)?.shape[dim];
+    // One value cannot be in two places at once.
+    let different: HashSet<usize> = places.iter().map(|place| ir::key(place.new)).collect();
+    if different.len() < places.len() {
+        return None;
+    }
     let element = plain(places[0].old)?.element;
     let same = |place: &Place<'c, 'a>| {
         plain(place.old).is_some_and(|tensor| tensor.shape[dim] == units && tensor.element == element)
@@ -212,7 +220,7 @@ fn along<'c: 'a, 'a>(places: &[Place<'c, 'a>], dim: usize, chunk_bytes: i64) -> 
     if plan.chunks.iter().any(reaches) {
         return None;
     }
-    (stands_alone(places, &plan, dim) && pays(places, &plan)).then(|| Step {
+    (stands_alone(places, &plan, dim) && pays(places, &plan)?).then(|| Step {
         places: places.to_vec(),
         plan,
         dim,
@@ -310,7 +318,8 @@ fn is_independent(value: Value<'_, '_>, olds: &HashSet<usize>) -> bool {
 }
 
 /// Whether new contents need old ones after these would have been overwritten: of neighbouring places, or of each other.
-fn pays(places: &[Place<'_, '_>], plan: &Plan<'_, '_>) -> bool {
+/// `None` where something in it costs more than moving it about: how to do that in parts is for others to say.
+fn pays(places: &[Place<'_, '_>], plan: &Plan<'_, '_>) -> Option<bool> {
     let number: HashMap<usize, usize> =
         places.iter().enumerate().map(|(index, place)| (ir::key(place.old), index)).collect();
     let half = bytes(places[0].old) / 2;
@@ -326,12 +335,15 @@ fn pays(places: &[Place<'_, '_>], plan: &Plan<'_, '_>) -> bool {
                 let (same, other) = needs.get(&ir::key(operand)).copied().unwrap_or((0, 0));
                 need = (need.0 | same, need.1 | other);
             }
-            let keeps_places = match op_name(op) {
-                // Parts of an array are put where they were, or into a temporary.
-                "stablehlo.broadcast_in_dim" | "stablehlo.reshape" => true,
-                "stablehlo.slice" => bytes(chunk.value) < half,
-                name => crate::stream::plan::is_elementwise(name),
-            };
+            // What is small is there before anything is overwritten that depends on it.
+            let keeps_places = bytes(chunk.value) < half
+                || match op_name(op) {
+                    "stablehlo.broadcast_in_dim" | "stablehlo.reshape" => true,
+                    // The rest of the array stays where it was.
+                    "stablehlo.dynamic_update_slice" => op.operand(1).is_ok_and(|value| bytes(value) < half),
+                    "stablehlo.dot_general" | "stablehlo.scatter" => return None,
+                    name => is_elementwise(name),
+                };
             if !keeps_places {
                 need = (0, need.0 | need.1);
             }
@@ -346,7 +358,7 @@ fn pays(places: &[Place<'_, '_>], plan: &Plan<'_, '_>) -> bool {
             .enumerate()
             .any(|(before, other)| (of(place).0 >> before) & 1 == 1 && (of(other).0 >> index) & 1 == 1)
     });
-    shifted || each_other
+    Some(shifted || each_other)
 }
 
 /// Makes the loop and lets its results take the place of the new contents.
