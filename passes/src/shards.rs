@@ -81,7 +81,10 @@ use emit::Body;
 use layout::{Known, Layout, only_returned, partitions};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
-use moves::{Box_, Index, Moves, Piece, Source, is_bare, is_move, plain, starts_of, unconstrained};
+use moves::{
+    Box_, Index, Moves, Piece, Source, is_bare, is_move, is_update, plain, starts_of, unconstrained,
+    update_of,
+};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 use std::collections::{HashMap, HashSet};
@@ -127,7 +130,7 @@ impl Pass for ExchangeShards {
         walk(root, |op| match op_name(op) {
             "sdy.manual_computation" => WalkResult::Skip,
             name => {
-                if is_move(name) || name == "sdy.sharding_constraint" {
+                if is_move(op) || name == "sdy.sharding_constraint" {
                     candidates.push(op);
                 }
                 WalkResult::Advance
@@ -191,7 +194,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         if !self.done.insert(ir::op_key(target.op)) {
             return;
         }
-        let is_chain = op_name(target.op) == "stablehlo.dynamic_update_slice" && {
+        let is_chain = is_update(target.op) && {
             let base = target.op.operand(0).ok();
             let mut moves = Moves::new(&self.known, &mut self.splats);
             !base.is_some_and(|base| moves.is_splat(bottom(base)))
@@ -228,7 +231,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     fn target(&self, root: OperationRef<'c, 'a>) -> Option<Target<'c, 'a>> {
         let result: Value<'c, 'a> = root.result(0).ok()?.into();
         let tensor = plain(result)?;
-        let op = defining_op(unconstrained(result)).filter(|op| is_move(op_name(*op)))?;
+        let op = defining_op(unconstrained(result)).filter(|op| is_move(*op))?;
         if !is_bare(root) || !is_bare(op) || op.block() != root.block() || is_unused(root) {
             return None;
         }
@@ -304,7 +307,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let mut updates: Vec<Update<'c, 'a>> = Vec::with_capacity(free);
         for (op, starts) in ops.iter().rev().take(free) {
             moves.rest();
-            let Some(pieces) = moves.of_update(op.operand(1).ok()?, starts) else { break };
+            let Some(pieces) = moves.of_update(update_of(*op)?, starts) else { break };
             updates.push(Update { op: *op, pieces });
         }
         updates.reverse();
@@ -322,7 +325,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let windows: Vec<Box_> = ops
             .iter()
             .map(|(op, starts)| {
-                let sizes = plain(op.operand(1).ok()?)?.shape;
+                let sizes = plain(update_of(*op)?)?.shape;
                 Some(starts.iter().zip(sizes).map(|(start, size)| (*start, start + size)).collect())
             })
             .collect::<Option<_>>()?;
@@ -416,7 +419,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             }
             if free.is_none() {
                 let mut moves = Moves::new(&self.known, &mut self.splats);
-                if op.operand(1).ok().and_then(|update| moves.of_update(update, &starts)).is_none() {
+                if update_of(op).and_then(|update| moves.of_update(update, &starts)).is_none() {
                     free = Some(links.len());
                 }
             }
@@ -427,7 +430,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             next = loop {
                 let Some(op) = defining_op(value) else { break None };
                 match op_name(op) {
-                    "stablehlo.dynamic_update_slice" => break Some(op),
+                    _ if is_update(op) => break Some(op),
                     "sdy.sharding_constraint" if self.known.layout(value) == Some(&target.layout) => {
                         inside.insert(ir::op_key(op));
                         match op.operand(0) {
@@ -485,11 +488,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     /// Whether reading what `user` makes is reading what it is made of.
     fn is_seen_through(&self, user: OperationRef<'c, 'a>) -> bool {
         let name = op_name(user);
-        if !is_bare(user) || name == "stablehlo.dynamic_update_slice" {
+        if !is_bare(user) || is_update(user) {
             return false;
         }
         // Anything else whose layout is known is read as it is.
-        is_move(name)
+        is_move(user)
             || (matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.transpose")
                 || moves::is_elementwise(user))
                 && user.results().all(|result| self.known.layout(result.into()).is_none())
@@ -552,7 +555,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             self.build.erase(op);
             for producer in producers {
                 let name = op_name(producer);
-                let removable = ir::is_fusible(name) || is_move(name) || name == "sdy.sharding_constraint";
+                let removable =
+                    ir::is_fusible(name) || is_move(producer) || name == "sdy.sharding_constraint";
                 if removable && is_unused(producer) && !pending.contains(&producer) {
                     pending.push(producer);
                 }
@@ -566,7 +570,7 @@ fn bottom<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
     const LONGEST: usize = 4096;
     for _ in 0..LONGEST {
         value = unconstrained(value);
-        match defining_op(value).filter(|op| op_name(*op) == "stablehlo.dynamic_update_slice") {
+        match defining_op(value).filter(|op| is_update(*op)) {
             Some(op) => match op.operand(0) {
                 Ok(operand) => value = operand,
                 Err(_) => break,
