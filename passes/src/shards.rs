@@ -5,8 +5,8 @@
 //! # What it matches
 //!
 //! In a program for several partitions, with shardings of the `sdy` dialect: `pad`, `slice`, `concatenate`, `reverse`, and
-//! `dynamic_update_slice` at constant starts, alone or one in another, with elementwise ops, broadcasts and constraints
-//! in between, from values with known layouts to one with a known layout.
+//! `dynamic_update_slice` at constant starts (or a `scatter` that sets one window at a constant place, which is what JAX's
+//! `x.at[...].set(...)` becomes), alone or one in another, with elementwise ops, broadcasts and constraints in between, from values with known layouts to one with a known layout.
 //!
 //! ```mlir
 //! // %x: tensor<64x256xf32>, cut in two along dimension 1
@@ -56,6 +56,17 @@
 //!
 //! Constant tables of a bit per device. Each value is taken apart within a fixed number of steps, and a chain of updates
 //! as a whole, so the pass is linear in its module.
+//!
+//! # What it relies on
+//!
+//! That a back end fuses selects, slices and pads, updates in place what nothing else needs, and gives zeros to devices that
+//! nobody sends to, as StableHLO says. Parts side by side are concatenated if they are read or received as they are, which
+//! back ends fuse; otherwise the largest is padded and the others are put in. Where a back end widens bfloat16 for an update, it
+//! is not in place; chains of those are made only in a form that selects over the whole shard, and otherwise left alone.
+//!
+//! How much more than the exchanged parts is stored at once depends on the order in which a back end runs what comes after. A step
+//! of three fields whose filled halos feed stencils of all of them takes more under XLA CPU's breadth-first schedule
+//! than with the all-reduces that used to hold the fields back from each other.
 //!
 //! # When it must not fire
 //!
@@ -365,9 +376,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let ty = base.r#type();
         // Back ends that widen bfloat16 update it in place only where they select, which devices that differ do.
         let devices = self.known.mesh.grid.devices();
-        let is_cut = free < count || skipped > 0;
+        let is_kept = free < count
+            || skipped > 0
+            || [target.root, target.op]
+                .iter()
+                .any(|op| op.results().any(|result| users(result.into()).nth(1).is_some()));
         let alike = || steps.iter().flatten().any(|class| class.devices.count() == devices);
-        if ir::element_of(ty).is_bf16() && (is_cut || alike()) {
+        if ir::element_of(ty).is_bf16() && (is_kept || alike()) {
             return None;
         }
         let mut exprs = Vec::new();
