@@ -210,7 +210,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             let mut moves = Moves::new(&self.known, &mut self.splats);
             !base.is_some_and(|base| moves.is_splat(bottom(base)))
         };
-        let replaced = if is_chain { self.chain(&target) } else { self.assemble(&target) };
+        // What is too much to be assembled is put into the splat piece by piece.
+        let replaced = match (is_chain, is_update(target.op)) {
+            (true, _) => self.chain(&target),
+            (false, true) => self.assemble(&target).or_else(|| self.chain(&target)),
+            (false, false) => self.assemble(&target),
+        };
         let Some((value, exchanges)) = replaced else { return };
         self.changed = true;
         self.context.count(&COMPUTATIONS, 1);
@@ -421,11 +426,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     fn links(&mut self, target: &Target<'c, 'a>) -> (Vec<Link<'c, 'a>>, usize) {
         // How far it is looked beyond those that can be made, for what they read.
         const FURTHER: usize = 16;
+        const LONGEST: usize = 512;
         let mut links: Vec<Link<'c, 'a>> = Vec::new();
         let mut free: Option<usize> = None;
         let mut inside: HashSet<usize> = HashSet::new();
         let mut next = Some(target.op);
-        while let Some(op) = next.filter(|op| is_bare(*op) && op.block() == target.op.block()) {
+        while let Some(op) =
+            next.filter(|op| links.len() < LONGEST && is_bare(*op) && op.block() == target.op.block())
+        {
             let (Some(starts), Ok(base)) = (starts_of(op), op.operand(0)) else { break };
             if self.known.layout(base) != Some(&target.layout)
                 || free.is_some_and(|free| links.len() >= free + FURTHER)
