@@ -76,6 +76,8 @@
 //! * A result that every device needs whole from one, on a large mesh; more classes than a few. What a dimension cut
 //!   differently needs is a collective of its own.
 //! * Ops with discardable attributes other than `sdy.sharding`, dynamic shapes, quantized types, strides and interior padding.
+//! * Chains of more than two updates along several dimensions with rows of one: XLA CPU computes updates again inside of what
+//!   reads such a row, and then copies the array.
 //! * What is inside a manual computation already.
 
 mod classes;
@@ -379,6 +381,18 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
         let ty = base.r#type();
+        // What reads a row of an update may compute the update again for it, from the array before it, which then has to stay:
+        // seen where rows are one wide and updates go along several dimensions.
+        let made = windows.get(skipped..).unwrap_or_default();
+        let part = |window: &Box_, dim: usize| window[dim].1 - window[dim].0;
+        let narrow = (0..target.shape.len())
+            .filter(|&dim| made.iter().any(|window| part(window, dim) < target.shape[dim]));
+        let has_row = made
+            .iter()
+            .any(|window| (0..target.shape.len()).any(|dim| part(window, dim) == 1 && target.shape[dim] > 1));
+        if has_row && narrow.count() > 1 && made.len() > 2 {
+            return None;
+        }
         // Back ends that widen bfloat16 update it in place only where they select, which devices that differ do.
         let devices = self.known.mesh.grid.devices();
         let is_kept = free < count
