@@ -76,7 +76,7 @@
 //! * A result that every device needs whole from one, on a large mesh; more classes than a few. What a dimension cut
 //!   differently needs is a collective of its own.
 //! * Ops with discardable attributes other than `sdy.sharding`, dynamic shapes, quantized types, strides and interior padding.
-//! * Chains of more than two updates along several dimensions with rows of one: XLA CPU computes updates again inside of what
+//! * Chains with rows of one along the first dimension, or along several dimensions: XLA CPU computes updates again inside of what
 //!   reads such a row, and then copies the array.
 //! * What is inside a manual computation already.
 
@@ -390,7 +390,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let has_row = made
             .iter()
             .any(|window| (0..target.shape.len()).any(|dim| part(window, dim) == 1 && target.shape[dim] > 1));
-        if has_row && narrow.count() > 1 && made.len() > 2 {
+        let leading =
+            target.shape.len() > 1 && made.len() > 1 && made.iter().any(|window| part(window, 0) == 1);
+        if leading || has_row && narrow.count() > 1 && made.len() > 2 {
             return None;
         }
         // Back ends that widen bfloat16 update it in place only where they select, which devices that differ do.

@@ -33,7 +33,7 @@ from opt import Driver
 
 jax.config.update("jax_enable_x64", True)
 
-CHANGED_SHARE = 0.6
+CHANGED_SHARE = 0.5
 PASS = "--slimhlo-exchange-shards"
 MESHES = (
     {"x": 2},
