@@ -5,8 +5,8 @@
 //! # What it matches
 //!
 //! In a program for several partitions, with shardings of the `sdy` dialect: `pad`, `slice`, `concatenate`, `reverse`, and
-//! `dynamic_update_slice` at constant starts, alone or one in another, with elementwise ops, broadcasts and constraints
-//! in between, from values with known layouts to one with a known layout.
+//! `dynamic_update_slice` at constant starts (or a `scatter` that sets one window at a constant place, which is what JAX's
+//! `x.at[...].set(...)` becomes), alone or one in another, with elementwise ops, broadcasts and constraints in between, from values with known layouts to one with a known layout.
 //!
 //! ```mlir
 //! // %x: tensor<64x256xf32>, cut in two along dimension 1
@@ -57,6 +57,17 @@
 //! Constant tables of a bit per device. Each value is taken apart within a fixed number of steps, and a chain of updates
 //! as a whole, so the pass is linear in its module.
 //!
+//! # What it relies on
+//!
+//! That a back end fuses selects, slices and pads, updates in place what nothing else needs, and gives zeros to devices that
+//! nobody sends to, as StableHLO says. Parts side by side are concatenated if they are read or received as they are, which
+//! back ends fuse; otherwise the largest is padded and the others are put in. Where a back end widens bfloat16 for an update, it
+//! is not in place; chains of those are made only in a form that selects over the whole shard, and otherwise left alone.
+//!
+//! How much more than the exchanged parts is stored at once depends on the order in which a back end runs what comes after. A step
+//! of three fields whose filled halos feed stencils of all of them takes more under XLA CPU's breadth-first schedule
+//! than with the all-reduces that used to hold the fields back from each other.
+//!
 //! # When it must not fire
 //!
 //! * No result element comes from another device and all devices do the same: the partitioner has nothing to do either.
@@ -65,6 +76,8 @@
 //! * A result that every device needs whole from one, on a large mesh; more classes than a few. What a dimension cut
 //!   differently needs is a collective of its own.
 //! * Ops with discardable attributes other than `sdy.sharding`, dynamic shapes, quantized types, strides and interior padding.
+//! * Chains with rows of one along the first dimension, or along several dimensions: XLA CPU computes updates again inside of what
+//!   reads such a row, and then copies the array.
 //! * What is inside a manual computation already.
 
 mod classes;
@@ -81,7 +94,10 @@ use emit::Body;
 use layout::{Known, Layout, only_returned, partitions};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
-use moves::{Box_, Index, Moves, Piece, Source, is_bare, is_move, plain, starts_of, unconstrained};
+use moves::{
+    Box_, Index, Moves, Piece, Source, is_bare, is_move, is_update, plain, starts_of, unconstrained,
+    update_of,
+};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 use std::collections::{HashMap, HashSet};
@@ -127,7 +143,7 @@ impl Pass for ExchangeShards {
         walk(root, |op| match op_name(op) {
             "sdy.manual_computation" => WalkResult::Skip,
             name => {
-                if is_move(name) || name == "sdy.sharding_constraint" {
+                if is_move(op) || name == "sdy.sharding_constraint" {
                     candidates.push(op);
                 }
                 WalkResult::Advance
@@ -191,12 +207,17 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         if !self.done.insert(ir::op_key(target.op)) {
             return;
         }
-        let is_chain = op_name(target.op) == "stablehlo.dynamic_update_slice" && {
+        let is_chain = is_update(target.op) && {
             let base = target.op.operand(0).ok();
             let mut moves = Moves::new(&self.known, &mut self.splats);
             !base.is_some_and(|base| moves.is_splat(bottom(base)))
         };
-        let replaced = if is_chain { self.chain(&target) } else { self.assemble(&target) };
+        // What is too much to be assembled is put into the splat piece by piece.
+        let replaced = match (is_chain, is_update(target.op)) {
+            (true, _) => self.chain(&target),
+            (false, true) => self.assemble(&target).or_else(|| self.chain(&target)),
+            (false, false) => self.assemble(&target),
+        };
         let Some((value, exchanges)) = replaced else { return };
         self.changed = true;
         self.context.count(&COMPUTATIONS, 1);
@@ -228,7 +249,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     fn target(&self, root: OperationRef<'c, 'a>) -> Option<Target<'c, 'a>> {
         let result: Value<'c, 'a> = root.result(0).ok()?.into();
         let tensor = plain(result)?;
-        let op = defining_op(unconstrained(result)).filter(|op| is_move(op_name(*op)))?;
+        let op = defining_op(unconstrained(result)).filter(|op| is_move(*op))?;
         if !is_bare(root) || !is_bare(op) || op.block() != root.block() || is_unused(root) {
             return None;
         }
@@ -304,7 +325,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let mut updates: Vec<Update<'c, 'a>> = Vec::with_capacity(free);
         for (op, starts) in ops.iter().rev().take(free) {
             moves.rest();
-            let Some(pieces) = moves.of_update(op.operand(1).ok()?, starts) else { break };
+            let Some(pieces) = moves.of_update(update_of(*op)?, starts) else { break };
             updates.push(Update { op: *op, pieces });
         }
         updates.reverse();
@@ -322,7 +343,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let windows: Vec<Box_> = ops
             .iter()
             .map(|(op, starts)| {
-                let sizes = plain(op.operand(1).ok()?)?.shape;
+                let sizes = plain(update_of(*op)?)?.shape;
                 Some(starts.iter().zip(sizes).map(|(start, size)| (*start, start + size)).collect())
             })
             .collect::<Option<_>>()?;
@@ -360,11 +381,29 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
         let ty = base.r#type();
+        // What reads a row of an update may compute the update again for it, from the array before it, which then has to stay:
+        // seen where rows are one wide and updates go along several dimensions.
+        let made = windows.get(skipped..).unwrap_or_default();
+        let part = |window: &Box_, dim: usize| window[dim].1 - window[dim].0;
+        let narrow = (0..target.shape.len())
+            .filter(|&dim| made.iter().any(|window| part(window, dim) < target.shape[dim]));
+        let has_row = made
+            .iter()
+            .any(|window| (0..target.shape.len()).any(|dim| part(window, dim) == 1 && target.shape[dim] > 1));
+        let leading =
+            target.shape.len() > 1 && made.len() > 1 && made.iter().any(|window| part(window, 0) == 1);
+        if leading || has_row && narrow.count() > 1 && made.len() > 2 {
+            return None;
+        }
         // Back ends that widen bfloat16 update it in place only where they select, which devices that differ do.
         let devices = self.known.mesh.grid.devices();
-        let is_cut = free < count || skipped > 0;
+        let is_kept = free < count
+            || skipped > 0
+            || [target.root, target.op]
+                .iter()
+                .any(|op| op.results().any(|result| users(result.into()).nth(1).is_some()));
         let alike = || steps.iter().flatten().any(|class| class.devices.count() == devices);
-        if ir::element_of(ty).is_bf16() && (is_cut || alike()) {
+        if ir::element_of(ty).is_bf16() && (is_kept || alike()) {
             return None;
         }
         let mut exprs = Vec::new();
@@ -403,11 +442,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     fn links(&mut self, target: &Target<'c, 'a>) -> (Vec<Link<'c, 'a>>, usize) {
         // How far it is looked beyond those that can be made, for what they read.
         const FURTHER: usize = 16;
+        const LONGEST: usize = 512;
         let mut links: Vec<Link<'c, 'a>> = Vec::new();
         let mut free: Option<usize> = None;
         let mut inside: HashSet<usize> = HashSet::new();
         let mut next = Some(target.op);
-        while let Some(op) = next.filter(|op| is_bare(*op) && op.block() == target.op.block()) {
+        while let Some(op) =
+            next.filter(|op| links.len() < LONGEST && is_bare(*op) && op.block() == target.op.block())
+        {
             let (Some(starts), Ok(base)) = (starts_of(op), op.operand(0)) else { break };
             if self.known.layout(base) != Some(&target.layout)
                 || free.is_some_and(|free| links.len() >= free + FURTHER)
@@ -416,7 +458,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             }
             if free.is_none() {
                 let mut moves = Moves::new(&self.known, &mut self.splats);
-                if op.operand(1).ok().and_then(|update| moves.of_update(update, &starts)).is_none() {
+                if update_of(op).and_then(|update| moves.of_update(update, &starts)).is_none() {
                     free = Some(links.len());
                 }
             }
@@ -427,7 +469,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             next = loop {
                 let Some(op) = defining_op(value) else { break None };
                 match op_name(op) {
-                    "stablehlo.dynamic_update_slice" => break Some(op),
+                    _ if is_update(op) => break Some(op),
                     "sdy.sharding_constraint" if self.known.layout(value) == Some(&target.layout) => {
                         inside.insert(ir::op_key(op));
                         match op.operand(0) {
@@ -485,11 +527,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     /// Whether reading what `user` makes is reading what it is made of.
     fn is_seen_through(&self, user: OperationRef<'c, 'a>) -> bool {
         let name = op_name(user);
-        if !is_bare(user) || name == "stablehlo.dynamic_update_slice" {
+        if !is_bare(user) || is_update(user) {
             return false;
         }
         // Anything else whose layout is known is read as it is.
-        is_move(name)
+        is_move(user)
             || (matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.transpose")
                 || moves::is_elementwise(user))
                 && user.results().all(|result| self.known.layout(result.into()).is_none())
@@ -552,7 +594,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             self.build.erase(op);
             for producer in producers {
                 let name = op_name(producer);
-                let removable = ir::is_fusible(name) || is_move(name) || name == "sdy.sharding_constraint";
+                let removable =
+                    ir::is_fusible(name) || is_move(producer) || name == "sdy.sharding_constraint";
                 if removable && is_unused(producer) && !pending.contains(&producer) {
                     pending.push(producer);
                 }
@@ -566,7 +609,7 @@ fn bottom<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
     const LONGEST: usize = 4096;
     for _ in 0..LONGEST {
         value = unconstrained(value);
-        match defining_op(value).filter(|op| op_name(*op) == "stablehlo.dynamic_update_slice") {
+        match defining_op(value).filter(|op| is_update(*op)) {
             Some(op) => match op.operand(0) {
                 Ok(operand) => value = operand,
                 Err(_) => break,

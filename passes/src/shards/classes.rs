@@ -156,10 +156,10 @@ pub fn classes<'l>(
             })
             .collect();
         let borders = borders(window, &reads, grid);
-        for device in 0..devices {
+        for (device, part_of) in parts.iter().enumerate() {
             let mut ranges = Vec::with_capacity(window.len());
             for (dim, &(low, high)) in window.iter().enumerate() {
-                let own = parts[device][dim] * local[dim];
+                let own = part_of[dim] * local[dim];
                 ranges.push(split(low.max(own), high.min(own + local[dim]), &borders[dim]));
             }
             if ranges.iter().any(Vec::is_empty) {
@@ -190,7 +190,7 @@ pub fn classes<'l>(
                     .iter()
                     .enumerate()
                     .map(|(dim, (low, high))| {
-                        let own = parts[device][dim] * local[dim];
+                        let own = part_of[dim] * local[dim];
                         (low - own, high - own)
                     })
                     .collect();

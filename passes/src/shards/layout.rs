@@ -2,7 +2,7 @@
 
 //! Where the parts of arrays live: meshes as grids of devices, layouts of arrays over them, and which value has which.
 
-use super::moves::is_elementwise;
+use super::moves::{is_elementwise, is_update};
 use crate::ir;
 use crate::rewrite::{uses, walk};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
@@ -275,9 +275,7 @@ impl<'c> Known<'c> {
             return;
         }
         let layout = match name {
-            "stablehlo.dynamic_update_slice" => {
-                op.operand(0).ok().and_then(|operand| self.layout(operand)).cloned()
-            }
+            _ if is_update(op) => op.operand(0).ok().and_then(|operand| self.layout(operand)).cloned(),
             _ if is_elementwise(op) => op
                 .operands()
                 .filter(|operand| same_shape(*operand, result))
@@ -300,7 +298,7 @@ impl<'c> Known<'c> {
         }
         let Some(layout) = self.layout(result).cloned() else { return };
         match op_name(op) {
-            "stablehlo.dynamic_update_slice" | "sdy.sharding_constraint" => {
+            name if name == "sdy.sharding_constraint" || is_update(op) => {
                 if let Ok(operand) = op.operand(0) {
                     self.add(operand, &layout);
                 }
