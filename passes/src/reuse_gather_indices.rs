@@ -62,7 +62,7 @@ mod form;
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::rewrite::{context_of, defining_op, is_unused, set_attribute, uses, walk};
-use form::{At, Column, Form, Key, Kind, Range, Source, Step};
+use form::{At, Bounds, Column, Form, Key, Kind, Range, Source, Step};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
@@ -308,7 +308,7 @@ fn block_key(op: OperationRef<'_, '_>) -> usize {
 
 /// Lets gathers take what a scatter in the same block takes clamped, where they would clamp it themselves.
 fn adopt<'c: 'a, 'a>(items: Vec<Item<'c, 'a>>) -> Vec<Item<'c, 'a>> {
-    let mut clamped: HashMap<(usize, Key), (Form, Vec<(i128, i128)>)> = HashMap::new();
+    let mut clamped: HashMap<(usize, Key), (Form, Bounds)> = HashMap::new();
     for item in items.iter().filter(|item| item.takers.iter().any(|taker| taker.last.is_none())) {
         if let Some((plain, bounds)) = item.form.without_clamp() {
             clamped.entry((block_key(item.op), plain.key())).or_insert_with(|| (item.form.clone(), bounds));
