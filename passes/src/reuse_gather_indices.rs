@@ -533,7 +533,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         if let Some(layout) = layout
             && (adopted || item.form.joined || narrower || shorter)
         {
-            made = self.from_one(&form, &layout, result, location);
+            made = self.in_one(&form, &layout, result, location);
             self.context.count(&REUSED, u64::from(made.is_some()));
         }
         if made.is_none() && narrower {
@@ -552,7 +552,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     }
 
     /// The index vectors as one value, elementwise from the array they are in.
-    fn from_one(
+    fn in_one(
         &self,
         form: &Form<'c, 'a>,
         layout: &Layout<'c, 'a>,
@@ -655,7 +655,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         location: Location<'c>,
     ) -> Value<'c, 'a> {
         let element = self.element(kind);
-        let shape: &[i64] = count.as_ref().map_or(&[], std::slice::from_ref);
+        let shape: &[i64] = count.as_slice();
         let ty = Tensor::get(shape, element, None);
         let width = kind.width.div_ceil(8) as usize;
         let data = numbers.iter().flat_map(|&number| dense::bytes(number as u64, width)).collect();
