@@ -62,7 +62,7 @@ mod form;
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::rewrite::{context_of, defining_op, is_unused, set_attribute, uses, walk};
-use form::{At, Column, Form, Key, Kind, Range, Source, Step};
+use form::{At, Bounds, Column, Form, Key, Kind, Range, Source, Step};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
@@ -308,7 +308,7 @@ fn block_key(op: OperationRef<'_, '_>) -> usize {
 
 /// Lets gathers take what a scatter in the same block takes clamped, where they would clamp it themselves.
 fn adopt<'c: 'a, 'a>(items: Vec<Item<'c, 'a>>) -> Vec<Item<'c, 'a>> {
-    let mut clamped: HashMap<(usize, Key), (Form, Vec<(i128, i128)>)> = HashMap::new();
+    let mut clamped: HashMap<(usize, Key), (Form, Bounds)> = HashMap::new();
     for item in items.iter().filter(|item| item.takers.iter().any(|taker| taker.last.is_none())) {
         if let Some((plain, bounds)) = item.form.without_clamp() {
             clamped.entry((block_key(item.op), plain.key())).or_insert_with(|| (item.form.clone(), bounds));
@@ -533,7 +533,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         if let Some(layout) = layout
             && (adopted || item.form.joined || narrower || shorter)
         {
-            made = self.from_one(&form, &layout, result, location);
+            made = self.in_one(&form, &layout, result, location);
             self.context.count(&REUSED, u64::from(made.is_some()));
         }
         if made.is_none() && narrower {
@@ -552,7 +552,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     }
 
     /// The index vectors as one value, elementwise from the array they are in.
-    fn from_one(
+    fn in_one(
         &self,
         form: &Form<'c, 'a>,
         layout: &Layout<'c, 'a>,
@@ -655,7 +655,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         location: Location<'c>,
     ) -> Value<'c, 'a> {
         let element = self.element(kind);
-        let shape: &[i64] = count.as_ref().map_or(&[], std::slice::from_ref);
+        let shape: &[i64] = count.as_slice();
         let ty = Tensor::get(shape, element, None);
         let width = kind.width.div_ceil(8) as usize;
         let data = numbers.iter().flat_map(|&number| dense::bytes(number as u64, width)).collect();

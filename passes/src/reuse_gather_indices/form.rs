@@ -185,6 +185,9 @@ pub struct Form<'c, 'a> {
     pub joined: bool,
 }
 
+/// What each number of an index vector is clamped to: the least and the greatest.
+pub type Bounds = Vec<(i128, i128)>;
+
 /// What tells two forms apart.
 pub type Key = (Vec<i64>, Vec<(Option<usize>, Vec<At>, Vec<Step>, i128)>);
 
@@ -233,7 +236,7 @@ impl<'c: 'a, 'a> Form<'c, 'a> {
     }
 
     /// The same without the last clamp of each column, and those.
-    pub fn without_clamp(&self) -> Option<(Self, Vec<(i128, i128)>)> {
+    pub fn without_clamp(&self) -> Option<(Self, Bounds)> {
         let mut form = self.clone();
         let mut clamps = Vec::with_capacity(form.columns.len());
         for column in &mut form.columns {
