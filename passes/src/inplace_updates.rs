@@ -20,7 +20,7 @@
 //!
 //! ```mlir
 //! %s1, %s2 = ... both slices of %x
-//! %both = stablehlo.concatenate %s1, %s2, dim = 1
+//! %both = stablehlo.concatenate %s1, %s2, dim = 0
 //! %there = stablehlo.optimization_barrier %both
 //! %t1 = stablehlo.slice %there [0:80, 0:1, 0:1552], %t2 = ...
 //! %x1 = stablehlo.dynamic_update_slice %x, (%t1 eight times), ...
@@ -85,7 +85,7 @@ use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic}
 use crate::ir::{self, Builder};
 use crate::rewrite::ops_named;
 use crate::stream::is_partitioned;
-use chain::{Chain, may_be_overwritten};
+use chain::Chain;
 use melior::ir::OperationRef;
 use stage::Order;
 use std::collections::HashSet;
@@ -140,7 +140,7 @@ impl Pass for InplaceUpdates {
                 continue;
             }
             let Some(mut chain) = Chain::starting(op, &mut seen) else { continue };
-            if chain.bytes() < min_bytes || !may_be_overwritten(chain.base) || chain.find_reads().is_none() {
+            if chain.bytes() < min_bytes || !chain.stays_in_place() || chain.find_reads().is_none() {
                 continue;
             }
             let Some(order) = Order::find(&chain) else { continue };

@@ -189,7 +189,7 @@ pub fn optimize<'c>(
     let before = fingerprint(module);
     let original = copy_of(module);
     let peaks = peaks(module);
-    mark_annotated(module);
+    mark(module);
     let mut snapshots = Snapshots::new();
     for round in 0..ROUNDS {
         let start = fingerprint(module);
@@ -274,10 +274,24 @@ fn peaks(module: OperationRef<'_, '_>) -> HashMap<String, Option<u64>> {
 const NO_INLINE: &str = "no_inline";
 /// Says that [`NO_INLINE`] was set here.
 const MARK: &str = "slimhlo.annotated";
+const VISIBILITY: &str = "sym_visibility";
+/// Says that a function was private, and what else its visibility was.
+const PRIVATE: &str = "slimhlo.private";
 
-/// Keeps functions and calls that carry annotations which inlining would lose from the inliner, while the stages run.
-fn mark_annotated(module: OperationRef<'_, '_>) {
+/// While the stages run, keeps functions and calls that carry annotations which inlining would lose from the inliner, and
+/// an entry function from removal: to MLIR a private `@main` that nobody calls is dead, and some producers write it so. Where
+/// nothing is public, nothing is known to be dead.
+fn mark(module: OperationRef<'_, '_>) {
     let unit = Attribute::unit(context_of(module));
+    let none_public = functions(module).all(|function| ffi::attribute_of(function, VISIBILITY).is_some());
+    for function in functions(module) {
+        if (none_public || name_of(function) == "main")
+            && let Some(visibility) = ffi::attribute_of(function, VISIBILITY)
+        {
+            set_attribute(function, PRIVATE, visibility);
+            remove_attribute(function, VISIBILITY);
+        }
+    }
     walk(module, |op| {
         let lost = match op_name(op) {
             "func.func" => has_annotations(op, "arg_attrs") || has_annotations(op, "res_attrs"),
@@ -296,6 +310,10 @@ fn unmark(module: OperationRef<'_, '_>) {
     walk(module, |op| {
         if remove_attribute(op, MARK) {
             remove_attribute(op, NO_INLINE);
+        }
+        if let Some(visibility) = ffi::attribute_of(op, PRIVATE) {
+            set_attribute(op, VISIBILITY, visibility);
+            remove_attribute(op, PRIVATE);
         }
         WalkResult::Advance
     });

@@ -25,7 +25,7 @@
 //!
 //! and just `%i` where nothing is done to the numbers, or where the gather's own clamping does it. What else used `%at` uses
 //! it converted. Columns that are a regular selection of one array's become a slice; an array that holds the vectors along
-//! another dimension is used as it is, with `index_vector_dim` to say so. Columns of several arrays have to be concatenated,
+//! another dimension or in another order is used as it is, with `index_vector_dim` and `start_index_map` to say so. Columns of several arrays have to be concatenated,
 //! but in the narrowest type that holds them. Equal indices that are spelled in different ways become one value, and a
 //! gather takes the clamped indices of the scatter that goes with it, if clamping is what it would do.
 //!
@@ -142,6 +142,35 @@ impl<'c: 'a, 'a> Indexer<'c, 'a> {
             last.len() == bounds.len()
                 && last.iter().zip(bounds).all(|(last, (low, high))| *low <= 0 && high >= last)
         })
+    }
+
+    /// Lets it take the numbers of each index vector in another order: first the one that was at `order[0]`.
+    fn permute(&self, order: &[usize]) {
+        let context = context_of(self.op);
+        let permuted = |map: &[i64]| -> Vec<i64> { order.iter().map(|&column| map[column]).collect() };
+        if let Some(numbers) = gather_numbers(self.op) {
+            let numbers = GatherDimensionNumbers::new(
+                context,
+                numbers.offset_dims(),
+                numbers.collapsed_slice_dims(),
+                numbers.operand_batching_dims(),
+                numbers.start_indices_batching_dims(),
+                &permuted(numbers.start_index_map()),
+                numbers.index_vector_dim(),
+            );
+            set_attribute(self.op, "dimension_numbers", numbers.into());
+        } else if let Some(numbers) = scatter_numbers(self.op) {
+            let numbers = ScatterDimensionNumbers::new(
+                context,
+                numbers.update_window_dims(),
+                numbers.inserted_window_dims(),
+                numbers.input_batching_dims(),
+                numbers.scatter_indices_batching_dims(),
+                &permuted(numbers.scatter_dims_to_operand_dims()),
+                numbers.index_vector_dim(),
+            );
+            set_attribute(self.op, "scatter_dimension_numbers", numbers.into());
+        }
     }
 
     /// Lets it find the index vectors along another dimension of its indices.
@@ -316,6 +345,8 @@ struct Layout<'c, 'a> {
     stride: Vec<i64>,
     /// The dimension of the vectors, if there is more than one number to each.
     vectors: Option<usize>,
+    /// Which number of the form's vectors each of the array's is.
+    order: Vec<usize>,
 }
 
 impl<'c: 'a, 'a> Layout<'c, 'a> {
@@ -333,6 +364,7 @@ impl<'c: 'a, 'a> Layout<'c, 'a> {
             limit: tensor.shape.to_vec(),
             stride: vec![1; tensor.rank()],
             vectors: None,
+            order: (0..form.columns.len()).collect(),
         };
         let mut batch = 0;
         for dim in 0..tensor.rank() {
@@ -344,9 +376,14 @@ impl<'c: 'a, 'a> Layout<'c, 'a> {
                     }
                     batch += 1;
                 }
-                At::Fixed(start) => {
+                At::Fixed(_) => {
                     let fixed = |at| if let At::Fixed(at) = at { Some(at) } else { None };
-                    let places: Vec<i64> = places.map(fixed).collect::<Option<_>>()?;
+                    let mut places: Vec<i64> = places.map(fixed).collect::<Option<_>>()?;
+                    if !places.is_sorted() && layout.vectors.is_none() {
+                        layout.order.sort_by_key(|&column| places[column]);
+                    }
+                    places = layout.order.iter().map(|&column| places[column]).collect();
+                    let start = places[0];
                     let stride = places.get(1).map_or(0, |next| next - start);
                     let regular = places.windows(2).all(|pair| pair[1] - pair[0] == stride);
                     if !regular || stride < 0 || (stride > 0 && layout.vectors.is_some()) {
@@ -363,6 +400,11 @@ impl<'c: 'a, 'a> Layout<'c, 'a> {
         }
         let complete = layout.vectors.is_some() == (form.columns.len() > 1);
         (batch == form.batch.len() && complete).then_some(layout)
+    }
+
+    /// Whether the array has the numbers of each vector in another order.
+    fn is_permuted(&self) -> bool {
+        !self.order.is_sorted()
     }
 
     /// The part of the array that holds them.
@@ -445,8 +487,8 @@ fn signed_kinds() -> impl Iterator<Item = Kind> {
 struct Rewrite<'c, 'a, 'r> {
     build: Builder<'c, 'a>,
     context: &'r PassContext<'r>,
-    /// By block, form and type.
-    made: HashMap<(usize, Key, Kind), Made<'c, 'a>>,
+    /// By block, form, type, and whether the numbers of each vector are in the order that their array has them in.
+    made: HashMap<(usize, Key, Kind, bool), Made<'c, 'a>>,
     /// By block, value and type: values of the first, reshaped.
     views: HashMap<(usize, usize, usize), Value<'c, 'a>>,
     changed: bool,
@@ -466,13 +508,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         let own = Kind::of(ir::element_of(item.value.r#type()))?;
         let largest = item.takers.iter().map(|taker| taker.largest).max().unwrap_or(0);
-        let layout = Layout::of(&form);
+        let layout = Layout::of(&form).filter(|layout| !layout.is_permuted() || may_permute(item, adopted));
+        let order = layout.as_ref().filter(|layout| layout.is_permuted()).map(|layout| layout.order.clone());
         let result = result_kind(&form, own, largest);
-        let key = (block_key(item.op), form.key(), result);
+        let key = (block_key(item.op), form.key(), result, order.is_some());
         if let Some(made) = self.made.get(&key).copied() {
             if made.value != item.value {
                 self.context.count(&SHARED, 1);
-                self.rewire(item, made, adopted);
+                self.rewire(item, made, adopted, order.as_deref());
             }
             return Some(());
         }
@@ -486,6 +529,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         self.build.set_insertion_point_before(item.op);
         let location = item.op.location();
         let mut made = None;
+        let mut order = order;
         if let Some(layout) = layout
             && (adopted || item.form.joined || narrower || shorter)
         {
@@ -493,13 +537,15 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             self.context.count(&REUSED, u64::from(made.is_some()));
         }
         if made.is_none() && narrower {
+            order = None;
             made = self.concatenated(item, &form, result, location);
             self.context.count(&NARROWED, u64::from(made.is_some()));
         }
         if let Some(made) = made {
-            self.made.insert(key, made);
-            self.rewire(item, made, adopted);
+            self.made.insert((key.0, key.1, key.2, order.is_some()), made);
+            self.rewire(item, made, adopted, order.as_deref());
         } else if !adopted {
+            let key = (key.0, key.1, key.2, false);
             self.made.insert(key, Made { value: item.value, vectors: Some(item.vectors) });
         }
         Some(())
@@ -513,7 +559,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         result: Kind,
         location: Location<'c>,
     ) -> Option<Made<'c, 'a>> {
-        let columns: Vec<&Column> = form.columns.iter().collect();
+        let columns: Vec<&Column> = layout.order.iter().map(|&column| &form.columns[column]).collect();
         let from = Kind::of(ir::element_of(layout.source.r#type()))?;
         let work = Work::of(&columns, from, result)?;
         let part = layout.part(&self.build, location);
@@ -561,7 +607,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 }
             }
             let stride = vec![1; tensor.rank()];
-            let layout = Layout { source, start, limit, stride, vectors: None };
+            let layout = Layout { source, start, limit, stride, vectors: None, order: vec![0] };
             batch.is_sorted().then_some(Part::Array(layout, kept, batch, work))
         });
         let parts: Vec<Part> = parts.collect::<Option<_>>()?;
@@ -706,7 +752,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     }
 
     /// Lets everyone who takes an index array take this.
-    fn rewire(&mut self, item: &Item<'c, 'a>, made: Made<'c, 'a>, takers_only: bool) {
+    fn rewire(
+        &mut self,
+        item: &Item<'c, 'a>,
+        made: Made<'c, 'a>,
+        takers_only: bool,
+        order: Option<&[usize]>,
+    ) {
         let build = &self.build;
         build.set_insertion_point_before(item.op);
         let location = item.op.location();
@@ -745,6 +797,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             if vectors != item.vectors {
                 taker.move_vectors(item.vectors, vectors);
             }
+            if let Some(order) = order {
+                taker.permute(order);
+            }
         }
         self.changed = true;
         if takers_only || uses(item.value).next().is_none() {
@@ -765,6 +820,25 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         build.replace_all_uses_with(item.value, whole);
     }
+}
+
+/// Whether those who take an index array may get the numbers of each vector in another order: nobody else has to be given
+/// it as it is, and their tables are small beside it, should a back end rather transpose those.
+fn may_permute(item: &Item<'_, '_>, takers_only: bool) -> bool {
+    const SMALLER: i64 = 4;
+    let bytes = bytes_of(item.value);
+    (takers_only || item.takers.len() == uses(item.value).count())
+        && item.takers.iter().all(|taker| {
+            taker.op.operand(0).is_ok_and(|table| bytes_of(table).saturating_mul(SMALLER) <= bytes)
+        })
+}
+
+fn bytes_of(value: Value<'_, '_>) -> i64 {
+    Tensor::new(value.r#type())
+        .and_then(|tensor| {
+            tensor.element_count()?.checked_mul(i64::try_from(dense::element_bytes(tensor.element)?).ok()?)
+        })
+        .unwrap_or(i64::MAX)
 }
 
 /// The type to keep indices in: the narrowest that holds them and the sizes of what they index, no wider than their own.

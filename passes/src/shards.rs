@@ -72,7 +72,7 @@ mod emit;
 mod layout;
 mod moves;
 
-use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
+use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, users, walk};
 use crate::splat::Splats;
@@ -80,8 +80,8 @@ use classes::{Class, classes};
 use emit::Body;
 use layout::{Known, Layout, only_returned, partitions};
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{OperationRef, Value, ValueLike};
-use moves::{Expr, Moves, Piece, Source, is_bare, is_move, plain, starts_of, unconstrained};
+use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
+use moves::{Box_, Index, Moves, Piece, Source, is_bare, is_move, plain, starts_of, unconstrained};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 use std::collections::{HashMap, HashSet};
@@ -115,6 +115,7 @@ const CLASSES: usize = 16;
 
 impl Pass for ExchangeShards {
     const ARGUMENT: &'static str = "slimhlo-exchange-shards";
+    const ANCHOR: Anchor = Anchor::Module;
     const STATISTICS: &'static [Statistic] = &[COMPUTATIONS, EXCHANGES];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
@@ -138,6 +139,7 @@ impl Pass for ExchangeShards {
             splats: Splats::default(),
             channel: emit::next_channel(root),
             gone: HashSet::new(),
+            done: HashSet::new(),
             context,
             changed: false,
         };
@@ -157,6 +159,9 @@ struct Update<'c, 'a> {
     pieces: Vec<Piece<'c, 'a>>,
 }
 
+/// An update and its starts.
+type Link<'c, 'a> = (OperationRef<'c, 'a>, Vec<i64>);
+
 /// A result to be made: what, and how it is laid out.
 struct Target<'c, 'a> {
     /// The op whose result is replaced.
@@ -174,6 +179,8 @@ struct Rewrite<'c, 'a, 'r> {
     splats: Splats<'c, 'a>,
     channel: i64,
     gone: HashSet<usize>,
+    /// Moves that were looked at.
+    done: HashSet<usize>,
     context: &'r PassContext<'r>,
     changed: bool,
 }
@@ -181,6 +188,9 @@ struct Rewrite<'c, 'a, 'r> {
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     fn visit(&mut self, root: OperationRef<'c, 'a>) {
         let Some(target) = self.target(root) else { return };
+        if !self.done.insert(ir::op_key(target.op)) {
+            return;
+        }
         let is_chain = op_name(target.op) == "stablehlo.dynamic_update_slice" && {
             let base = target.op.operand(0).ok();
             let mut moves = Moves::new(&self.known, &mut self.splats);
@@ -191,10 +201,28 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         self.changed = true;
         self.context.count(&COMPUTATIONS, 1);
         self.context.count(&EXCHANGES, exchanges);
+        // What is under constraints that ask for the same is the same value.
+        let mut dead = Vec::new();
+        let mut replaced: Value<'c, 'a> = root.result(0).expect("targets have one result").into();
+        loop {
+            self.build.replace_all_uses_with(replaced, value);
+            let Some(op) = defining_op(replaced) else { break };
+            dead.push(op);
+            if op == target.op {
+                break;
+            }
+            let Ok(operand) = op.operand(0) else { break };
+            if self.known.layout(operand).is_some_and(|layout| *layout != target.layout) {
+                break;
+            }
+            replaced = operand;
+        }
         self.known.set(value, target.layout);
-        let result = root.result(0).expect("targets have one result").into();
-        self.build.replace_all_uses_with(result, value);
-        self.erase(root);
+        for op in dead {
+            if !self.gone.contains(&ir::op_key(op)) && is_unused(op) {
+                self.erase(op);
+            }
+        }
     }
 
     fn target(&self, root: OperationRef<'c, 'a>) -> Option<Target<'c, 'a>> {
@@ -217,7 +245,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     fn assemble(&mut self, target: &Target<'c, 'a>) -> Option<(Value<'c, 'a>, u64)> {
         let mut moves = Moves::new(&self.known, &mut self.splats);
         let pieces = moves.of_op(target.op)?;
-        let Moves { inputs, fills, seen, .. } = moves;
+        let Moves { inputs, fills, .. } = moves;
         let locals = self.locals(&inputs)?;
         let classes = self.classes(&pieces, target, |source| match source {
             Source::Input(input) => (&inputs[input].1, &locals[input]),
@@ -226,16 +254,16 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         if !self.is_worth_it(&classes) {
             return None;
         }
-        let location = self.location(target, &seen);
+        let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
         let element = ir::element_of(target.root.result(0).ok()?.r#type());
         let exprs: Vec<_> = pieces.iter().map(|(_, expr)| expr).collect();
-        self.build.set_insertion_point_before(target.root);
+        self.build.set_insertion_point_before(target.op);
         let scalars: Vec<_> = fills.iter().map(|fill| fill.materialize(&self.build, location)).collect();
         let ty = Tensor::get(target.shape, element, None);
         let mut body = Body::open(
             &self.build,
             &self.known.mesh,
-            target.root,
+            target.op,
             location,
             &inputs,
             &scalars,
@@ -256,12 +284,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
 
     /// Updates an array that is there in place.
     fn chain(&mut self, target: &Target<'c, 'a>) -> Option<(Value<'c, 'a>, u64)> {
-        let mut ops = self.links(target);
+        let (mut ops, free) = self.links(target);
+        // Whatever becomes of them, they are not looked at again.
+        self.done.extend(ops.iter().take(free.max(1)).map(|(op, _)| ir::op_key(*op)));
         let mut moves = Moves::new(&self.known, &mut self.splats);
-        // Which version each value of the chain is; the first one is the base.
         let count = ops.len();
-        let mut updates: Vec<Update<'c, 'a>> = Vec::with_capacity(count);
         ops.reverse();
+        // Which version each value of the chain is; the first one is what is under all of it.
         for (version, (op, _)) in ops.iter().enumerate() {
             let mut value = op.operand(0).ok()?;
             loop {
@@ -272,34 +301,52 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 }
             }
         }
-        for (op, starts) in ops.iter().rev() {
+        let mut updates: Vec<Update<'c, 'a>> = Vec::with_capacity(free);
+        for (op, starts) in ops.iter().rev().take(free) {
             moves.rest();
             let Some(pieces) = moves.of_update(op.operand(1).ok()?, starts) else { break };
             updates.push(Update { op: *op, pieces });
         }
         updates.reverse();
+        // What could not be taken apart together may be by itself.
+        for (op, _) in ops.iter().rev().take(free).skip(updates.len().max(1)) {
+            self.done.remove(&ir::op_key(*op));
+        }
         let skipped = count - updates.len();
         let first = updates.first()?;
         let base = first.op.operand(0).ok()?;
 
-        let Moves { mut inputs, fills, seen, .. } = moves;
-        // Versions from before the first update are values from outside.
+        let Moves { mut inputs, fills, .. } = moves;
+        // Versions from before the first update: where the base holds the same, it is read, else they are values from
+        // outside.
+        let windows: Vec<Box_> = ops
+            .iter()
+            .map(|(op, starts)| {
+                let sizes = plain(op.operand(1).ok()?)?.shape;
+                Some(starts.iter().zip(sizes).map(|(start, size)| (*start, start + size)).collect())
+            })
+            .collect::<Option<_>>()?;
         let mut renumbered = HashMap::new();
-        for (version, (op, _)) in ops.iter().enumerate().take(skipped) {
-            let used = updates.iter().any(|update| reads_version(update, version));
-            if used {
-                let value = op.operand(0).ok()?;
-                inputs.push((value, target.layout.clone()));
-                renumbered.insert(version, inputs.len() - 1);
+        for update in &mut updates {
+            for (window, expr) in &mut update.pieces {
+                expr.for_each_read(&mut |source, index| {
+                    let Source::Version(version) = *source else { return };
+                    let since = windows.get(version..skipped).unwrap_or_default();
+                    *source = if since.iter().all(|written| !meets(window, index, written)) {
+                        Source::Version(version.saturating_sub(skipped))
+                    } else {
+                        let input = *renumbered.entry(version).or_insert_with(|| {
+                            inputs
+                                .push((ops[version].0.operand(0).expect("an update"), target.layout.clone()));
+                            inputs.len() - 1
+                        });
+                        Source::Input(input)
+                    };
+                });
             }
         }
         let base_input = inputs.len();
         inputs.push((base, target.layout.clone()));
-        for update in &mut updates {
-            for (_, expr) in &mut update.pieces {
-                renumber(expr, skipped, &renumbered);
-            }
-        }
         let locals = self.locals(&inputs)?;
         let mut steps = Vec::with_capacity(updates.len());
         for update in &updates {
@@ -311,8 +358,15 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         if !steps.iter().any(|classes| self.is_worth_it(classes)) {
             return None;
         }
-        let location = self.location(target, &seen);
+        let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
         let ty = base.r#type();
+        // Back ends that widen bfloat16 update it in place only where they select, which devices that differ do.
+        let devices = self.known.mesh.grid.devices();
+        let is_cut = free < count || skipped > 0;
+        let alike = || steps.iter().flatten().any(|class| class.devices.count() == devices);
+        if ir::element_of(ty).is_bf16() && (is_cut || alike()) {
+            return None;
+        }
         let mut exprs = Vec::new();
         for (update, classes) in updates.iter().zip(&mut steps) {
             // Pieces of all updates are in one list.
@@ -320,12 +374,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             exprs.extend(update.pieces.iter().map(|(_, expr)| expr));
             classes.iter_mut().for_each(|class| class.piece += offset);
         }
-        self.build.set_insertion_point_before(target.root);
+        self.build.set_insertion_point_before(target.op);
         let scalars: Vec<_> = fills.iter().map(|fill| fill.materialize(&self.build, location)).collect();
         let mut body = Body::open(
             &self.build,
             &self.known.mesh,
-            target.root,
+            target.op,
             location,
             &inputs,
             &scalars,
@@ -344,16 +398,27 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         Some((result, exchanges))
     }
 
-    /// The updates that lead to a target, last to first, with their starts: each laid out like the target, and of no
-    /// use to anything but the next and what that is made of.
-    fn links(&self, target: &Target<'c, 'a>) -> Vec<(OperationRef<'c, 'a>, Vec<i64>)> {
-        let mut links = Vec::new();
+    /// The updates that lead to a target, last to first, with their starts, each laid out like the target; and how many of
+    /// them are of no use to anything but the next and what that is made of.
+    fn links(&mut self, target: &Target<'c, 'a>) -> (Vec<Link<'c, 'a>>, usize) {
+        // How far it is looked beyond those that can be made, for what they read.
+        const FURTHER: usize = 16;
+        let mut links: Vec<Link<'c, 'a>> = Vec::new();
+        let mut free: Option<usize> = None;
         let mut inside: HashSet<usize> = HashSet::new();
         let mut next = Some(target.op);
         while let Some(op) = next.filter(|op| is_bare(*op) && op.block() == target.op.block()) {
             let (Some(starts), Ok(base)) = (starts_of(op), op.operand(0)) else { break };
-            if self.known.layout(base) != Some(&target.layout) {
+            if self.known.layout(base) != Some(&target.layout)
+                || free.is_some_and(|free| links.len() >= free + FURTHER)
+            {
                 break;
+            }
+            if free.is_none() {
+                let mut moves = Moves::new(&self.known, &mut self.splats);
+                if op.operand(1).ok().and_then(|update| moves.of_update(update, &starts)).is_none() {
+                    free = Some(links.len());
+                }
             }
             links.push((op, starts));
             inside.insert(ir::op_key(op));
@@ -374,11 +439,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 }
             };
             // A version that is needed for something else has to stay.
-            if !self.is_internal(base, value, &mut inside) {
-                break;
+            let last = links.len();
+            if free.is_none() && !self.is_internal(base, value, &mut inside) {
+                free = Some(last);
             }
         }
-        links
+        let free = free.unwrap_or(links.len());
+        (links, free)
     }
 
     /// Whether all that `top`, `bottom` and the constraints between them are used for goes into ops that are `inside`.
@@ -460,12 +527,6 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         })
     }
 
-    fn location(&self, target: &Target<'c, 'a>, seen: &HashSet<usize>) -> melior::ir::Location<'c> {
-        // What is seen through is an ancestor of the target; the target's own place says enough.
-        debug_assert!(seen.len() <= usize::MAX);
-        location_of(&[target.op, target.root]).unwrap_or(target.root.location())
-    }
-
     /// Erases scalars that were made in vain.
     fn sweep(&mut self, scalars: &[Value<'c, 'a>]) {
         for op in scalars.iter().filter_map(|scalar| defining_op(*scalar)) {
@@ -516,28 +577,11 @@ fn bottom<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
     value
 }
 
-fn reads_version(update: &Update<'_, '_>, version: usize) -> bool {
-    update.pieces.iter().any(|(_, expr)| {
-        let mut reads = Vec::new();
-        expr.reads(&mut reads);
-        reads.iter().any(|(source, _)| *source == Source::Version(version))
+/// Whether what a box of the result reads meets a box of the array it is read from.
+fn meets(window: &Box_, index: &[Index], other: &Box_) -> bool {
+    index.iter().zip(other).all(|(at, (low, high))| {
+        let (from, to) = at.dim().map_or((0, 1), |dim| window[dim]);
+        let lowest = at.lowest(from, to);
+        lowest < *high && *low < lowest + (to - from)
     })
-}
-
-/// Versions count from the first update that is made; those before are inputs.
-fn renumber(expr: &mut Expr<'_, '_>, skipped: usize, inputs: &HashMap<usize, usize>) {
-    match expr {
-        Expr::Fill(_) => {}
-        Expr::Read(source, _) => {
-            if let Source::Version(version) = *source {
-                *source = match inputs.get(&version) {
-                    Some(&input) => Source::Input(input),
-                    None => Source::Version(version - skipped),
-                };
-            }
-        }
-        Expr::Apply(_, arguments) => {
-            arguments.iter_mut().for_each(|argument| renumber(argument, skipped, inputs));
-        }
-    }
 }

@@ -55,6 +55,7 @@ use crate::framework::{Pass, PassContext, PassResult, Statistic};
 use crate::ir;
 use crate::rewrite::{Greedy, Patterns};
 use melior::ir::OperationRef;
+use melior::ir::operation::OperationLike;
 use site::{Rules, add_rules};
 
 crate::pass_options! {
@@ -121,12 +122,19 @@ const ONE_PARTITION: Rules = &[
     ),
 ];
 
-/// Whether a module is compiled for several partitions.
-pub(crate) fn is_partitioned(root: OperationRef<'_, '_>) -> bool {
-    ir::constant_attribute(root, "mhlo.num_partitions").is_some_and(|count| count > 1)
+/// Whether the module that `root` is or lies in is compiled for several partitions.
+pub(crate) fn is_partitioned<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> bool {
+    let mut op = Some(root);
+    while let Some(current) = op {
+        if ir::constant_attribute(current, "mhlo.num_partitions").is_some_and(|count| count > 1) {
+            return true;
+        }
+        op = current.parent_operation();
+    }
+    false
 }
 
-/// Adds the rules that apply to the module `root`; `count` hears of each use of one.
+/// Adds the rules that apply to `root`; `count` hears of each use of one.
 pub(crate) fn add_simplify_rules<'c, 'p>(
     patterns: Patterns<'c, 'p>,
     root: OperationRef<'c, '_>,

@@ -8,6 +8,7 @@ use crate::simplify::site::{Pad, broadcast_dims, plain};
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value};
+use slimhlo_dialect::dense::Dense;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::quant::Number;
 use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType};
@@ -22,6 +23,8 @@ pub struct Region {
 
 /// Ops that are looked at for one mask.
 const OPS: usize = 16;
+/// Elements of a constant that are looked at; larger ones are not folded from other ops.
+const LOOKED_AT: usize = 64;
 
 /// The box of a mask, as far as a short look tells.
 pub fn region(mask: Value<'_, '_>) -> Option<Region> {
@@ -77,8 +80,42 @@ fn region_within<'c: 'a, 'a>(mask: Value<'c, 'a>, budget: &mut usize) -> Option<
             Some(Region { low, high, inside: region.inside })
         }
         "compare" => compared(op, tensor.shape),
+        "constant" => {
+            constant_region(&Dense::small(ffi::attribute_of(op, "value")?, LOOKED_AT)?, tensor.shape)
+        }
         _ => None,
     }
+}
+
+/// The box of a small constant.
+fn constant_region(mask: &Dense<'_>, shape: &[i64]) -> Option<Region> {
+    let truth = |place: usize| mask.element(place) != [0];
+    if mask.is_empty() || mask.is_splat() || shape.is_empty() {
+        return None;
+    }
+    let index_of = |mut place: usize| {
+        let mut index = vec![0; shape.len()];
+        for d in (0..shape.len()).rev() {
+            let size = shape[d] as usize;
+            index[d] = (place % size) as i64;
+            place /= size;
+        }
+        index
+    };
+    // True within, or false within.
+    [true, false].into_iter().find_map(|inside| {
+        let (mut low, mut high) = (shape.to_vec(), vec![0; shape.len()]);
+        let mut count = 0;
+        for place in (0..mask.len()).filter(|&place| truth(place) == inside) {
+            count += 1;
+            for (d, at) in index_of(place).into_iter().enumerate() {
+                low[d] = low[d].min(at);
+                high[d] = high[d].max(at + 1);
+            }
+        }
+        let volume: i64 = low.iter().zip(&high).map(|(low, high)| (high - low).max(0)).product();
+        (count > 0 && volume == count).then_some(Region { low, high, inside })
+    })
 }
 
 /// The box of an iota compared with a constant.

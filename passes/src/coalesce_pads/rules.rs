@@ -179,7 +179,7 @@ fn is_exact<'c, 'a>(site: &Site<'c, 'a>, padded: &[Value<'c, 'a>]) -> bool {
     let complex = matches!(number(from), Number::Complex { .. });
     match op_name(site.op).strip_prefix("stablehlo.").unwrap_or_default() {
         "add" | "subtract" => {
-            !narrow(to) && (!(float || complex) || !padded.iter().any(|value| is_product(*value)))
+            !complex && !(float && (narrow(to) || padded.iter().any(|value| is_product(*value))))
         }
         "multiply" if complex => false,
         "multiply" if float => {
@@ -254,6 +254,11 @@ fn is_stored(value: Value<'_, '_>) -> bool {
     matches!(computed_by(value), Ok(None))
 }
 
+/// Whether a compiler may come to know that `value` is zero everywhere.
+fn may_be_zeros(value: Value<'_, '_>) -> bool {
+    Splat::of(value).is_some() || defining_op(value).is_some_and(|op| op_name(op) == "stablehlo.iota")
+}
+
 /// Whether one factor is a constant power of two, so that the product is not rounded.
 fn is_scaled_by_power_of_two(op: OperationRef<'_, '_>) -> bool {
     op.operands().any(|operand| {
@@ -322,6 +327,32 @@ pub fn elementwise_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>>
     if inner >= site.result.element_count()? || !is_exact(site, &padded) {
         return None;
     }
+    let element = site.result.element;
+    let scalars = operands.iter().map(|operand| match operand {
+        Operand::Padded(pad) => Splat::of(pad.padding)?.bytes(),
+        Operand::Splat(scalar, _) => scalar.bytes(),
+    });
+    let scalars = scalars.collect::<Option<Vec<_>>>();
+    // Which of 0.0 and -0.0 is the larger is not the same everywhere.
+    let extreme = matches!(op_name(site.op), "stablehlo.maximum" | "stablehlo.minimum");
+    if let Some(scalars) = &scalars
+        && extreme
+        && scalars.iter().all(|scalar| is_float_zero(element, scalar, true))
+        && scalars.windows(2).any(|pair| pair[0] != pair[1])
+    {
+        return None;
+    }
+    let folded = scalars.and_then(|scalars| fold_float_scalar(op_name(site.op), element, &scalars));
+    // Of x + 0.0 compilers make x, which is wrong for -0.0 but so in every place. A zero that was not seen as one while it
+    // was part of a pad stays there.
+    let float = matches!(Number::of(element), Number::Float { .. });
+    let sum = matches!(op_name(site.op), "stablehlo.add" | "stablehlo.subtract");
+    if float
+        && sum
+        && (folded.is_none() || padded.len() > 1 && padded.iter().any(|value| may_be_zeros(*value)))
+    {
+        return None;
+    }
     let (build, location) = (&site.build, site.location);
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     for operand in &operands {
@@ -343,16 +374,13 @@ pub fn elementwise_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>>
             }
         }
     }
-    let element = site.result.element;
     let compute = |operands: &[Value<'c, 'a>], shape: &[i64]| {
         let copy = build.copy_with(site.op, operands, &[], &[Tensor::get(shape, element, None)]);
         copy.result(0).ok().map(Value::from)
     };
     let inside = compute(&inside, like.shape)?;
-    let scalars: Option<Vec<_>> = outside.iter().map(|value| Splat::of(*value)?.bytes()).collect();
-    let folded = scalars
-        .and_then(|scalars| fold_float_scalar(op_name(site.op), element, &scalars))
-        .and_then(|bytes| build.splat_of_bytes(&bytes, Tensor::get(&[], element, None), location));
+    let folded =
+        folded.and_then(|bytes| build.splat_of_bytes(&bytes, Tensor::get(&[], element, None), location));
     let outside = match folded {
         Some(folded) => folded,
         None => compute(&outside, &[])?,

@@ -7,7 +7,7 @@
 use crate::ir;
 use crate::rewrite::{defining_op, uses};
 use crate::stream::plan::{bytes, plain};
-use melior::ir::attribute::ArrayAttribute;
+use melior::ir::attribute::{ArrayAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{AttributeLike, BlockLike, OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi::{self, op_name};
@@ -18,19 +18,22 @@ const UPDATE: &str = "stablehlo.dynamic_update_slice";
 /// Ops between a read and what it is for: further than this it is not followed.
 const LONGEST: usize = 128;
 /// Versions over which a read may be moved.
-const FURTHEST: usize = 64;
+pub const FURTHEST: usize = 64;
 /// How deep the values of an update are looked into.
 const DEPTH: usize = 8;
 
 /// A box of an array, whatever the strides within it.
 #[derive(Clone, Debug)]
 pub struct Region {
-    start: Vec<i64>,
-    limit: Vec<i64>,
+    /// First place, per dimension.
+    pub start: Vec<i64>,
+    /// Past the last one.
+    pub limit: Vec<i64>,
 }
 
 impl Region {
-    fn intersects(&self, other: &Self) -> bool {
+    /// Whether the two have a place in common.
+    pub fn intersects(&self, other: &Self) -> bool {
         (0..self.start.len())
             .all(|dim| self.start[dim] < other.limit[dim] && other.start[dim] < self.limit[dim])
     }
@@ -41,15 +44,17 @@ pub struct Update<'c, 'a> {
     /// The op.
     pub op: OperationRef<'c, 'a>,
     /// What it overwrites; `None` if that is not known.
-    window: Option<Region>,
+    pub window: Option<Region>,
     /// Whether a back end sees it as the old array and nothing else, see [`Chain::is_recomputed`].
-    spread: bool,
+    slight: bool,
 }
 
 /// A read of a part of a version.
 pub struct Read<'c, 'a> {
     /// The slice.
     pub op: OperationRef<'c, 'a>,
+    /// What it reads; `None` if not every element there.
+    pub region: Option<Region>,
     /// The version it reads.
     pub version: usize,
     /// The first version that has the same contents there.
@@ -81,11 +86,7 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
         let mut next = Some(first);
         while let Some(op) = next {
             seen.insert(ir::op_key(op));
-            updates.push(Update {
-                op,
-                window: window_of(op),
-                spread: op.operand(1).is_ok_and(|value| is_spread(value, DEPTH)),
-            });
+            updates.push(Update { op, window: window_of(op), slight: is_slight(op) });
             let result: Value = op.result(0).ok()?.into();
             let mut following = uses(result).filter(|used| used.operand == 0 && op_name(used.user) == UPDATE);
             next = following.next().map(|used| used.user).filter(|user| user.block() == op.block());
@@ -116,10 +117,48 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
 
     /// Whether back ends would rather compute a part of this version from the one before than read it.
     ///
-    /// They fuse an op into each of its users where that reads no more arrays than before: an update with a broadcast
-    /// value reads the old array and hardly anything else. What then reads the old array keeps it alive.
+    /// They fuse an op into each of its users where that reads no more arrays than before: an update with a value that is
+    /// broadcast, or has a dimension of size 1 where the array has more, reads the old array and hardly anything else. What
+    /// then reads the old array keeps it alive.
     pub fn is_recomputed(&self, version: usize) -> bool {
-        version > 0 && self.updates[version - 1].spread
+        version > 0 && self.updates[version - 1].slight
+    }
+
+    /// Whether the last version can be where version 0 was: that may be overwritten, and the last version is what takes its
+    /// place in the end.
+    ///
+    /// Where something else is computed of the last version to take that place, an array is needed to compute it into; then
+    /// nothing is gained by doing without a copy before.
+    pub fn stays_in_place(&self) -> bool {
+        let last = self.version(self.updates.len());
+        let returned = |number: Option<usize>| {
+            uses(last).any(|used| match op_name(used.user) {
+                "func.return" | "stablehlo.return" => number.is_none_or(|number| number == used.operand),
+                // What a loop starts from becomes what it carries.
+                "stablehlo.while" => true,
+                _ => false,
+            })
+        };
+        let Some(argument) = ffi::as_block_argument(self.base) else {
+            return defining_op(self.base).is_some_and(|op| op_name(op) != "stablehlo.constant")
+                && returned(None);
+        };
+        let Some(parent) = argument.owner().parent_operation() else { return false };
+        let number = argument.argument_number();
+        match op_name(parent) {
+            "func.func" => {
+                let result = argument_attribute(parent, number, "tf.aliasing_output")
+                    .and_then(|attribute| IntegerAttribute::try_from(attribute).ok())
+                    .and_then(|result| usize::try_from(ffi::integer_value(result)).ok());
+                is_donated(parent, number) && returned(result)
+            }
+            // What a loop carries belongs to it.
+            "stablehlo.while" => {
+                let body = parent.region(1).ok().and_then(|region| region.first_block());
+                body.is_some_and(|block| block == argument.owner()) && returned(Some(number))
+            }
+            _ => false,
+        }
     }
 
     /// Finds all reads; `None` if some use keeps a version alive whatever is done.
@@ -162,7 +201,10 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
                 let after = self.updates[version..].iter().take(FURTHEST);
                 let earliest = version - before.take_while(|update| !touches(update)).count();
                 let latest = version + after.take_while(|update| !touches(update)).count();
-                reads.push(Read { op: used.user, version, earliest, latest, feeds, cone });
+                let dense =
+                    ir::i64_array(used.user, "strides").is_some_and(|all| all.iter().all(|&by| by == 1));
+                let region = dense.then_some(region);
+                reads.push(Read { op: used.user, region, version, earliest, latest, feeds, cone });
             }
         }
         // Uses come in no order to rely on; programs must.
@@ -241,6 +283,15 @@ fn region_of(slice: OperationRef<'_, '_>) -> Option<Region> {
     Some(Region { start: numbers("start_indices")?, limit: numbers("limit_indices")? })
 }
 
+/// Whether the value of an update is hardly anything to read beside the array.
+fn is_slight(update: OperationRef<'_, '_>) -> bool {
+    let rank = |index: usize| {
+        let tensor = update.operand(index).ok().and_then(plain);
+        tensor.map_or(0, |tensor| tensor.shape.iter().filter(|&&size| size > 1).count())
+    };
+    rank(1) < rank(0) || update.operand(1).is_ok_and(|value| is_spread(value, DEPTH))
+}
+
 /// Whether a value is hardly anything to read: a broadcast, or computed from such alone.
 fn is_spread(value: Value<'_, '_>, depth: usize) -> bool {
     let Some(op) = defining_op(value) else { return false };
@@ -253,24 +304,6 @@ fn is_spread(value: Value<'_, '_>, depth: usize) -> bool {
         name if ir::is_fusible(name) && !name.ends_with("dynamic_slice") && !name.ends_with("pad") => {
             depth > 0 && op.operands().all(|operand| is_spread(operand, depth - 1))
         }
-        _ => false,
-    }
-}
-
-/// Whether what holds a value may be overwritten once nothing reads it any more.
-pub fn may_be_overwritten(value: Value<'_, '_>) -> bool {
-    let Some(argument) = ffi::as_block_argument(value) else {
-        return defining_op(value).is_some_and(|op| op_name(op) != "stablehlo.constant");
-    };
-    let Some(parent) = argument.owner().parent_operation() else { return false };
-    match op_name(parent) {
-        "func.func" => is_donated(parent, argument.argument_number()),
-        // What a loop carries belongs to it.
-        "stablehlo.while" => parent
-            .region(1)
-            .ok()
-            .and_then(|region| region.first_block())
-            .is_some_and(|block| block == argument.owner()),
         _ => false,
     }
 }

@@ -2,7 +2,7 @@
 
 //! Reads before writes: which version each read of a chain takes, and the values that make the order known.
 
-use super::chain::{Chain, Read};
+use super::chain::{Chain, FURTHEST, Read, Region};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused};
 use crate::stream::plan::bytes;
@@ -19,14 +19,24 @@ enum Way {
     Direct(usize),
     /// It is read with others from this version, before the next update.
     Staged(usize),
+    /// Likewise, and what later updates put there is taken from their values.
+    Composed(usize),
+}
+
+impl Way {
+    /// The version it is staged from, if it is.
+    fn stage(self) -> Option<usize> {
+        match self {
+            Self::Direct(_) => None,
+            Self::Staged(version) | Self::Composed(version) => Some(version),
+        }
+    }
 }
 
 /// What is done about a chain.
 pub struct Order {
     /// One per read.
     ways: Vec<Way>,
-    /// Versions whose update must not be seen as a broadcast.
-    solid: BTreeSet<usize>,
     /// Updates whose whole value is staged, by version.
     values: BTreeSet<usize>,
 }
@@ -39,19 +49,11 @@ impl Order {
             return None;
         }
         let last = chain.updates.len();
-        let mut solid = BTreeSet::new();
         let mut ways = Vec::with_capacity(chain.reads.len());
         for read in &chain.reads {
-            ways.push(if fine(read) {
-                Way::Direct(read.version)
-            } else {
-                way_of(chain, read, last, &mut solid)?
-            });
+            ways.push(if fine(read) { Way::Direct(read.version) } else { way_of(chain, read, last)? });
         }
-        let stages: BTreeSet<usize> = ways
-            .iter()
-            .filter_map(|way| if let Way::Staged(version) = way { Some(*version) } else { None })
-            .collect();
+        let stages: BTreeSet<usize> = ways.iter().filter_map(|way| way.stage()).collect();
         let mut values = BTreeSet::new();
         for &version in &stages {
             // The next update has to wait for the stage: by a read of its own, or else by its value.
@@ -69,12 +71,12 @@ impl Order {
                 }
             }
         }
-        let order = Self { ways, solid, values };
+        let order = Self { ways, values };
         (order.staged_bytes(chain) <= chain.bytes() / 2).then_some(order)
     }
 
     fn staged_bytes(&self, chain: &Chain<'_, '_>) -> i64 {
-        let reads = chain.reads.iter().zip(&self.ways).filter(|(_, way)| matches!(way, Way::Staged(_)));
+        let reads = chain.reads.iter().zip(&self.ways).filter(|(_, way)| way.stage().is_some());
         let value = |version: usize| chain.update(version).operand(1).map_or(i64::MAX / 8, bytes);
         let read = |read: &Read| read.op.result(0).map_or(i64::MAX / 8, |result| bytes(result.into()));
         reads.map(|(r, _)| read(r)).chain(self.values.iter().map(|&version| value(version + 1))).sum()
@@ -87,9 +89,6 @@ impl Order {
 
     /// Brings the chain into this order.
     pub fn apply<'c: 'a, 'a>(&self, chain: &mut Chain<'c, 'a>, build: &Builder<'c, 'a>) {
-        for &version in &self.solid {
-            make_solid(chain, version, build);
-        }
         let mut stages: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (index, way) in self.ways.iter().enumerate() {
             match way {
@@ -102,7 +101,9 @@ impl Order {
                     }
                 }
                 Way::Direct(_) => {}
-                Way::Staged(version) => stages.entry(*version).or_default().push(index),
+                Way::Staged(version) | Way::Composed(version) => {
+                    stages.entry(*version).or_default().push(index);
+                }
             }
         }
         for (version, reads) in stages {
@@ -128,7 +129,15 @@ impl Order {
         }
         let staged = together(&parts, build, location);
         for (&index, value) in reads.iter().zip(&staged) {
-            replace_read(&chain.reads[index], *value, anchor, build);
+            let read = &chain.reads[index];
+            if let Way::Composed(_) = self.ways[index] {
+                build.set_insertion_point_before(read.op);
+                let value =
+                    Pieces::of(chain, read, version).and_then(|pieces| pieces.compose(chain, *value, build));
+                replace_in_place(read, value.expect("looked at when the way was chosen"), build);
+            } else {
+                replace_read(read, *value, anchor, build);
+            }
         }
         for part in &parts {
             if let Some(op) = defining_op(*part).filter(|op| is_unused(*op)) {
@@ -143,33 +152,133 @@ impl Order {
 }
 
 /// What to do about a read that is not fine as it is.
-fn way_of(
-    chain: &Chain<'_, '_>,
-    read: &Read<'_, '_>,
-    last: usize,
-    solid: &mut BTreeSet<usize>,
-) -> Option<Way> {
+fn way_of(chain: &Chain<'_, '_>, read: &Read<'_, '_>, last: usize) -> Option<Way> {
     // Versions it may take: the newest that is of use to the update it feeds, or any before the last.
     let newest = read.feeds.map_or(last - 1, |update| update - 1);
     let mut top = read.latest.min(newest);
     if top > read.version && !can_wait(chain, read, top + 1) {
         top = read.version;
     }
-    let good = |version: usize| !chain.is_recomputed(version) || solid.contains(&version);
+    let good = |version: &usize| !chain.is_recomputed(*version);
     // Where it is read later than now, what is computed from it has to wait as well.
-    let possible = |version: usize| version < read.version || can_wait(chain, read, version + 1);
-    if read.feeds == Some(top + 1) && good(top) {
+    let possible = |version: &usize| *version < read.version || can_wait(chain, read, version + 1);
+    if read.feeds == Some(top + 1) && good(&top) {
         return Some(Way::Direct(top));
     }
-    let found = (read.earliest..=top).rev().find(|version| good(*version) && possible(*version));
-    if let Some(version) = found {
+    if let Some(version) = (read.earliest..=top).rev().filter(good).find(possible) {
         return Some(Way::Staged(version));
     }
-    // No version but those that would be computed again.
-    (can_be_solid(chain, top) && possible(top)).then(|| {
-        solid.insert(top);
-        if read.feeds == Some(top + 1) { Way::Direct(top) } else { Way::Staged(top) }
-    })
+    let before = (0..read.earliest.min(read.version)).rev().take(FURTHEST);
+    let version = before.into_iter().find(good)?;
+    Pieces::of(chain, read, version).map(|_| Way::Composed(version))
+}
+
+/// What a read finds, as runs along one dimension: from an older version and from what updates since have put there.
+struct Pieces<'r> {
+    region: &'r Region,
+    dim: usize,
+    /// Where each run ends, and which update it comes of; 0 for the older version.
+    runs: Vec<(i64, usize)>,
+}
+
+impl<'r> Pieces<'r> {
+    /// Runs of what a read finds, from `version` on; `None` if updates overlap it in other ways.
+    fn of(chain: &Chain<'_, '_>, read: &'r Read<'_, '_>, version: usize) -> Option<Self> {
+        let region = read.region.as_ref()?;
+        let rank = region.start.len();
+        let mut pieces = Self { region, dim: 0, runs: vec![(*region.limit.first()?, 0)] };
+        for update in version + 1..=read.version {
+            let window = chain.updates[update - 1].window.as_ref()?;
+            if !window.intersects(region) {
+                continue;
+            }
+            let covers = |dim: &usize| {
+                window.start[*dim] <= region.start[*dim] && region.limit[*dim] <= window.limit[*dim]
+            };
+            let mut partial = (0..rank).filter(|dim| !covers(dim));
+            let Some(dim) = partial.next() else {
+                pieces.runs = vec![(region.limit[pieces.dim], update)];
+                continue;
+            };
+            if partial.next().is_some() || (pieces.runs.len() > 1 && dim != pieces.dim) {
+                return None;
+            }
+            if dim != pieces.dim {
+                pieces.dim = dim;
+                pieces.runs[0].0 = region.limit[dim];
+            }
+            pieces.put(
+                window.start[dim].max(region.start[dim]),
+                window.limit[dim].min(region.limit[dim]),
+                update,
+            );
+        }
+        Some(pieces)
+    }
+
+    /// What is from `start` to `limit` comes of an update.
+    fn put(&mut self, start: i64, limit: i64, update: usize) {
+        let mut runs = Vec::with_capacity(self.runs.len() + 2);
+        let mut from = self.region.start[self.dim];
+        for &(end, source) in &self.runs {
+            for (low, high, source) in [
+                (from, end.min(start), source),
+                (from.max(start), end.min(limit), update),
+                (from.max(limit), end, source),
+            ] {
+                if low < high {
+                    runs.push((high, source));
+                }
+            }
+            from = end;
+        }
+        // Runs of the update that met where two old ones did are one.
+        runs.dedup_by(|next, run| {
+            let same = next.1 == run.1;
+            if same {
+                run.0 = next.0;
+            }
+            same
+        });
+        self.runs = runs;
+    }
+
+    /// The read's value, made of `old`, which is what it would have found in the older version.
+    fn compose<'c: 'a, 'a>(
+        &self,
+        chain: &Chain<'c, 'a>,
+        old: Value<'c, 'a>,
+        build: &Builder<'c, 'a>,
+    ) -> Option<Value<'c, 'a>> {
+        let location = defining_op(old)?.location();
+        let tensor = Tensor::new(old.r#type())?;
+        let mut from = self.region.start[self.dim];
+        let mut parts = Vec::with_capacity(self.runs.len());
+        for &(end, update) in &self.runs {
+            let mut shape = tensor.shape.to_vec();
+            shape[self.dim] = end - from;
+            let ty = Tensor::get(&shape, tensor.element, None);
+            let mut start = self.region.start.clone();
+            start[self.dim] = from;
+            let (source, origin) = match update.checked_sub(1) {
+                None => (old, &self.region.start),
+                Some(index) => {
+                    (chain.updates[index].op.operand(1).ok()?, &chain.updates[index].window.as_ref()?.start)
+                }
+            };
+            start.iter_mut().zip(origin).for_each(|(at, origin)| *at -= origin);
+            parts.push(if source.r#type() == ty {
+                source
+            } else {
+                build.slice(source, &start, ty, location)
+            });
+            from = end;
+        }
+        Some(match parts[..] {
+            [only] => only,
+            _ => build.concatenate(&parts, self.dim, location),
+        })
+    }
 }
 
 /// Whether what is computed from a read can be moved to just before an update.
@@ -217,6 +326,10 @@ fn replace_read<'c: 'a, 'a>(
             build.move_before(op, anchor);
         }
     }
+    replace_in_place(read, value, build);
+}
+
+fn replace_in_place<'c: 'a, 'a>(read: &Read<'c, 'a>, value: Value<'c, 'a>, build: &Builder<'c, 'a>) {
     if let Ok(result) = read.op.result(0) {
         build.replace_all_uses_with(result.into(), value);
     }
@@ -305,32 +418,4 @@ fn with_value<'c: 'a, 'a>(
     build.replace_all_uses_with(result.into(), copy.result(0).expect("updates have a result").into());
     build.erase_with_dead_producers(update, |_| {});
     copy
-}
-
-/// The dimension along which the value of an update falls into two.
-fn halved(update: OperationRef<'_, '_>) -> Option<usize> {
-    Tensor::new(update.operand(1).ok()?.r#type())?.shape.iter().position(|&size| size > 1)
-}
-
-fn can_be_solid(chain: &Chain<'_, '_>, version: usize) -> bool {
-    version > 0 && halved(chain.update(version)).is_some()
-}
-
-/// Makes the value of an update of two halves, one of them behind a barrier: no back end takes it for a broadcast.
-fn make_solid<'c: 'a, 'a>(chain: &mut Chain<'c, 'a>, version: usize, build: &Builder<'c, 'a>) {
-    let update = chain.update(version);
-    let (Some(dim), Ok(value)) = (halved(update), update.operand(1)) else { return };
-    let Some(tensor) = Tensor::new(value.r#type()) else { return };
-    let location = update.location();
-    build.set_insertion_point_before(update);
-    let half = tensor.shape[dim] / 2;
-    let part = |from: i64, to: i64| {
-        let (mut start, mut shape) = (vec![0; tensor.rank()], tensor.shape.to_vec());
-        start[dim] = from;
-        shape[dim] = to - from;
-        build.slice(value, &start, Tensor::get(&shape, tensor.element, None), location)
-    };
-    let (first, second) = (barrier(part(0, half), build, location), part(half, tensor.shape[dim]));
-    let whole = build.concatenate(&[first, second], dim, location);
-    chain.updates[version - 1].op = with_value(update, whole, build);
 }

@@ -2,7 +2,7 @@
 
 //! In which order kernels run, how long what they store is needed, and where it can lie.
 
-use super::fuse::{Kernels, kernels};
+use super::fuse::{Kernel, Kernels, kernels};
 use super::graph::{Class, Graph, Id};
 use slimhlo_dialect::ffi::op_name;
 use std::collections::VecDeque;
@@ -142,6 +142,8 @@ struct Assignment<'g, 'c, 'a> {
     order: &'g [Id],
     /// Last step that reads a value.
     last: Vec<u32>,
+    /// Kernels that read a value.
+    readers: Vec<Vec<Id>>,
     /// The memory that a value is in.
     home: Vec<Option<u32>>,
     memory: Vec<Memory>,
@@ -155,9 +157,11 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
     fn new(graph: &'g Graph<'c, 'a>, frame: &'g Frame, kernels: &'g Kernels, order: &'g [Id]) -> Self {
         let end = order.len() as u32;
         let mut last = vec![0; graph.values.len()];
+        let mut readers = vec![Vec::new(); graph.values.len()];
         for (step, &kernel) in order.iter().enumerate() {
             for read in &kernels.kernels[kernel as usize].reads {
                 last[read.value as usize] = step as u32;
+                readers[read.value as usize].push(kernel);
             }
         }
         for &result in &graph.results {
@@ -169,6 +173,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             kernels,
             order,
             last,
+            readers,
             home: vec![None; graph.values.len()],
             memory: Vec::new(),
             slots: Vec::new(),
@@ -207,6 +212,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             }
             return;
         }
+        let in_place = matches!(node.class, Class::Update | Class::Scatter | Class::Loop);
         let mut taken: Vec<u32> = Vec::new();
         for index in 0..node.count {
             let value = node.first + index;
@@ -214,9 +220,10 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             if content.bytes == 0 {
                 continue;
             }
-            let shared = self.shareable(step, kernel, index).into_iter().find(|&operand| {
+            let shared = self.shareable(kernel, index).into_iter().find(|&operand| {
                 let Some(home) = self.home[operand as usize] else { return false };
                 self.last[operand as usize] == step
+                    && (!in_place || self.is_read_before(operand, kernel))
                     && self.graph.values[operand as usize].bytes == content.bytes
                     && self.memory[home as usize].to == step
                     && !taken.contains(&home)
@@ -246,7 +253,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
     }
 
     /// Values whose memory the result of this number could take, if nothing else needs it any more.
-    fn shareable(&self, _step: u32, kernel: &super::fuse::Kernel, index: u32) -> Vec<Id> {
+    fn shareable(&self, kernel: &Kernel, index: u32) -> Vec<Id> {
         let node = &self.graph.nodes[kernel.node as usize];
         let operand = node.operands.get(index as usize).copied();
         match node.class {
@@ -266,6 +273,35 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Whether all other kernels that read a value must run before this one, whatever the order: only then is no copy
+    /// made for them.
+    fn is_read_before(&self, value: Id, kernel: &Kernel) -> bool {
+        // What feeds a kernel is mostly near.
+        const FARTHEST: usize = 256;
+        let mut others: Vec<Id> = self.readers[value as usize]
+            .iter()
+            .copied()
+            .filter(|&other| self.kernels.kernels[other as usize].node != kernel.node)
+            .collect();
+        let mut pending = vec![kernel];
+        let mut seen = std::collections::HashSet::new();
+        while let Some(next) = pending.pop() {
+            if others.is_empty() || seen.len() > FARTHEST {
+                break;
+            }
+            for read in &next.reads {
+                let producer = self.graph.values[read.value as usize].node;
+                if let Some(producer) = self.kernels.of[producer as usize]
+                    && seen.insert(producer)
+                {
+                    others.retain(|&other| other != producer);
+                    pending.push(&self.kernels.kernels[producer as usize]);
+                }
+            }
+        }
+        others.is_empty()
     }
 
     fn place_results(&mut self) {
@@ -314,6 +350,9 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                     if slot.bytes >= memory.bytes && slot.is_free(memory.from, memory.to) {
                         memory.place = place;
                         slot.busy.push((memory.from, memory.to));
+                    } else {
+                        // It is copied there at the end.
+                        slot.busy.push((self.end, self.end));
                     }
                 }
                 None => {}
@@ -397,8 +436,8 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 top = top.max(high);
             }
             let low = best.map_or(top, |(_, low)| low);
-            packed.push((low, low + bytes, from, to));
-            height = height.max(low + bytes);
+            packed.push((low, low.saturating_add(bytes), from, to));
+            height = height.max(low.saturating_add(bytes));
         }
         height
     }

@@ -316,7 +316,10 @@ impl Fusion<'_, '_, '_> {
                 repeats |= self.repeats[user as usize] || self.grows(user);
             }
             let in_cluster = self.cluster[index].is_some_and(|root| root != node);
-            if self.is_expensive(node) && !in_cluster && (stored || homes == Homes::Many || repeats) {
+            let alone = stored || homes == Homes::Many;
+            if !in_cluster
+                && (self.is_expensive(node) && (alone || repeats) || alone && self.reads_more(node))
+            {
                 stored = true;
                 homes = Homes::None;
             }
@@ -325,6 +328,31 @@ impl Fusion<'_, '_, '_> {
             self.homes[index] = homes;
             self.repeats[index] = repeats;
         }
+    }
+
+    /// Whether computing it twice reads more than reading it twice: the reads of a sum of two arrays are more than
+    /// the sum.
+    fn reads_more(&self, node: Id) -> bool {
+        let node = &self.graph.nodes[node as usize];
+        if node.count != 1 {
+            return false;
+        }
+        let own = self.graph.values[node.first as usize];
+        let mut full = 0;
+        let mut bytes = 0;
+        for (at, &operand) in node.operands.iter().enumerate() {
+            let content = &self.graph.values[operand as usize];
+            if node.operands[..at].contains(&operand) {
+                continue;
+            }
+            bytes += content.bytes;
+            if content.elements > 1
+                && !matches!(self.class(content.node), Class::Broadcast | Class::Iota | Class::Constant)
+            {
+                full += 1;
+            }
+        }
+        full > 1 && bytes > own.bytes
     }
 
     fn grows(&self, node: Id) -> bool {

@@ -4,6 +4,7 @@
 //! out, ops that a compiler has to rewrite (dots of 16-bit floats, say) in the form they are rewritten to.
 
 use super::ffi;
+use super::shards::Shards;
 use crate::ir::{i64_array, key};
 use crate::rewrite::walk;
 use melior::ir::attribute::{DenseElementsAttribute, FlatSymbolRefAttribute, StringAttribute};
@@ -13,9 +14,10 @@ use melior::ir::r#type::IntegerType;
 use melior::ir::{AttributeLike, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{attribute_of, element_type, op_name, string_value};
 use slimhlo_dialect::quant::Quantized;
-use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers};
+use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::{Tensor, is_static};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 pub(super) type Id = u32;
 
@@ -142,6 +144,7 @@ const MOST_NODES: usize = 4_000_000;
 const DEEPEST_CALLS: usize = 200;
 
 pub(super) struct Import<'c, 'a> {
+    shards: Rc<Shards>,
     functions: HashMap<&'c str, OperationRef<'c, 'a>>,
     made: usize,
     depth: usize,
@@ -155,6 +158,9 @@ struct Scope<'c, 'a> {
     known: HashMap<usize, Id>,
     /// Ops by all that tells them apart.
     same: HashMap<Vec<usize>, Id>,
+    shards: Rc<Shards>,
+    /// Values that have been converted to 32 bits.
+    wide: HashMap<Id, Id>,
 }
 
 impl<'c: 'a, 'a> Import<'c, 'a> {
@@ -170,7 +176,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             }
             WalkResult::Advance
         });
-        Self { functions, made: 0, depth: 0 }
+        Self { shards: Rc::new(Shards::new(root)), functions, made: 0, depth: 0 }
     }
 
     pub fn functions(&self) -> impl Iterator<Item = OperationRef<'c, 'a>> + '_ {
@@ -179,7 +185,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
 
     pub fn function(&mut self, op: OperationRef<'c, 'a>) -> Option<Graph<'c, 'a>> {
         let block = body(op, 0)?;
-        let mut scope = Scope::default();
+        let mut scope = Scope { shards: self.shards.clone(), ..Scope::default() };
         scope.add_parameters(block);
         scope.graph.results = self.block(&mut scope, block);
         let mut graph = scope.graph;
@@ -220,6 +226,11 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                 let operands = scope.operands(op);
                 return scope.forward(op, &operands[..1]);
             }
+            "pad" | "slice" | "concatenate" | "dynamic_update_slice"
+                if scope.moves_between_devices(op, local) =>
+            {
+                return;
+            }
             "convert" if scope.undoes_convert(op) => return,
             "transpose" if scope.is_transposed_product(op) => {
                 let operands = scope.operands(op);
@@ -252,8 +263,18 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             "select_and_scatter" => return scope.select_and_scatter(op),
             _ => {}
         }
-        let class = class_of(op, local);
+        let mut class = class_of(op, local);
         let operands = scope.operands(op);
+        if let Class::Map(map) = &mut class {
+            let constant = |&id: &Id| scope.node_of(id).class == Class::Constant;
+            if operands.iter().all(constant) {
+                // It is computed at compile time.
+                class = Class::Constant;
+            } else if local == "divide" && is_splat(&scope.graph, scope.node_of(operands[1])) {
+                // Multiplied by the inverse.
+                map.expensive = false;
+            }
+        }
         let attributes =
             if op.region_count() == 0 && class != Class::Opaque {
                 let mut signature = vec![name.as_ptr() as usize];
@@ -300,7 +321,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
         let mut regions = Vec::new();
         for index in 0..op.region_count() {
             let Some(block) = body(op, index) else { continue };
-            let mut inner = Scope::default();
+            let mut inner = Scope { shards: self.shards.clone(), ..Scope::default() };
             inner.add_parameters(block);
             inner.capture(scope, op, index);
             inner.graph.results = self.block(&mut inner, block);
@@ -375,8 +396,70 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     }
 
     /// A node whose results are those of `op`.
+    /// The type of the part of a value that one device has.
+    fn local(&self, value: Value<'c, 'a>) -> Type<'c> {
+        let ty = value.r#type();
+        let (Some(pieces), Some(tensor)) = (self.shards.of(value), Tensor::new(ty)) else { return ty };
+        let cut =
+            |(&size, &count): (&i64, &i64)| if is_static(size) { (size + count - 1) / count } else { size };
+        let shape: Vec<i64> = tensor.shape.iter().zip(pieces).map(cut).collect();
+        if shape.len() == tensor.rank() { Tensor::get(&shape, tensor.element, None) } else { ty }
+    }
+
+    fn local_types(&self, op: OperationRef<'c, 'a>) -> Vec<Type<'c>> {
+        op.results().map(|result| self.local(result.into())).collect()
+    }
+
+    /// Moves between devices: what changes the size of a dimension that is cut.
+    fn moves_between_devices(&mut self, op: OperationRef<'c, 'a>, name: &str) -> bool {
+        let Ok(result) = op.result(0) else { return false };
+        let result: Value<'c, 'a> = result.into();
+        let at = usize::from(name == "dynamic_update_slice");
+        let Ok(operand) = op.operand(at) else { return false };
+        let (Some(from), Some(to)) = (Tensor::new(operand.r#type()), Tensor::new(result.r#type())) else {
+            return false;
+        };
+        let Some(pieces) = self.shards.of(result).map(<[i64]>::to_vec) else { return false };
+        if from.rank() != pieces.len() {
+            return false;
+        }
+        let moved: Vec<bool> = pieces
+            .iter()
+            .zip(from.shape.iter().zip(to.shape))
+            .map(|(&count, (from, to))| count > 1 && from != to)
+            .collect();
+        if !moved.contains(&true) {
+            return false;
+        }
+        let mut operands = self.operands(op);
+        let ty = self.local(result);
+        match name {
+            "dynamic_update_slice" => {
+                // Every device gets all of the update along the dimensions that are cut.
+                let Some(local) = Tensor::new(self.graph.values[operands[1] as usize].ty) else {
+                    return false;
+                };
+                let shape: Vec<i64> = (0..from.rank())
+                    .map(|dim| if moved[dim] { from.shape[dim] } else { local.shape[dim] })
+                    .collect();
+                let whole = Tensor::get(&shape, from.element, None);
+                operands[1] = self.one(Class::Opaque, op, vec![operands[1]], whole);
+                self.add(Class::Update, op, operands, false);
+            }
+            "slice" => {
+                self.add(Class::Opaque, op, operands, false);
+            }
+            _ => {
+                // Pieces come from other devices and are put together.
+                let pieces = self.one(Class::Opaque, op, operands, ty);
+                self.add(Class::Move, op, vec![pieces], false);
+            }
+        }
+        true
+    }
+
     fn add(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Vec<Id>, effects: bool) -> Id {
-        let types: Vec<_> = op.results().map(|result| result.r#type()).collect();
+        let types = self.local_types(op);
         let node = self.push(class, Some(op), operands, &types);
         self.graph.nodes[node as usize].effects = effects;
         let results: Vec<Id> = self.graph.results_of(node).collect();
@@ -423,7 +506,8 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         for index in 0..block.argument_count() {
             let Ok(argument) = block.argument(index) else { continue };
             let value: Value = argument.into();
-            let node = self.push(Class::Parameter, None, Vec::new(), &[value.r#type()]);
+            let ty = self.local(value);
+            let node = self.push(Class::Parameter, None, Vec::new(), &[ty]);
             let id = self.graph.nodes[node as usize].first;
             self.known.insert(key(value), id);
             self.graph.parameters.push(id);
@@ -544,16 +628,18 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
 
     /// Converts a 16-bit float to 32 bits.
     fn widen(&mut self, op: OperationRef<'c, 'a>, value: Id) -> Id {
-        let ty = self.graph.values[value as usize].ty;
-        match wide(op, ty) {
-            Some(wide) => self.one(Class::Map(CONVERT), op, vec![value], wide),
-            None => value,
+        let Some(ty) = wide(op, self.graph.values[value as usize].ty) else { return value };
+        if let Some(&known) = self.wide.get(&value) {
+            return known;
         }
+        let wider = self.one(Class::Map(CONVERT), op, vec![value], ty);
+        self.wide.insert(value, wider);
+        wider
     }
 
     /// Adds an op whose result is computed in 32 bits where it has 16.
     fn add_wide(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Vec<Id>) {
-        let types: Vec<Type<'c>> = op.results().map(|result| result.r#type()).collect();
+        let types = self.local_types(op);
         let wider: Vec<Type<'c>> = types.iter().map(|&ty| wide(op, ty).unwrap_or(ty)).collect();
         if types == wider {
             self.add(class, op, operands, false);
@@ -657,9 +743,10 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     fn reduce(&mut self, op: OperationRef<'c, 'a>) {
         const TILE: i64 = 32;
         let mut operands = self.operands(op);
-        let input = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type()));
+        let input = operands.first().and_then(|&input| Tensor::new(self.graph.values[input as usize].ty));
         let (Some(input), true, false) = (input, op.result_count() == 1, is_library_reduce(op)) else {
             let library = is_library_reduce(op);
+            operands[0] = self.widen(op, operands[0]);
             self.add(Class::Reduce(Reduce { library }), op, operands, false);
             return;
         };
@@ -712,6 +799,19 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     /// 16-bit floats are accumulated in 32 bits.
     fn scatter(&mut self, op: OperationRef<'c, 'a>) {
         let mut operands = self.operands(op);
+        // In one place only, it is an update.
+        let indices = op.operand(operands.len() / 2).ok().and_then(|indices| Tensor::new(indices.r#type()));
+        let places =
+            indices.zip(attribute_of(op, "scatter_dimension_numbers")).and_then(|(indices, attribute)| {
+                let numbers = ScatterDimensionNumbers::try_from(attribute).ok()?;
+                let vector = usize::try_from(numbers.index_vector_dim()).ok()?;
+                let length = indices.shape.get(vector).copied().unwrap_or(1);
+                Some(indices.element_count()? / length.max(1))
+            });
+        if let (Some(1), &[base, indices, update]) = (places, &operands[..]) {
+            self.add(Class::Update, op, vec![base, update, indices], false);
+            return;
+        }
         let computes = body(op, 0)
             .and_then(|block| block.first_operation())
             .is_some_and(|first| first.result_count() > 0);
@@ -877,7 +977,7 @@ fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
     };
     match name {
         "add" | "subtract" | "multiply" | "maximum" | "minimum" | "negate" | "convert" | "abs" | "ceil"
-        | "floor" | "round_nearest_even" | "sign" => map(false, true),
+        | "floor" | "round_nearest_even" | "sign" | "square" => map(false, true),
         "and"
         | "bitcast_convert"
         | "clamp"
@@ -910,8 +1010,8 @@ fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
         | "erf" => map(true, true),
         "atan2" | "cbrt" | "cosine" | "remainder" | "sine" | "tan" | "erf_inv" | "acos" | "acosh"
         | "asin" | "asinh" | "atan" | "atanh" | "cosh" | "sinh" | "digamma" | "lgamma" | "zeta"
-        | "polygamma" | "bessel_i1e" | "square" | "conj" | "is_inf" | "is_neg_inf" | "is_pos_inf"
-        | "next_after" | "erfc" | "map" => map(true, false),
+        | "polygamma" | "bessel_i1e" | "conj" | "is_inf" | "is_neg_inf" | "is_pos_inf" | "next_after"
+        | "erfc" | "map" => map(true, false),
         "broadcast_in_dim" | "broadcast" => Class::Broadcast,
         "iota" => Class::Iota,
         "pad" => Class::Pad,
@@ -950,5 +1050,7 @@ fn folds_with<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
 fn is_library_reduce(op: OperationRef<'_, '_>) -> bool {
     let Some(input) = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type())) else { return false };
     let known = matches!(folds_with(op), Some("stablehlo.add" | "stablehlo.maximum" | "stablehlo.minimum"));
-    known && (input.element.is_f32() || input.element.is_f64()) && op.result_count() == 1
+    // Sums of 16 bits are not what it computes; the largest of them is.
+    let half = input.element.is_bf16() && folds_with(op) != Some("stablehlo.add");
+    known && (input.element.is_f32() || input.element.is_f64() || half) && op.result_count() == 1
 }

@@ -7,6 +7,7 @@ mod ffi;
 mod fuse;
 mod graph;
 mod print;
+mod shards;
 mod source;
 
 pub use print::{PrintMemory, bytes};
@@ -36,7 +37,7 @@ pub struct Footprint {
 impl Footprint {
     /// What no compiler can do without: arguments and results.
     pub fn floor(&self) -> u64 {
-        (self.arguments + self.results).saturating_sub(self.aliased)
+        self.arguments.saturating_add(self.results).saturating_sub(self.aliased)
     }
 
     /// All of it.
@@ -208,15 +209,15 @@ fn frame(function: OperationRef<'_, '_>, graph: &Graph<'_, '_>) -> Frame {
 fn sums(graph: &Graph<'_, '_>, frame: &Frame, plan: &Plan) -> Footprint {
     let size = |id: &u32| graph.values[*id as usize].bytes;
     Footprint {
-        arguments: graph.parameters.iter().map(size).sum(),
-        results: graph.results.iter().map(size).sum(),
+        arguments: graph.parameters.iter().map(size).fold(0, u64::saturating_add),
+        results: graph.results.iter().map(size).fold(0, u64::saturating_add),
         aliased: graph
             .results
             .iter()
             .zip(&frame.alias)
             .filter(|(_, alias)| alias.is_some())
             .map(|(id, _)| size(id))
-            .sum(),
+            .fold(0, u64::saturating_add),
         temporaries: plan.temporaries,
     }
 }
@@ -292,11 +293,11 @@ fn add_steps<'c>(
             report.steps.push(Step {
                 op: node.op.map_or(String::new(), |op| op_name(op).to_owned()),
                 location,
-                live: base + own,
+                live: base.saturating_add(own),
             });
         }
         for (inner, region) in plan.inner[plan.order[step] as usize].iter().zip(&node.regions) {
-            add_steps(report, region, inner, base + own, location);
+            add_steps(report, region, inner, base.saturating_add(own), location);
         }
         at.push((start, report.steps.len().saturating_sub(1).max(start)));
     }

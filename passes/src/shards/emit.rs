@@ -169,16 +169,24 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             let mut value = self.value(class);
             let (start, size) = corners(&class.local);
             let whole = size == shape_of(latest);
-            if class.devices.count() < self.mesh.grid.devices() {
+            let everywhere = class.devices.count() == self.mesh.grid.devices();
+            let starts: Vec<_> = start.iter().map(|&at| self.start(at)).collect();
+            let put = |array, value| self.build.dynamic_update_slice(array, value, &starts, self.location);
+            latest = match (everywhere, whole) {
+                (true, true) => value,
+                (true, false) => put(latest, value),
+                (false, true) => self.select(&class.devices, value, latest),
+                // A back end that widens bfloat16 does not update it in place, but selects elementwise in place.
+                (false, false) if element_of(latest.r#type()).is_bf16() => {
+                    let updated = put(latest, value);
+                    self.select(&class.devices, updated, latest)
+                }
                 // Elsewhere, what is there is written again.
-                let kept = self.slice(latest, &start, &size);
-                value = self.select(&class.devices, value, kept);
-            }
-            latest = if whole {
-                value
-            } else {
-                let starts: Vec<_> = start.iter().map(|&at| self.start(at)).collect();
-                self.build.dynamic_update_slice(latest, value, &starts, self.location)
+                (false, false) => {
+                    let kept = self.slice(latest, &start, &size);
+                    value = self.select(&class.devices, value, kept);
+                    self.build.dynamic_update_slice(latest, value, &starts, self.location)
+                }
             };
             self.latest = Some(latest);
             self.written.push(Written {
@@ -228,7 +236,13 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         for cell in product(&ranges) {
             cells.push(self.cell(&mut assembly, &cell)?);
         }
-        let filled = self.join(&ranges, cells, background)?;
+        let devices = self.mesh.grid.devices();
+        let plain = assembly.classes.iter().all(|class| {
+            class.devices.count() == devices
+                && matches!(self.exprs[class.piece], Expr::Read(_, index)
+                    if index.iter().enumerate().all(|(dim, at)| matches!(at, Index::Plus { dim: to, .. } if *to == dim)))
+        });
+        let filled = self.join(&ranges, cells, background, plain)?;
         Some(match filled {
             Some(value) => value,
             None => self.filled(background?, shape),
@@ -318,6 +332,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         ranges: &[Vec<(i64, i64)>],
         cells: Vec<Option<Value<'c, 'a>>>,
         background: Option<usize>,
+        plain: bool,
     ) -> Option<Option<Value<'c, 'a>>> {
         let rank = ranges.len();
         if cells.iter().all(Option::is_none) {
@@ -328,6 +343,16 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         // would store what they concatenate.
         let boxes = product(ranges);
         let mut inside: Vec<(&Box_, Option<Value<'c, 'a>>)> = boxes.iter().zip(cells).collect();
+        // Parts as they are read or received, side by side: back ends fuse such a concatenation.
+        let mut cut = ranges.iter().enumerate().filter(|(_, ranges)| ranges.len() > 1).map(|(dim, _)| dim);
+        if let (Some(dim), None) = (cut.next(), cut.next())
+            && plain
+        {
+            let parts: Vec<_> = inside.iter().filter_map(|(_, value)| *value).collect();
+            if parts.len() == inside.len() {
+                return Some(Some(self.build.concatenate(&parts, dim, self.location)));
+            }
+        }
         let volume = |cell: &Box_| cell.iter().map(|(from, to)| to - from).product::<i64>();
         let largest = inside
             .iter()
@@ -472,6 +497,11 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         if dims.iter().copied().eq(0..size.len()) && index.len() == size.len() {
             return value;
         }
+        let in_place = |(dim, at): (usize, &Index)| at.dim().map_or(size[dim] > 0, |along| along == dim);
+        if index.len() == size.len() && index.iter().enumerate().all(in_place) {
+            let dims: Vec<i64> = (0..size.len() as i64).collect();
+            return self.broadcast(value, &dims, size);
+        }
         if dims.len() < index.len() {
             let shape: Vec<i64> = dims.iter().map(|&dim| size[dim]).collect();
             value = self.build.reshape(value, Tensor::get(&shape, element, None), self.location);
@@ -493,17 +523,15 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         }
         if dims.len() < size.len() {
             let dims: Vec<i64> = order.iter().map(|&at| dims[at] as i64).collect();
-            let dims = self.build.i64_array(&dims);
-            let ty = Tensor::get(size, element, None);
-            value = self.build.insert(
-                "stablehlo.broadcast_in_dim",
-                &[value],
-                &[("broadcast_dimensions", dims)],
-                ty,
-                self.location,
-            );
+            value = self.broadcast(value, &dims, size);
         }
         value
+    }
+
+    fn broadcast(&self, value: Value<'c, 'a>, dims: &[i64], size: &[i64]) -> Value<'c, 'a> {
+        let ty = Tensor::get(size, element_of(value.r#type()), None);
+        let dims = [("broadcast_dimensions", self.build.i64_array(dims))];
+        self.build.insert("stablehlo.broadcast_in_dim", &[value], &dims, ty, self.location)
     }
 
     fn slice(&self, value: Value<'c, 'a>, start: &[i64], size: &[i64]) -> Value<'c, 'a> {

@@ -12,7 +12,7 @@ use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// How many steps are taken to take one value apart.
 const STEPS: usize = 512;
@@ -52,6 +52,15 @@ impl Index {
             Self::At(at) => Self::At(last - at),
             Self::Plus { dim, offset } => Self::Minus { dim, offset: last - offset },
             Self::Minus { dim, offset } => Self::Plus { dim, offset: last - offset },
+        }
+    }
+
+    fn is_like(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::At(_), Self::At(_)) => true,
+            (Self::Plus { dim, .. }, Self::Plus { dim: other, .. })
+            | (Self::Minus { dim, .. }, Self::Minus { dim: other, .. }) => dim == other,
+            _ => false,
         }
     }
 
@@ -112,6 +121,33 @@ pub enum Expr<'c, 'a> {
 }
 
 impl Expr<'_, '_> {
+    /// Lets `change` change what is read, from left to right.
+    pub fn for_each_read(&mut self, change: &mut impl FnMut(&mut Source, &[Index])) {
+        match self {
+            Self::Fill(_) => {}
+            Self::Read(source, index) => change(source, index),
+            Self::Apply(_, arguments) => {
+                arguments.iter_mut().for_each(|argument| argument.for_each_read(change));
+            }
+        }
+    }
+
+    /// Whether `other` is the same but for where along each dimension it reads.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Fill(left), Self::Fill(right)) => left == right,
+            (Self::Read(left, at), Self::Read(right, other)) => {
+                left == right
+                    && at.len() == other.len()
+                    && at.iter().zip(other).all(|(left, right)| left.is_like(*right))
+            }
+            (Self::Apply(left, arguments), Self::Apply(right, others)) => {
+                left == right && arguments.iter().zip(others).all(|(left, right)| left.is_like(right))
+            }
+            _ => false,
+        }
+    }
+
     /// What is read, from left to right.
     pub fn reads<'e>(&'e self, into: &mut Vec<(Source, &'e [Index])>) {
         match self {
@@ -220,6 +256,27 @@ pub fn unconstrained<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
     value
 }
 
+/// Whether a splat repeats a constant or a scalar that is one by itself, rather than an element of an array: that is an
+/// array like another, on some device.
+fn repeats_scalar<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
+    for _ in 0..DEPTH {
+        let Some(op) = defining_op(value) else { break };
+        match op_name(op) {
+            "stablehlo.constant" => return true,
+            "stablehlo.broadcast_in_dim"
+            | "stablehlo.broadcast"
+            | "stablehlo.reshape"
+            | "stablehlo.transpose"
+            | "stablehlo.convert" => match op.operand(0) {
+                Ok(operand) => value = operand,
+                Err(_) => return false,
+            },
+            _ => break,
+        }
+    }
+    ir::is_rank_zero(value)
+}
+
 /// Takes values apart.
 pub struct Moves<'c, 'a, 'r> {
     known: &'r Known<'c>,
@@ -230,23 +287,13 @@ pub struct Moves<'c, 'a, 'r> {
     pub inputs: Vec<(Value<'c, 'a>, Layout)>,
     /// Scalars.
     pub fills: Vec<Splat<'c, 'a>>,
-    /// Ops that were seen through.
-    pub seen: HashSet<usize>,
     steps: usize,
 }
 
 impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
     /// Nothing taken apart yet.
     pub fn new(known: &'r Known<'c>, splats: &'r mut Splats<'c, 'a>) -> Self {
-        Self {
-            known,
-            splats,
-            versions: HashMap::new(),
-            inputs: Vec::new(),
-            fills: Vec::new(),
-            seen: HashSet::new(),
-            steps: STEPS,
-        }
+        Self { known, splats, versions: HashMap::new(), inputs: Vec::new(), fills: Vec::new(), steps: STEPS }
     }
 
     /// Allows as many steps for the next value as for the first.
@@ -261,12 +308,8 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
 
     fn splat(&mut self, value: Value<'c, 'a>) -> Option<Splat<'c, 'a>> {
         let value = unconstrained(value);
-        let tensor = plain(value)?;
-        // A single element of an array is an array like another.
-        if tensor.rank() > 0 && tensor.element_count() == Some(1) && ir::splat_constant(value).is_none() {
-            return None;
-        }
-        self.splats.of(value)
+        plain(value)?;
+        self.splats.of(value).filter(|_| repeats_scalar(value))
     }
 
     fn fill(&mut self, splat: Splat<'c, 'a>) -> Expr<'c, 'a> {
@@ -391,7 +434,6 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         into: &mut Vec<Piece<'c, 'a>>,
     ) -> Option<()> {
         let depth = depth + 1;
-        self.seen.insert(ir::op_key(op));
         let operand = op.operand(0).ok()?;
         let shape = plain(operand)?.shape;
         match op_name(op) {

@@ -5,13 +5,14 @@
 use super::shape::concatenated;
 use super::site::{Site, Slice, is_always_there, plain, producer};
 use crate::ir;
-use crate::rewrite::has_one_use;
+use crate::rewrite::{has_one_use, users};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Value, ValueLike};
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
-/// Operands one concatenate may come to have, so that a long chain of them is not copied over and over.
-const MOST_OPERANDS: usize = 256;
+/// Operands one concatenate may come to have.
+const MOST_OPERANDS: usize = 1024;
 
 /// Operands that are empty add nothing.
 pub fn without_empty_operands<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
@@ -28,28 +29,47 @@ pub fn without_empty_operands<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, '
 
 /// A concatenate of concatenates along the same dimension is one.
 ///
-/// An inner one that something else needs stays, and is copied as it is.
+/// Done once for all of a nest, from outside. An inner one that something else needs stays, and is copied as it is.
 pub fn concatenate_of_concatenate<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
-    let (dim, sizes) = concatenated(site.op)?;
-    let mut parts = Vec::with_capacity(sizes.len());
-    let mut flattened = false;
-    for operand in site.op.operands() {
-        let inner = producer(operand, "stablehlo.concatenate").filter(|inner| {
-            has_one_use(operand)
+    let dim = ir::constant_attribute(site.op, "dimension")?;
+    let within = |value: Value<'c, 'a>| {
+        producer(value, "stablehlo.concatenate").filter(|inner| {
+            has_one_use(value)
                 && inner.block() == site.op.block()
                 && ir::op_key(*inner) != ir::op_key(site.op)
-                && ir::constant_attribute(*inner, "dimension") == Some(dim as i64)
-                && inner.operand_count() + sizes.len() <= MOST_OPERANDS
-        });
-        match inner {
+                && ir::constant_attribute(*inner, "dimension") == Some(dim)
+        })
+    };
+    let result: Value<'c, 'a> = site.op.result(0).ok()?.into();
+    let is_part = users(result).next().is_some_and(|user| {
+        op_name(user) == "stablehlo.concatenate"
+            && user.block() == site.op.block()
+            && ir::constant_attribute(user, "dimension") == Some(dim)
+    });
+    if is_part && has_one_use(result) && site.is_bare() {
+        return None;
+    }
+    // What is still to be looked at, the next one last.
+    let mut pending: Vec<Value<'c, 'a>> = site.op.operands().collect();
+    let mut total = pending.len();
+    let mut parts = Vec::with_capacity(total);
+    pending.reverse();
+    let mut flattened = false;
+    while let Some(value) = pending.pop() {
+        match within(value).filter(|inner| total + inner.operand_count() - 1 <= MOST_OPERANDS) {
             Some(inner) => {
                 flattened = true;
-                parts.extend(inner.operands());
+                total += inner.operand_count() - 1;
+                let at = pending.len();
+                pending.extend(inner.operands());
+                pending[at..].reverse();
             }
-            None => parts.push(operand),
+            None => parts.push(value),
         }
     }
-    (flattened && parts.len() <= MOST_OPERANDS).then(|| site.build.concatenate(&parts, dim, site.location))
+    let dim = usize::try_from(dim).ok()?;
+    (flattened && parts.iter().all(|part| plain(*part).is_some()))
+        .then(|| site.build.concatenate(&parts, dim, site.location))
 }
 
 /// Neighbouring slices of one value, side by side again, are one slice.

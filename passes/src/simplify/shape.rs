@@ -14,6 +14,8 @@ use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
 const SLICE: &str = "stablehlo.slice";
+/// Operands of a concatenate that are looked through for one slice of it.
+const MOST_OPERANDS: usize = 256;
 
 /// A slice of a slice is one slice.
 ///
@@ -68,7 +70,7 @@ pub fn concatenated(op: OperationRef<'_, '_>) -> Option<(usize, Vec<i64>)> {
 pub fn slice_of_concatenate<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let outer = Slice::new(site.op)?;
     let inner = site.producer(0, "stablehlo.concatenate")?;
-    if inner.block() != site.op.block() {
+    if inner.block() != site.op.block() || inner.operand_count() > MOST_OPERANDS {
         return None;
     }
     let (dim, sizes) = concatenated(inner)?;

@@ -91,8 +91,12 @@ impl<'c, 'a> Site<'c, 'a> {
 /// The op that makes `value`, if it is a `name` on plain tensors without attributes to lose.
 pub fn producer<'c: 'a, 'a>(value: Value<'c, 'a>, name: &str) -> Option<OperationRef<'c, 'a>> {
     let op = defining_op(value).filter(|op| op_name(*op) == name && op.result_count() == 1)?;
-    (discardable_attributes(op).is_empty() && op.operands().all(|operand| plain(operand).is_some()))
-        .then_some(op)
+    // Only a concatenate has more operands, of one type but for a size; looking at all of them once for each of its users
+    // would take too long.
+    const LOOKED_AT: usize = 8;
+    (discardable_attributes(op).is_empty()
+        && op.operands().take(LOOKED_AT).all(|operand| plain(operand).is_some()))
+    .then_some(op)
 }
 
 /// Whether a value takes memory for the whole of the program anyway, or none: an argument of the program that is not

@@ -31,6 +31,12 @@ const PACKAGES: [&str; 14] = [
     "zlib1g-dev",
 ];
 
+/// What the tests of `slimhlo report --html` look at the page with; some 300 MB, so only where those tests will run.
+const BROWSER: &str = "chromium";
+
+/// Others that the tests find, too.
+const BROWSERS: [&str; 4] = [BROWSER, "chromium-browser", "google-chrome", "google-chrome-stable"];
+
 /// jaxlib has no release for older ones.
 const OLDEST_PYTHON: (u32, u32) = (3, 11);
 
@@ -60,6 +66,7 @@ impl std::error::Error for NeedsRoot {}
 
 /// `cargo xtask setup`
 pub fn main(shell: &Shell, args: &Args) -> Result<()> {
+    packages(shell, !args.no_python, true)?;
     ensure(shell, !args.no_python)?;
     println!("All that slimhlo needs is in place.");
     Ok(())
@@ -67,7 +74,7 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
 
 /// Sets up what is not there yet; the Python environment when `python` asks for it.
 pub fn ensure(shell: &Shell, python: bool) -> Result<()> {
-    packages(shell, python)?;
+    packages(shell, python, false)?;
     if python {
         environment(shell)?;
     }
@@ -79,9 +86,13 @@ pub fn python(shell: &Shell) -> PathBuf {
     shell.target.join("venv/bin/python")
 }
 
-/// Installs the packages that are missing, with those for a Python environment if `python` asks for them.
-pub fn packages(shell: &Shell, python: bool) -> Result<()> {
+/// Installs the packages that are missing, with those for a Python environment if `python` asks for them, and a browser if
+/// `browser` does.
+pub fn packages(shell: &Shell, python: bool, browser: bool) -> Result<()> {
     let mut wanted: Vec<&str> = PACKAGES.to_vec();
+    if browser && BROWSERS.iter().all(|name| which::which(name).is_err()) {
+        wanted.push(BROWSER);
+    }
     if python && !find_python(shell).makes_environments() {
         wanted.extend(["python3", "python3-venv"]);
     }

@@ -221,7 +221,7 @@ struct Row {
 /// Runs the steps and prints what came of them; the last line is `N passed, M failed`.
 pub fn main(shell: &Shell, args: &Args) -> Result<ExitCode> {
     let steps = selected(&args.steps);
-    setup::packages(shell, steps.contains(&Step::Python))?;
+    setup::packages(shell, steps.contains(&Step::Python), steps.contains(&Step::Rust))?;
     let logs = shell.target.join("xtask");
     fs::create_dir_all(&logs).with_context(|| format!("cannot create {}", logs.display()))?;
 

@@ -1,0 +1,67 @@
+// RUN: slimhlo-opt %s --slimhlo-simplify | FileCheck %s
+
+// CHECK-LABEL: func @neutral
+func.func @neutral(%x: tensor<3xf32>) -> tensor<3xf32> {
+  // CHECK-NEXT: return %arg0
+  %one = stablehlo.constant dense<1.0> : tensor<3xf32>
+  %negative = stablehlo.constant dense<-0.0> : tensor<3xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<3xf32>
+  %0 = stablehlo.multiply %one, %x : tensor<3xf32>
+  %1 = stablehlo.add %0, %negative : tensor<3xf32>
+  %2 = stablehlo.subtract %1, %zero : tensor<3xf32>
+  %3 = stablehlo.divide %2, %one : tensor<3xf32>
+  return %3 : tensor<3xf32>
+}
+
+// -0.0 + 0.0 and -0.0 - -0.0 are 0.0, and times 0.0 a NaN is one.
+// CHECK-LABEL: func @not_neutral
+func.func @not_neutral(%x: tensor<3xf32>) -> tensor<3xf32> {
+  // CHECK: stablehlo.add
+  // CHECK: stablehlo.subtract
+  // CHECK: stablehlo.multiply
+  %negative = stablehlo.constant dense<-0.0> : tensor<3xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<3xf32>
+  %0 = stablehlo.add %x, %zero : tensor<3xf32>
+  %1 = stablehlo.subtract %0, %negative : tensor<3xf32>
+  %2 = stablehlo.multiply %1, %zero : tensor<3xf32>
+  return %2 : tensor<3xf32>
+}
+
+// An index that counts up is never negative, nor beyond the end: what makes it valid goes.
+// CHECK-LABEL: func @sign_fix
+func.func @sign_fix() -> tensor<80xi32> {
+  // CHECK-NEXT: %[[I:.*]] = stablehlo.iota dim = 0
+  // CHECK-NEXT: return %[[I]]
+  %i = stablehlo.iota dim = 0 : tensor<80xi32>
+  %zero = stablehlo.constant dense<0> : tensor<80xi32>
+  %size = stablehlo.constant dense<80> : tensor<80xi32>
+  %low = stablehlo.constant dense<0> : tensor<i32>
+  %high = stablehlo.constant dense<79> : tensor<i32>
+  %0 = stablehlo.compare LT, %i, %zero, SIGNED : (tensor<80xi32>, tensor<80xi32>) -> tensor<80xi1>
+  %1 = stablehlo.add %i, %size : tensor<80xi32>
+  %2 = stablehlo.select %0, %1, %i : tensor<80xi1>, tensor<80xi32>
+  %3 = stablehlo.clamp %low, %2, %high : (tensor<i32>, tensor<80xi32>, tensor<i32>) -> tensor<80xi32>
+  return %3 : tensor<80xi32>
+}
+
+// 250 + iota wraps around.
+// CHECK-LABEL: func @wraps
+func.func @wraps() -> tensor<80xi1> {
+  // CHECK: stablehlo.compare
+  %i = stablehlo.iota dim = 0 : tensor<80xui8>
+  %c = stablehlo.constant dense<250> : tensor<80xui8>
+  %0 = stablehlo.add %i, %c : tensor<80xui8>
+  %1 = stablehlo.compare GE, %0, %c, UNSIGNED : (tensor<80xui8>, tensor<80xui8>) -> tensor<80xi1>
+  return %1 : tensor<80xi1>
+}
+
+// CHECK-LABEL: func @sum_of_single_elements
+func.func @sum_of_single_elements(%x: tensor<4x1xi32>, %y: tensor<4x1xf32>) -> (tensor<4xi32>, tensor<4xf32>) {
+  // CHECK: stablehlo.reshape %arg0
+  // CHECK: stablehlo.reduce(%arg1
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %fzero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x1xi32>, tensor<i32>) -> tensor<4xi32>
+  %1 = stablehlo.reduce(%y init: %fzero) applies stablehlo.add across dimensions = [1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xi32>, tensor<4xf32>
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `slimhlo optimize`
+
+use crate::diagnostics::Diagnostics;
+use crate::module::{self, Input};
+use crate::output::Target;
+use crate::profile::Profile;
+use crate::progress::Progress;
+use crate::{DOES_NOT_FIT, EXIT_STATUS, InputArgs, ffi, json, pipeline, text};
+use anyhow::{Result, bail};
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use console::style;
+use slimhlo_passes::Bytes;
+use slimhlo_passes::framework::OptionValue;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Rewrite a module so that it needs less memory
+///
+/// What is printed about memory comes from a model of how XLA assigns buffers, for one device: no program is compiled or
+/// run. The peak is what is alive at the worst moment, the floor what arguments and results take by themselves.
+#[derive(clap::Args)]
+#[command(after_help = format!("Examples:
+  slimhlo optimize step.mlir -o small.mlir
+  slimhlo optimize step.mlir -o small.mlir --memory-limit 16GiB
+  slimhlo optimize step.mlir -o small.mlir --json | jq .saved
+  slimhlo optimize < step.mlir > small.mlir
+  slimhlo optimize step.mlir -o small.mlir --pass-pipeline 'canonicalize,func.func(slimhlo-dus-to-pad)'
+
+The summary goes to standard error. Locations are printed if the input has any. The output is written whole or not at
+all, and may be the input. The default passes are those of slimhlo-opt's --{}.
+
+{EXIT_STATUS}", pipeline::DEFAULT))]
+pub struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// Where the result goes [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Write bytecode instead of text
+    #[arg(long)]
+    emit_bytecode: bool,
+
+    /// Exit with status 3 if the result needs more than this, and say what fills it
+    #[arg(long, value_name = "BYTES", value_parser = Bytes::parse)]
+    memory_limit: Option<Bytes>,
+
+    /// Write what was done as JSON to a file, or to standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    json: Option<PathBuf>,
+
+    /// Print no summary, progress or warnings
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// How many values are named when the result does not fit.
+const NAMED: usize = 10;
+
+/// `slimhlo optimize`
+pub fn main(args: &Args) -> Result<ExitCode> {
+    let target = Target::new(args.output.as_deref());
+    let json = args.json.as_deref().map(|path| Target::new(Some(path)));
+    if json.as_ref() == Some(&target) {
+        crate::Cli::command()
+            .error(
+                ErrorKind::ArgumentConflict,
+                "module and JSON would go to the same place; give -o FILE, or --json=FILE",
+            )
+            .exit();
+    }
+    target.check()?;
+    json.iter().try_for_each(Target::check)?;
+    let input = Input::open(args.input.input.as_deref())?;
+
+    let progress = Progress::new(args.quiet);
+    progress.say("reading");
+    let context = module::context(args.input.allow_unregistered_dialect);
+    let diagnostics = Diagnostics::attach(&context);
+    let module = input.parse(&context, &diagnostics, args.quiet)?;
+    let locations = input.has_locations(&module);
+
+    progress.say("looking at its memory");
+    let passes = args.input.pass_pipeline.as_deref();
+    let before = Profile::of(module.as_operation());
+    let outcome = pipeline::run(&context, &module, passes, before.as_ref().ok().cloned(), &progress);
+    progress.finish();
+    diagnostics.print(input.text(), args.quiet);
+    let (runs, after) = outcome?;
+
+    let result =
+        if args.emit_bytecode { ffi::bytecode(&module) } else { module::print(&module, locations)?.into() };
+    target.write(&result)?;
+
+    let limit = args.memory_limit.map(|limit| limit.0);
+    let peak = after.as_ref().map(|after| after.footprint.peak);
+    let fits = peak.zip(limit).map(|(peak, limit)| peak <= limit);
+    if let Some(json) = json {
+        json.write(&json::print(&json::Optimize {
+            version: json::VERSION,
+            input: input.name(),
+            output: args.output.as_deref().unwrap_or(Path::new("-")).display().to_string(),
+            pipeline: args.input.pipeline(),
+            before: before.as_ref().ok().map(|before| &before.footprint),
+            after: after.as_ref().map(|after| &after.footprint),
+            saved: before
+                .as_ref()
+                .ok()
+                .zip(peak)
+                .map(|(b, peak)| pipeline::difference(b.footprint.peak, peak)),
+            passes: &runs,
+            at_peak: after.as_ref().map(Profile::at_peak).unwrap_or_default(),
+            memory_limit: limit,
+            fits,
+        })?)?;
+    }
+    if !args.quiet {
+        match (&before, &after) {
+            (Ok(before), Some(after)) => eprintln!("{}", text::footprints(before, Some(after))),
+            (Err(why), _) => eprintln!("  no figures of memory: {why}\n"),
+            (Ok(_), None) => {}
+        }
+        eprint!("{}", text::passes(&runs));
+    }
+    match (after, limit, fits) {
+        (Some(after), Some(limit), Some(false)) => {
+            does_not_fit(&after, limit);
+            Ok(ExitCode::from(DOES_NOT_FIT))
+        }
+        (None, Some(_), _) => bail!("whether the result fits is not known: its memory cannot be modelled"),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn does_not_fit(after: &Profile, limit: u64) {
+    let peak = after.footprint.peak;
+    eprintln!(
+        "\n{} the result needs {}, {} over the limit of {}; alive at its peak{}:\n{}",
+        style("does not fit:").for_stderr().red().bold(),
+        text::bytes(peak),
+        text::bytes(peak - limit),
+        text::bytes(limit),
+        after.peak_place(),
+        text::values(&after.at_peak(), peak, NAMED).trim_end(),
+    );
+}

@@ -1,0 +1,521 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const fail = (error) => { root.dataset.state = "failed"; root.dataset.error = String(error); };
+  window.addEventListener("error", (event) => fail(event.message));
+
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const svg = document.getElementById("chart");
+  const tooltip = document.getElementById("tooltip");
+  const picture = document.getElementById("picture");
+  const announce = document.getElementById("announce");
+  const MARGIN = { left: 76, right: 16, top: 32, bottom: 46 };
+  const KINDS = ["argument", "result", "temporary"];
+  const MOST_LABELS = 60;
+  const { programs, strings, floor } = data;
+  const top = 1.07 * Math.max(floor, 1, ...programs.map((program) => program.peak));
+  // What is shown: shares of the program across, bytes up.
+  const view = { x0: 0, x1: 1, y0: 0, y1: top };
+  let shown = 0, kept = null, cursor = null, hovered = null;
+
+  const text = (index) => (index < 0 ? "" : strings[index]);
+  const percent = (part, whole) => {
+    const share = (100 * part) / Math.max(whole, 1);
+    return share > 0 && share < 1 ? "<1 %" : `${Math.round(share)} %`;
+  };
+  const number = (count) => count.toLocaleString("en-US");
+
+  function bytes(count) {
+    if (count < 1024) return `${count} B`;
+    const units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let unit = -1;
+    do { count /= 1024; unit += 1; } while (count >= 999.5 && unit < units.length - 1);
+    return `${count.toFixed(count < 9.995 ? 2 : count < 99.95 ? 1 : 0)} ${units[unit]}`;
+  }
+
+  function element(name, attributes, parent, content) {
+    // The name space of the element that is there, so that no address need be written here.
+    const made = document.createElementNS(svg.namespaceURI, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    if (content !== undefined) made.textContent = content;
+    if (parent) parent.append(made);
+    return made;
+  }
+
+  // Bands: the values of a program piled up, in units of columns across and bytes up.
+  function pile(program) {
+    const level = new Float64Array(program.live.length);
+    const bands = program.values.map(([name, op, type, size, kind, from, to, source, scope, first, last], index) => {
+      const pieces = [];
+      for (let column = from; column <= to; column += 1) {
+        const base = level[column];
+        const piece = pieces[pieces.length - 1];
+        if (piece && piece.base === base) piece.end = column + 1;
+        else pieces.push({ start: column, end: column + 1, base });
+        level[column] = base + size;
+      }
+      return { index, name, op, type, size, kind, source, scope, first, last, pieces, height: () => size };
+    });
+    for (const group of program.rest) {
+      const pieces = [];
+      group.bytes.forEach((size, column) => {
+        const base = level[column];
+        level[column] = base + size;
+        const piece = pieces[pieces.length - 1];
+        if (piece && piece.base === base && piece.size === size) piece.end = column + 1;
+        else pieces.push({ start: column, end: column + 1, base, size });
+      });
+      bands.push({ group, size: Math.max(...group.bytes), pieces, height: (piece) => piece.size });
+    }
+    return bands;
+  }
+
+  // Flat coordinates keep paths short: bytes as thousandths of a pixel or so of the whole picture.
+  const flat = (size) => +((size / top) * 1e5).toFixed(2);
+
+  function path(band) {
+    let up = "", down = "";
+    band.pieces.forEach((piece, at) => {
+      const high = flat(piece.base + band.height(piece));
+      up += at === 0 ? `M${piece.start} ${high}H${piece.end}` : `V${high}H${piece.end}`;
+      down = `V${flat(piece.base)}H${piece.start}${down}`;
+    });
+    return `${up}${down}Z`;
+  }
+
+  function outline(live) {
+    let made = "";
+    live.forEach((size, column) => {
+      if (column > 0 && size === live[column - 1]) return;
+      made += column === 0 ? `M0 ${flat(size)}` : `H${column}V${flat(size)}`;
+    });
+    return `${made}H${live.length}`;
+  }
+
+  programs.forEach((program) => { program.outline = outline(program.live); });
+
+  const layers = {};
+  function build() {
+    svg.replaceChildren();
+    const clip = element("clipPath", { id: "plot-clip" }, element("defs", {}, svg));
+    layers.clip = element("rect", {}, clip);
+    layers.background = element("rect", { fill: "transparent" }, svg);
+    layers.grid = element("g", {}, svg);
+    const plot = element("g", { "clip-path": "url(#plot-clip)" }, svg);
+    layers.bands = element("g", {}, plot);
+    layers.names = element("g", {}, plot);
+    layers.outlines = programs.map((program) => element("g", {}, plot));
+    programs.forEach((program, at) =>
+      element("path", { d: program.outline, class: `outline ${program.key}` }, layers.outlines[at]));
+    layers.floor = element("line", { class: "floor" }, plot);
+    layers.cursor = element("line", { class: "cursor", visibility: "hidden" }, plot);
+    layers.brush = element("rect", { class: "brush", visibility: "hidden" }, plot);
+    layers.marks = element("g", {}, svg);
+    fill();
+  }
+
+  function fill() {
+    const program = programs[shown];
+    program.bands ??= pile(program);
+    layers.bands.replaceChildren();
+    program.bands.forEach((band, at) => {
+      const kind = band.group ? "rest" : band.kind < 2 ? `k${band.kind}` : `t${band.index % 6}`;
+      band.path = element("path", { d: path(band), class: `band ${kind}` }, layers.bands);
+      band.path.dataset.band = at;
+      if (!band.group) band.path.dataset.value = band.index;
+    });
+    svg.dataset.bands = program.bands.length;
+    svg.dataset.program = program.key;
+    mark();
+  }
+
+  const size = () => {
+    const box = svg.getBoundingClientRect();
+    const width = Math.max(box.width || 0, 200), height = Math.max(box.height || 0, 160);
+    return { width, height, w: width - MARGIN.left - MARGIN.right, h: height - MARGIN.top - MARGIN.bottom };
+  };
+  let frame = size();
+  const px = (share) => MARGIN.left + ((share - view.x0) / (view.x1 - view.x0)) * frame.w;
+  const py = (count) => MARGIN.top + (1 - (count - view.y0) / (view.y1 - view.y0)) * frame.h;
+  const shareAt = (x) => view.x0 + ((x - MARGIN.left) / frame.w) * (view.x1 - view.x0);
+  const bytesAt = (y) => view.y0 + (1 - (y - MARGIN.top) / frame.h) * (view.y1 - view.y0);
+
+  function transform(program) {
+    const columns = Math.max(program.live.length, 1);
+    const sx = frame.w / columns / (view.x1 - view.x0);
+    const sy = -((top / 1e5) * frame.h) / (view.y1 - view.y0);
+    return `translate(${px(0)} ${py(0)}) scale(${sx} ${sy})`;
+  }
+
+  function render() {
+    frame = size();
+    const { width, height, w, h } = frame;
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    for (const rect of [layers.clip, layers.background]) {
+      for (const [key, value] of Object.entries({ x: MARGIN.left, y: MARGIN.top, width: w, height: h })) {
+        rect.setAttribute(key, value);
+      }
+    }
+    layers.bands.setAttribute("transform", transform(programs[shown]));
+    layers.outlines.forEach((layer, at) => layer.setAttribute("transform", transform(programs[at])));
+    grid();
+    names();
+    marks();
+    place();
+    svg.dataset.view = [view.x0, view.x1].map((share) => share.toFixed(4)).join(" ");
+  }
+
+  function grid() {
+    layers.grid.replaceChildren();
+    const { w, h } = frame;
+    const span = view.y1 - view.y0;
+    const unit = 1024 ** Math.max(0, Math.floor(Math.log(Math.max(view.y1, 1) / 2) / Math.log(1024)));
+    const step = unit * nice(span / unit / 6);
+    const aligned = Math.ceil(view.y0 / step) * step;
+    for (let count = aligned; count <= view.y1 && step > 0; count += step) {
+      const y = py(count);
+      element("line", { class: "grid", x1: MARGIN.left, x2: MARGIN.left + w, y1: y, y2: y }, layers.grid);
+      const unitName = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"][Math.round(Math.log(unit) / Math.log(1024))];
+      const label = `${+(count / unit).toPrecision(4)} ${unitName}`;
+      element("text", { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }, layers.grid, label);
+    }
+    const shares = nice((100 * (view.x1 - view.x0)) / 6);
+    for (let at = Math.ceil((100 * view.x0) / shares) * shares; at <= 100 * view.x1 + 1e-9; at += shares) {
+      const x = px(at / 100);
+      element("line", { class: "axis", x1: x, x2: x, y1: MARGIN.top + h, y2: MARGIN.top + h + 5 }, layers.grid);
+      const anchor = x > MARGIN.left + w - 20 ? "end" : "middle";
+      const label = `${+at.toPrecision(4)} %`;
+      element("text", { x, y: MARGIN.top + h + 19, "text-anchor": anchor }, layers.grid, label);
+    }
+    element("line", { class: "axis", x1: MARGIN.left, x2: MARGIN.left + w, y1: MARGIN.top + h, y2: MARGIN.top + h }, layers.grid);
+    const title = "share of the program's steps, in the order they run";
+    element("text", { x: MARGIN.left + w / 2, y: MARGIN.top + h + 37, "text-anchor": "middle" }, layers.grid, title);
+  }
+
+  function nice(rough) {
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const lead = rough / power;
+    return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
+  }
+
+  // Names of values, where there is room for them.
+  function names() {
+    layers.names.replaceChildren();
+    const program = programs[shown];
+    const columns = program.live.length;
+    let made = 0;
+    for (const band of program.bands) {
+      const high = (band.size / (view.y1 - view.y0)) * frame.h;
+      // Borders would hide what is thinner than they are.
+      band.path.classList.toggle("thin", high < 6);
+      if (made >= MOST_LABELS || band.group || high < 15) continue;
+      let best = null;
+      for (const piece of band.pieces) {
+        const left = Math.max(px(piece.start / columns), MARGIN.left);
+        const right = Math.min(px(piece.end / columns), MARGIN.left + frame.w);
+        const y = py(piece.base + band.size / 2);
+        if (y < MARGIN.top + 6 || y > MARGIN.top + frame.h - 6) continue;
+        if (!best || right - left > best.room) best = { room: right - left, x: (left + right) / 2, y };
+      }
+      if (!best || best.room < 60) continue;
+      const letters = Math.floor((best.room - 10) / 6.6);
+      let label = `${text(band.name)}  ${bytes(band.size)}`;
+      const long = `${text(band.name)}  ${band.kind === 0 ? "argument" : text(band.op).replace(/^stablehlo\./, "")}  ${bytes(band.size)}`;
+      if (long.length <= letters) label = long;
+      if (label.length > letters) label = bytes(band.size);
+      if (label.length > letters) continue;
+      element("text", { class: "name", x: best.x, y: best.y + 4, "text-anchor": "middle" }, layers.names, label);
+      made += 1;
+    }
+  }
+
+  function marks() {
+    layers.marks.replaceChildren();
+    const y = py(floor);
+    for (const [key, value] of Object.entries({ x1: MARGIN.left, x2: MARGIN.left + frame.w, y1: y, y2: y })) {
+      layers.floor.setAttribute(key, value);
+    }
+    const inside = (x, y) => x >= MARGIN.left - 1 && x <= MARGIN.left + frame.w + 1 && y >= MARGIN.top - 8 && y <= MARGIN.top + frame.h + 1;
+    const placed = [];
+    const caption = (x, y, kind, content) => {
+      const wide = content.length * 6.8;
+      const anchor = x + wide / 2 > MARGIN.left + frame.w ? "end" : x - wide / 2 < MARGIN.left ? "start" : "middle";
+      const left = anchor === "end" ? x - wide : anchor === "start" ? x : x - wide / 2;
+      let at = Math.max(y - 9, 27);
+      while (placed.some((other) => Math.abs(other.y - at) < 14 && left < other.right && left + wide > other.left)) at -= 15;
+      placed.push({ y: at, left, right: left + wide });
+      element("text", { class: `peak ${kind}`, x, y: at, "text-anchor": anchor }, layers.marks, content);
+    };
+    programs.forEach((program) => {
+      if (program.live.length === 0) return;
+      const x = px((program.peakColumn + 0.5) / program.live.length), y = py(program.peak);
+      if (!inside(x, y)) return;
+      element("circle", { class: `dot ${program.key}`, cx: x, cy: y, r: 4.5 }, layers.marks);
+      caption(x, y, program.key, `${programs.length > 1 ? `${program.label}: p` : "P"}eak ${bytes(program.peak)}`);
+    });
+    if (floor > 0 && inside(MARGIN.left + 4, y)) caption(MARGIN.left + 4, y + 5, "floor-name", `Floor ${bytes(floor)}`);
+  }
+
+  // The column of a program that a share of it falls into.
+  const columnAt = (program, share) =>
+    Math.min(Math.max(Math.floor(share * program.live.length), 0), program.live.length - 1);
+
+  function place() {
+    if (cursor === null) { layers.cursor.setAttribute("visibility", "hidden"); return; }
+    const x = px(cursor);
+    for (const [key, value] of Object.entries({ x1: x, x2: x, y1: MARGIN.top, y2: MARGIN.top + frame.h, visibility: "visible" })) {
+      layers.cursor.setAttribute(key, value);
+    }
+  }
+
+  function html(name, content, className) {
+    const made = document.createElement(name);
+    if (className) made.className = className;
+    if (content !== undefined) made.textContent = content;
+    return made;
+  }
+
+  function describe(band) {
+    const lines = [];
+    const program = programs[shown];
+    if (band && band.group) {
+      const { label, count, bytes: sizes } = band.group;
+      const column = columnAt(program, cursor ?? 0);
+      lines.push([html("strong", label < 0 ? "Other small values" : "Small values"), `  ${bytes(sizes[column])} here, up to ${bytes(band.size)}`]);
+      if (label >= 0) lines.push([text(label)]);
+      lines.push([`${number(count)} values drawn as one`]);
+    } else if (band) {
+      const name = html("strong", text(band.name));
+      lines.push([name, `  ${bytes(band.size)}, ${percent(band.size, program.peak)} of the peak`]);
+      lines.push([html("code", text(band.type))]);
+      const by = band.kind === 0 ? "argument" : `${KINDS[band.kind]}, made by ${text(band.op)}`;
+      lines.push([by]);
+      if (band.source >= 0) lines.push([html("span", "source ", "key"), html("code", text(band.source))]);
+      if (band.scope >= 0) lines.push([html("span", "name ", "key"), text(band.scope)]);
+      lines.push([html("span", "alive ", "key"), `step ${number(band.first + 1)} to ${number(band.last + 1)} of ${number(program.steps)}`]);
+    }
+    if (cursor !== null) {
+      if (lines.length > 0) lines.push(null);
+      for (const each of programs) {
+        if (each.live.length === 0) continue;
+        const column = columnAt(each, cursor);
+        const op = text(each.op[column]), source = text(each.source[column]);
+        const dot = html("span", undefined, `dot ${each.key}`);
+        lines.push([dot, `${each.label}: ${bytes(each.live[column])} at step ${number(each.at[column] + 1)}, ${op}${source ? `, ${source}` : ""}`]);
+      }
+    }
+    return lines;
+  }
+
+  function show(x, y, band) {
+    const lines = describe(band);
+    if (lines.length === 0) { tooltip.hidden = true; return; }
+    tooltip.replaceChildren(...lines.map((line) => {
+      if (line === null) return html("hr");
+      const made = html("div");
+      made.append(...line);
+      return made;
+    }));
+    tooltip.hidden = false;
+    const { offsetWidth: w, offsetHeight: h } = tooltip;
+    const left = x + 16 + w > frame.width ? Math.max(x - 16 - w, 0) : x + 16;
+    const above = Math.min(Math.max(y - h / 2, 0), Math.max(frame.height - h, 0));
+    tooltip.style.transform = `translate(${left}px, ${above}px)`;
+  }
+
+  function hide() {
+    tooltip.hidden = true;
+    cursor = null;
+    highlight(null);
+    place();
+  }
+
+  function highlight(band) {
+    if (hovered && hovered.path) hovered.path.classList.remove("hover");
+    hovered = band;
+    if (band) band.path.classList.add("hover");
+  }
+
+  const bandOf = (target) => {
+    const found = target.closest && target.closest(".band");
+    if (!found) return null;
+    const { bands } = programs[shown];
+    return bands[Number(found.dataset.band)];
+  };
+
+  const point = (event) => {
+    const box = svg.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  };
+  const inPlot = ({ x, y }) =>
+    x >= MARGIN.left && x <= MARGIN.left + frame.w && y >= MARGIN.top && y <= MARGIN.top + frame.h;
+
+  // Marks the kept value in picture and table.
+  function mark() {
+    document.querySelectorAll(".kept").forEach((marked) => marked.classList.remove("kept"));
+    if (kept === null || kept.program !== shown) return;
+    const band = programs[shown].bands[kept.index];
+    if (band && band.path) band.path.classList.add("kept");
+    const row = document.querySelector(`tr[data-program="${kept.program}"][data-value="${kept.index}"]`);
+    if (row) row.classList.add("kept");
+  }
+
+  function select(program) {
+    if (program === shown) return;
+    shown = program;
+    highlight(null);
+    const radio = document.querySelector(`input[name="program"][value="${program}"]`);
+    if (radio) radio.checked = true;
+    fill();
+    render();
+  }
+
+  function zoom(factor, at, height) {
+    const [low, high] = height ? ["y0", "y1"] : ["x0", "x1"];
+    const whole = height ? top : 1;
+    const least = whole / (height ? 2000 : Math.max(200, ...programs.map((program) => program.live.length / 4)));
+    const span = Math.min(Math.max((view[high] - view[low]) * factor, least), whole);
+    const part = (at - view[low]) / (view[high] - view[low]);
+    view[low] = Math.min(Math.max(at - part * span, 0), whole - span);
+    view[high] = view[low] + span;
+    render();
+  }
+
+  function move(dx, dy) {
+    const across = Math.min(Math.max(view.x0 + dx, 0), 1 - (view.x1 - view.x0)) - view.x0;
+    const up = Math.min(Math.max(view.y0 + dy, 0), top - (view.y1 - view.y0)) - view.y0;
+    view.x0 += across; view.x1 += across; view.y0 += up; view.y1 += up;
+    render();
+  }
+
+  function reset() {
+    Object.assign(view, { x0: 0, x1: 1, y0: 0, y1: top });
+    render();
+  }
+
+  let drag = null;
+  svg.addEventListener("pointerdown", (event) => {
+    const at = point(event);
+    if (event.button !== 0 || !inPlot(at)) return;
+    drag = { from: at, last: at, pan: event.shiftKey, moved: false, band: bandOf(event.target) };
+    try { svg.setPointerCapture(event.pointerId); } catch { /* Not a pointer that is down; dragging works without. */ }
+  });
+  svg.addEventListener("pointermove", (event) => {
+    const at = point(event);
+    if (drag) {
+      drag.moved ||= Math.hypot(at.x - drag.from.x, at.y - drag.from.y) > 5;
+      if (!drag.moved) return;
+      hide();
+      if (drag.pan) {
+        move(((drag.last.x - at.x) / frame.w) * (view.x1 - view.x0), ((at.y - drag.last.y) / frame.h) * (view.y1 - view.y0));
+      } else {
+        brush(at);
+      }
+      drag.last = at;
+      return;
+    }
+    if (!inPlot(at)) { hide(); return; }
+    cursor = shareAt(at.x);
+    const band = bandOf(event.target);
+    highlight(band);
+    place();
+    show(at.x, at.y, band);
+  });
+  const limit = (value, low, high) => Math.min(Math.max(value, low), high);
+  function area(at) {
+    const x = [drag.from.x, at.x].map((x) => limit(x, MARGIN.left, MARGIN.left + frame.w)).sort((a, b) => a - b);
+    let y = [drag.from.y, at.y].map((y) => limit(y, MARGIN.top, MARGIN.top + frame.h)).sort((a, b) => a - b);
+    // A flat stroke means time only.
+    if (y[1] - y[0] < 24) y = [MARGIN.top, MARGIN.top + frame.h];
+    return { x, y };
+  }
+  function brush(at) {
+    const { x, y } = area(at);
+    const shape = { x: x[0], y: y[0], width: x[1] - x[0], height: y[1] - y[0], visibility: "visible" };
+    for (const [key, value] of Object.entries(shape)) layers.brush.setAttribute(key, value);
+  }
+  svg.addEventListener("pointerup", (event) => {
+    if (!drag) return;
+    const { moved, pan, band } = drag;
+    layers.brush.setAttribute("visibility", "hidden");
+    if (moved && !pan) {
+      const { x, y } = area(point(event));
+      if (x[1] - x[0] > 5) {
+        const [x0, x1, y0, y1] = [shareAt(x[0]), shareAt(x[1]), bytesAt(y[1]), bytesAt(y[0])];
+        Object.assign(view, { x0, x1, y0, y1 });
+        zoom(1, x0, false);
+      }
+    } else if (!moved) {
+      const same = band && kept && kept.program === shown && kept.index === band.index;
+      kept = band && !band.group && !same ? { program: shown, index: band.index } : null;
+      mark();
+    }
+    drag = null;
+  });
+  svg.addEventListener("pointercancel", () => { drag = null; layers.brush.setAttribute("visibility", "hidden"); });
+  svg.addEventListener("pointerleave", () => { if (!drag) hide(); });
+  svg.addEventListener("dblclick", reset);
+  svg.addEventListener("wheel", (event) => {
+    const at = point(event);
+    if (!inPlot(at)) return;
+    event.preventDefault();
+    const amount = (event.deltaY || event.deltaX) * (event.deltaMode === 1 ? 20 : 1);
+    const factor = Math.exp(limit(amount, -300, 300) / 400);
+    if (event.shiftKey) zoom(factor, bytesAt(at.y), true);
+    else zoom(factor, shareAt(at.x), false);
+  }, { passive: false });
+
+  const middle = () => (cursor === null ? (view.x0 + view.x1) / 2 : cursor);
+  document.getElementById("zoom-in").addEventListener("click", () => zoom(0.5, middle(), false));
+  document.getElementById("zoom-out").addEventListener("click", () => zoom(2, middle(), false));
+  document.getElementById("zoom-reset").addEventListener("click", reset);
+
+  svg.addEventListener("keydown", (event) => {
+    const step = (view.x1 - view.x0) / 50;
+    const moves = { ArrowLeft: -step, ArrowRight: step, PageUp: -10 * step, PageDown: 10 * step };
+    if (event.key in moves) {
+      cursor = limit((cursor ?? view.x0) + moves[event.key], 0, 1);
+      if (cursor < view.x0 || cursor > view.x1) move(cursor < view.x0 ? cursor - view.x0 : cursor - view.x1, 0);
+      const program = programs[shown];
+      if (program.live.length > 0) {
+        place();
+        show(px(cursor), py(program.live[columnAt(program, cursor)]), null);
+        announce.textContent = tooltip.textContent;
+      }
+    } else if (event.key === "Home" || event.key === "End") {
+      cursor = event.key === "Home" ? 0 : 1;
+      place();
+    } else if (event.key === "+" || event.key === "=") zoom(0.5, middle(), false);
+    else if (event.key === "-") zoom(2, middle(), false);
+    else if (event.key === "0") reset();
+    else if (event.key === "Escape") { kept = null; mark(); hide(); } else return;
+    event.preventDefault();
+  });
+  svg.addEventListener("blur", hide);
+
+  document.querySelectorAll('input[name="program"]').forEach((radio) =>
+    radio.addEventListener("change", () => select(Number(radio.value))));
+  document.querySelectorAll("tr[data-value]").forEach((row) => {
+    const keep = () => {
+      select(Number(row.dataset.program));
+      kept = { program: shown, index: Number(row.dataset.value) };
+      mark();
+      picture.scrollIntoView({ block: "nearest" });
+    };
+    row.tabIndex = 0;
+    row.addEventListener("click", keep);
+    row.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") { keep(); event.preventDefault(); }
+    });
+  });
+
+  try {
+    build();
+    render();
+    new ResizeObserver(render).observe(svg);
+    root.dataset.state ??= "ready";
+  } catch (error) {
+    fail(error);
+    throw error;
+  }
+})();

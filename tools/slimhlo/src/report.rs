@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `slimhlo report`
+
+use crate::diagnostics::Diagnostics;
+use crate::module::{self, Input};
+use crate::output::Target;
+use crate::pipeline::{self, PassRun};
+use crate::profile::Profile;
+use crate::progress::Progress;
+use crate::{EXIT_STATUS, InputArgs, html, json, text};
+use anyhow::{Context, Result};
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use console::{Term, style};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Show where the memory of a module goes
+///
+/// Peak and floor, the memory over the program, and the values alive at the peak with the lines they come from; and what
+/// 'slimhlo optimize' would make of it. All of it comes from a model of how XLA assigns buffers, for one device: no
+/// program is compiled or run.
+#[derive(clap::Args)]
+#[command(after_help = format!("Examples:
+  slimhlo report step.mlir
+  slimhlo report step.mlir --html memory.html     a page to hover over and zoom into
+  slimhlo report step.mlir --json | jq '.program.footprint.peak'
+  python lower.py | slimhlo report
+
+{EXIT_STATUS}"))]
+pub struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// Write a self-contained page with the memory timeline
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Write all of it as JSON to a file, or to standard output in place of the text
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    json: Option<PathBuf>,
+
+    /// How many values to list
+    #[arg(long, value_name = "COUNT", default_value_t = 12)]
+    top: usize,
+
+    /// Look at the module as it is only, without what optimization would make of it
+    #[arg(long)]
+    as_is: bool,
+
+    /// Print no text, progress or warnings
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What there is to report.
+pub struct Findings<'a> {
+    /// The module's file, or `-`.
+    pub input: String,
+    /// As it is.
+    pub before: &'a Profile,
+    /// After the passes.
+    pub after: Option<&'a Profile>,
+    /// What they did.
+    pub runs: &'a [PassRun],
+}
+
+/// `slimhlo report`
+pub fn main(args: &Args) -> Result<ExitCode> {
+    let page = args.html.as_deref().map(|path| Target::new(Some(path)));
+    let json = args.json.as_deref().map(|path| Target::new(Some(path)));
+    if page.is_some() && page == json {
+        crate::Cli::command()
+            .error(ErrorKind::ArgumentConflict, "page and JSON would go to the same place")
+            .exit();
+    }
+    page.iter().chain(&json).try_for_each(Target::check)?;
+    let input = Input::open(args.input.input.as_deref())?;
+
+    let progress = Progress::new(args.quiet);
+    progress.say("reading");
+    let context = module::context(args.input.allow_unregistered_dialect);
+    let diagnostics = Diagnostics::attach(&context);
+    let module = input.parse(&context, &diagnostics, args.quiet)?;
+
+    progress.say("looking at its memory");
+    let passes = args.input.pass_pipeline.as_deref();
+    let before = Profile::of(module.as_operation())
+        .map_err(anyhow::Error::new)
+        .with_context(|| format!("the memory of {} cannot be modelled", input.name()));
+    let outcome = before.and_then(|before| {
+        let (runs, after) = if args.as_is {
+            (vec![], None)
+        } else {
+            pipeline::run(&context, &module, passes, Some(before.clone()), &progress)?
+        };
+        Ok((before, runs, after))
+    });
+    progress.finish();
+    diagnostics.print(input.text(), args.quiet);
+    let (before, runs, after) = outcome?;
+
+    let findings = Findings { input: input.name(), before: &before, after: after.as_ref(), runs: &runs };
+    if let Some(page) = &page {
+        page.write(html::page(&findings)?.as_bytes())?;
+    }
+    if let Some(json) = &json {
+        json.write(&json::print(&json::Report {
+            version: json::VERSION,
+            input: input.name(),
+            program: (&before).into(),
+            optimized: after.as_ref().map(|after| json::Optimized {
+                pipeline: args.input.pipeline(),
+                passes: &runs,
+                program: after.into(),
+            }),
+        })?)?;
+    }
+    let stdout_taken = page.iter().chain(&json).any(|target| *target == Target::Stdout);
+    if !args.quiet && !stdout_taken {
+        Target::Stdout.write(print(&findings, args.top).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(findings: &Findings<'_>, most: usize) -> String {
+    let Findings { input, before, after, runs } = findings;
+    let heading = |heading: &str| style(heading.to_owned()).bold().to_string();
+    let width =
+        usize::from(Term::stdout().size_checked().map_or(100, |(_, columns)| columns)).clamp(40, 120) - 16;
+    let top = before.footprint.peak.max(after.map_or(0, |after| after.footprint.peak));
+    let mut text = String::new();
+    let _ = writeln!(text, "{}\n{}", heading(input), text::footprints(before, *after));
+    let _ = writeln!(text, "{}\n{}", heading("Memory over the program"), text::chart(before, top, width, 10));
+    if let Some(after) = after.filter(|after| after.footprint.peak != before.footprint.peak) {
+        let _ = writeln!(text, "{}\n{}", heading("After optimization"), text::chart(after, top, width, 10));
+    }
+    if after.is_some() {
+        let _ = writeln!(text, "{}\n{}", heading("What each pass saves"), text::passes(runs));
+    }
+    let peak = before.footprint.peak;
+    let _ = writeln!(
+        text,
+        "{}\n{}",
+        heading(&format!("Largest values alive at the peak{}", before.peak_place())),
+        text::values(&before.at_peak(), peak, most)
+    );
+    if let Some(after) = after.filter(|after| after.footprint.peak != peak) {
+        let heading = heading(&format!("And after optimization{}", after.peak_place()));
+        let _ = writeln!(
+            text,
+            "{heading}\n{}",
+            text::values(&after.at_peak(), after.footprint.peak, most.min(5))
+        );
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}

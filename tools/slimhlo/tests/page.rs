@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! The page of `slimhlo report --html`, in a headless Chromium.
+
+mod common;
+
+use common::{Folder, chain, data};
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+
+/// Helpers that the probes below use, and where they leave what they found.
+const PROBE: &str = r#"
+const chart = document.getElementById("chart"), tooltip = document.getElementById("tooltip");
+const box = () => chart.getBoundingClientRect();
+const at = (x, y) => ({ bubbles: true, cancelable: true, button: 0, clientX: box().left + x * box().width, clientY: box().top + y * box().height });
+const pointer = (type, x, y, more) => chart.dispatchEvent(new PointerEvent(type, { ...at(x, y), ...more }));
+const hover = (path) => {
+  const part = path.getBoundingClientRect();
+  path.dispatchEvent(new PointerEvent("pointermove", { bubbles: true, clientX: part.left + part.width / 2, clientY: part.top + part.height / 2 }));
+};
+const key = (name) => chart.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+const wide = () => chart.dataset.view.split(" ").map(Number).reduce((from, to) => to - from);
+const found = {};
+"#;
+
+/// The page in a browser after `probe`, which leaves what it finds in `found`.
+fn browse(folder: &Folder, page: &str, probe: &str) -> (Value, String) {
+    let marker = format!("<script>{PROBE}{probe}
+const left = document.createElement(\"pre\"); left.id = \"found\"; left.textContent = JSON.stringify(found); document.body.append(left);</script></body>");
+    assert!(page.contains("</body>"));
+    let file = folder.write("probed.html", page.replace("</body>", &marker));
+    let profile = folder.path("profile");
+    let out = Command::new(chromium())
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
+        .args(["--window-size=1400,1000", "--virtual-time-budget=4000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("file://{}", file.display()))
+        .output()
+        .expect("chromium runs");
+    let dom = String::from_utf8(out.stdout).expect("text");
+    let text = dom
+        .split_once("<pre id=\"found\">")
+        .and_then(|(_, rest)| rest.split_once("</pre>"))
+        .unwrap_or_else(|| {
+            panic!("the probe did not finish: {dom}\n{}", String::from_utf8_lossy(&out.stderr))
+        })
+        .0;
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    (serde_json::from_str(&text).expect("JSON"), dom)
+}
+
+fn chromium() -> &'static str {
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let works =
+        |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
+    names
+        .into_iter()
+        .find(works)
+        .expect("these tests need Debian's package chromium; `cargo xtask setup` installs it")
+}
+
+fn page(folder: &Folder, arguments: &[&str]) -> String {
+    let mut all = vec!["report", "--quiet", "--html", "page.html"];
+    all.extend(arguments);
+    folder.run(&all).exits(0);
+    fs::read_to_string(folder.path("page.html")).expect("a page")
+}
+
+#[test]
+fn it_draws_hovers_and_zooms() {
+    let folder = Folder::new();
+    let page = page(&folder, &[&data("attention_gradient.mlir")]);
+    let probe = r##"
+const bands = [...document.querySelectorAll(".band[data-value]")];
+found.bands = bands.length;
+found.outlines = [...document.querySelectorAll(".outline")].map((line) => line.getAttribute("class"));
+found.marks = [...document.querySelectorAll("#chart .peak")].map((mark) => mark.textContent);
+found.hiddenAtFirst = tooltip.hidden;
+const area = (path) => { const part = path.getBoundingClientRect(); return part.width * part.height; };
+const largest = bands.sort((a, b) => area(b) - area(a))[0];
+hover(largest);
+found.tooltip = tooltip.hidden ? "" : tooltip.textContent;
+found.marked = largest.classList.contains("hover");
+pointer("pointerleave", 0.5, 0.5);
+found.hiddenAfter = tooltip.hidden;
+found.whole = wide();
+chart.dispatchEvent(new WheelEvent("wheel", { ...at(0.5, 0.5), deltaY: -400 }));
+found.zoomed = wide();
+chart.dispatchEvent(new MouseEvent("dblclick", at(0.5, 0.5)));
+found.reset = wide();
+pointer("pointerdown", 0.4, 0.3); pointer("pointermove", 0.5, 0.7); pointer("pointermove", 0.6, 0.8); pointer("pointerup", 0.6, 0.8);
+found.dragged = wide();
+const before = chart.dataset.view;
+pointer("pointerdown", 0.6, 0.5, { shiftKey: true }); pointer("pointermove", 0.5, 0.5, { shiftKey: true }); pointer("pointerup", 0.5, 0.5, { shiftKey: true });
+found.panned = chart.dataset.view !== before && Math.abs(wide() - found.dragged) < 1e-3;
+key("0");
+found.keyReset = wide();
+key("+");
+found.keyZoom = wide();
+key("ArrowRight");
+found.announced = document.getElementById("announce").textContent;
+key("0");
+document.querySelector('input[name="program"][value="1"]').click();
+found.program = chart.dataset.program;
+const row = document.querySelector('tr[data-program="0"][data-value]');
+row.click();
+found.afterRow = [chart.dataset.program, row.classList.contains("kept"), document.querySelectorAll(".band.kept").length];
+found.state = document.documentElement.dataset.state;
+"##;
+    let (found, dom) = browse(&folder, &page, probe);
+    assert_eq!(found["state"], "ready", "{found}");
+    assert!(dom.contains("data-state=\"ready\""));
+    assert!(found["bands"].as_u64() > Some(5), "{found}");
+    assert_eq!(found["outlines"], serde_json::json!(["outline before", "outline after"]));
+    let marks = found["marks"].to_string();
+    assert!(
+        marks.contains("Before: peak") && marks.contains("After: peak") && marks.contains("Floor"),
+        "{marks}"
+    );
+    assert_eq!(
+        (&found["hiddenAtFirst"], &found["hiddenAfter"], &found["marked"]),
+        (&true.into(), &true.into(), &true.into())
+    );
+    let tooltip = found["tooltip"].as_str().expect("text");
+    for part in ["of the peak", "tensor<", "attention_gradient.py:", "alive", "Before: ", "After: "] {
+        assert!(tooltip.contains(part), "no {part} in {tooltip}");
+    }
+    let number = |name: &str| found[name].as_f64().expect("a number");
+    assert_eq!((number("whole"), number("reset"), number("keyReset")), (1.0, 1.0, 1.0));
+    assert!(number("zoomed") < 0.9 && number("dragged") < 0.3 && number("keyZoom") == 0.5, "{found}");
+    assert_eq!(found["panned"], true);
+    assert!(found["announced"].as_str().is_some_and(|text| text.contains("Before: ")), "{found}");
+    assert_eq!(found["program"], "after");
+    assert_eq!(found["afterRow"], serde_json::json!(["before", true, 1]));
+}
+
+#[test]
+fn nothing_in_a_module_becomes_markup() {
+    let folder = Folder::new();
+    let nasty = r#"</script><script>document.title='taken'</script><img src=x onerror=document.title='taken'>{{data}}'\22&amp;"#;
+    let text = format!(
+        "func.func @main(%x: tensor<1024xf32> loc(\"{nasty}\")) -> tensor<1024xf32> {{\n  \
+         %y = stablehlo.sine %x : tensor<1024xf32> loc(\"{nasty}\"(\"{nasty}.py\":3:4))\n  \
+         return %y : tensor<1024xf32>\n}}\n"
+    );
+    let name = "<img src=x onerror=alert(1)>.mlir";
+    folder.write(name, text);
+    let page = page(&folder, &[name]);
+    assert!(!page.contains("<img"));
+    let probe = r##"
+found.title = document.title;
+found.images = document.images.length;
+found.heading = document.querySelector("h1").textContent;
+hover(document.querySelector(".band.k1") ?? document.querySelector(".band[data-value]"));
+found.tooltip = tooltip.textContent;
+found.images += document.images.length;
+found.state = document.documentElement.dataset.state;
+"##;
+    let (found, _) = browse(&folder, &page, probe);
+    assert_eq!((&found["state"], &found["images"]), (&"ready".into(), &0.into()), "{found}");
+    assert_eq!(found["heading"], name);
+    assert!(found["title"].as_str().is_some_and(|title| title.starts_with(name)), "{found}");
+    assert!(found["tooltip"].as_str().is_some_and(|text| text.contains("</script><script>")), "{found}");
+}
+
+#[test]
+fn programs_of_any_size() {
+    let folder = Folder::new();
+    let state = "found.state = document.documentElement.dataset.state; found.notes = [...document.querySelectorAll('.note')].map((note) => note.textContent).join(' '); found.bands = document.querySelectorAll('.band').length; found.outlines = document.querySelectorAll('.outline').length;";
+    folder.write("one.mlir", "func.func @main() { return }");
+    folder.write("unknown.mlir", "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { %y = stablehlo.sine %x : tensor<?xf32> return %y : tensor<?xf32> }");
+    for module in ["one.mlir", "unknown.mlir"] {
+        let page = page(&folder, &[module]);
+        let (found, _) = browse(&folder, &page, state);
+        assert_eq!(found["state"], "ready", "{module}: {found}");
+    }
+    folder.write("long.mlir", chain(100_000));
+    let page = page(&folder, &["long.mlir", "--as-is"]);
+    let (found, _) = browse(&folder, &page, state);
+    assert_eq!(found["state"], "ready", "{found}");
+    assert_eq!(found["outlines"], 1);
+    assert!(found["bands"].as_u64() < Some(1000), "{found}");
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `slimhlo report`: text and JSON.
+
+mod common;
+
+use common::{Folder, chain, data};
+use serde_json::Value;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a natural number"))
+}
+
+fn check_program(program: &Value) {
+    let steps = program["steps"].as_array().expect("a list");
+    let values = program["values"].as_array().expect("a list");
+    let peak = number(&program["footprint"]["peak"]);
+    let at = number(&program["peak_step"]) as usize;
+    let highest = steps.iter().map(|step| number(&step["live"])).max();
+    assert_eq!(highest, Some(peak));
+    assert_eq!(number(&steps[at]["live"]), peak);
+    let mut alive = 0;
+    for value in values {
+        let (from, to) = (number(&value["from"]) as usize, number(&value["to"]) as usize);
+        assert!(from <= to && to < steps.len(), "{value}");
+        assert!(
+            ["argument", "result", "temporary"].contains(&value["kind"].as_str().expect("a kind")),
+            "{value}"
+        );
+        if (from..=to).contains(&at) && value["reuses"] == false {
+            alive += number(&value["bytes"]);
+        }
+    }
+    assert_eq!(alive, peak, "the values alive at the peak are the peak");
+}
+
+#[test]
+fn text_says_what_there_is() {
+    let folder = Folder::new();
+    let run = folder.run(&["report", &data("attention_gradient.mlir")]).exits(0);
+    for word in ["peak", "floor", "Memory over the program", "Largest values", "attention_gradient.py:", "█"]
+    {
+        assert!(run.text().contains(word), "no {word} in\n{}", run.text());
+    }
+    assert!(run.err.is_empty(), "{}", run.err);
+    let as_is = folder.run(&["report", &data("attention_gradient.mlir"), "--as-is", "--top", "1"]).exits(0);
+    assert!(
+        !as_is.text().contains("fter optimization") && as_is.text().contains("more of"),
+        "{}",
+        as_is.text()
+    );
+    assert!(folder.names().is_empty());
+}
+
+#[test]
+fn json_adds_up() {
+    let folder = Folder::new();
+    for module in ["attention_gradient.mlir", "ocean_tendency.mlir"].map(data) {
+        let json = folder.run(&["report", &module, "--json"]).exits(0).json();
+        assert_eq!(json["version"], 1);
+        check_program(&json["program"]);
+        check_program(&json["optimized"]["program"]);
+        let as_is = folder.run(&["report", &module, "--json", "--as-is"]).exits(0).json();
+        assert!(as_is["optimized"].is_null());
+        assert_eq!(as_is["program"], json["program"]);
+        let run = folder.run(&["report", &module, "--json=out.json"]).exits(0);
+        assert!(run.text().contains("peak"));
+        let file: Value = serde_json::from_str(&folder.read("out.json")).expect("JSON");
+        assert_eq!(file["program"], json["program"]);
+    }
+}
+
+#[test]
+fn whoever_stops_reading_gets_no_panic() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_slimhlo"))
+        .args(["report", &data("attention_gradient.mlir"), "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("slimhlo runs");
+    drop(child.stdout.take());
+    let mut err = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
+    assert_eq!(child.wait().expect("slimhlo ends").code(), Some(1));
+    assert!(err.is_empty(), "{err}");
+}
+
+#[test]
+fn the_page_needs_nothing_else() {
+    let folder = Folder::new();
+    let run = folder.run(&["report", &data("attention_gradient.mlir"), "--html", "out.html"]).exits(0);
+    assert!(run.text().contains("peak"));
+    // `url(#...)` is a part of the page itself.
+    let page = folder.read("out.html");
+    let foreign = page.replace("url(#", "");
+    for reference in ["http:", "https:", "//www", "src=", "href=", "url(", "@import", "fetch(", "import("] {
+        assert!(!foreign.contains(reference), "{reference} in the page");
+    }
+    assert!(page.contains("attention_gradient.py:"));
+    let out = folder.run(&["report", &data("attention_gradient.mlir"), "--html", "-"]).exits(0);
+    assert_eq!(out.text(), page);
+}
+
+#[test]
+fn large_programs_make_small_pages() {
+    let folder = Folder::new();
+    folder.write("in.mlir", chain(100_000));
+    folder.run(&["report", "in.mlir", "--html", "out.html", "--quiet", "--pass-pipeline", ""]).exits(0);
+    let page = folder.read("out.html");
+    assert!(page.len() < 1 << 20, "{} bytes", page.len());
+}
