@@ -388,10 +388,10 @@ def main() -> int:
             name.with_suffix(".before.mlir").write_text(program.text)
             name.with_suffix(".after.mlir").write_text(after)
     share = changed / max(1, len(programs))
+    wrong = len({found[0].name for found in findings})
     print(
-        f"{len(programs)} programs, {changed} changed ({share:.1%}) and executed before and after "
-        f"({dict(sorted(loops.items()))}); {len({found[0].name for found in findings})} wrong; "
-        f"{time.monotonic() - started:.0f} s"
+        f"{len(programs) - wrong} passed, {wrong} failed: {changed} changed ({share:.1%}) and executed before and after "
+        f"({dict(sorted(loops.items()))}); {time.monotonic() - started:.0f} s"
     )
     return 0 if share >= CHANGED_SHARE and not findings else 1
 
