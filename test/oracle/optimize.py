@@ -130,6 +130,7 @@ def difference(before: list, after: list, accumulates: bool, terms: int) -> str:
 
 def judge(case: Case) -> Verdict:
     """Compiles both versions, weighs them, and runs them."""
+    import execute  # noqa: F401 - it has JAX keep 64 bits
     import jaxlib_ir
     import xla_cpu
 
