@@ -5,7 +5,9 @@
 //! One of the crate's modules with `unsafe` code: everything here is a safe face over one or two calls of MLIR's C API.
 
 use crate::rewrite::{Rewriter, context_of, defining_op, is_unused, set_attribute};
-use melior::ir::attribute::{DenseElementsAttribute, DenseI64ArrayAttribute, IntegerAttribute};
+use melior::ir::attribute::{
+    DenseElementsAttribute, DenseI64ArrayAttribute, FloatAttribute, IntegerAttribute,
+};
 use melior::ir::operation::{OperationBuilder, OperationLike};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{
@@ -21,6 +23,7 @@ use mlir_sys::{
 };
 use slimhlo_dialect::dense::Dense;
 use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType};
 use slimhlo_dialect::types::Tensor;
 
 /// Discardable attributes, in the order of their names.
@@ -327,16 +330,18 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         self.base().insert(op);
     }
 
-    /// A rank-0 constant read from text, such as `-0.0` or `17`; `None` if the element type has no such value.
-    pub fn parsed_constant(
-        &self,
-        text: &str,
-        element: Type<'c>,
-        location: Location<'c>,
-    ) -> Option<Value<'c, 'a>> {
+    /// A rank-0 constant of an integer or float type that can hold `value`.
+    pub fn number(&self, value: f64, element: Type<'c>, location: Location<'c>) -> Value<'c, 'a> {
+        let context = context_of(self.root);
         let ty = Tensor::get(&[], element, None);
-        let value = Attribute::parse(context_of(self.root), &format!("dense<{text}> : {ty}"))?;
-        Some(self.insert("stablehlo.constant", &[], &[("value", value)], ty, location))
+        let number: Attribute = if element.is_float() {
+            FloatAttribute::new(context, element, value).into()
+        } else {
+            IntegerAttribute::new(element, value as i64).into()
+        };
+        let value =
+            DenseElementsAttribute::new(ty, &[number]).expect("one element for a rank-0 tensor").into();
+        self.insert("stablehlo.constant", &[], &[("value", value)], ty, location)
     }
 
     /// A rank-0 i64 constant.
@@ -351,21 +356,72 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         IntegerType::new(context_of(self.root), 64).into()
     }
 
-    /// `stablehlo.compare LT` of two signed integers of the same type, rank 0.
-    pub fn less_than(
+    /// `stablehlo.compare` of two signed integers of the same type.
+    pub fn compare(
         &self,
+        direction: ComparisonDirection,
         left: Value<'c, 'a>,
         right: Value<'c, 'a>,
         location: Location<'c>,
     ) -> Value<'c, 'a> {
-        use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType};
+        self.compare_as(direction, ComparisonType::Signed, left, right, location)
+    }
+
+    /// `stablehlo.compare` of two unsigned integers of the same type.
+    pub fn compare_unsigned(
+        &self,
+        direction: ComparisonDirection,
+        left: Value<'c, 'a>,
+        right: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        self.compare_as(direction, ComparisonType::Unsigned, left, right, location)
+    }
+
+    fn compare_as(
+        &self,
+        direction: ComparisonDirection,
+        of: ComparisonType,
+        left: Value<'c, 'a>,
+        right: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
         let context = context_of(self.root);
-        let attributes = [
-            ("comparison_direction", ComparisonDirection::Lt.attribute(context)),
-            ("compare_type", ComparisonType::Signed.attribute(context)),
-        ];
-        let result = Tensor::get(&[], IntegerType::new(context, 1).into(), None);
+        let attributes =
+            [("comparison_direction", direction.attribute(context)), ("compare_type", of.attribute(context))];
+        let shape = ffi::shape(left.r#type()).expect("operands of comparisons are ranked");
+        let result = Tensor::get(shape, IntegerType::new(context, 1).into(), None);
         self.insert("stablehlo.compare", &[left, right], &attributes, result, location)
+    }
+
+    /// `stablehlo.broadcast_in_dim`
+    pub fn broadcast(
+        &self,
+        operand: Value<'c, 'a>,
+        dims: &[usize],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let dims: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
+        let dims = self.i64_array(&dims);
+        self.insert(
+            "stablehlo.broadcast_in_dim",
+            &[operand],
+            &[("broadcast_dimensions", dims)],
+            result,
+            location,
+        )
+    }
+
+    /// `stablehlo.select`
+    pub fn select(
+        &self,
+        condition: Value<'c, 'a>,
+        on_true: Value<'c, 'a>,
+        on_false: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        self.insert("stablehlo.select", &[condition, on_true, on_false], &[], on_true.r#type(), location)
     }
 
     /// An op of two operands and a result of their type.

@@ -75,18 +75,21 @@
 //! * A costly producer that something else needs whole is there anyway: it is sliced, and not counted as saved.
 //! * What is inside of a loop made by this pass takes less than the threshold: a second run changes nothing.
 
+mod choose;
 pub(crate) mod emit;
+mod one_hot;
+mod outside;
 pub(crate) mod plan;
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes, element_of};
-use crate::rewrite::{defining_op, is_unused, users, walk};
-use emit::Loop;
+use crate::rewrite::{defining_op, users, walk};
+use choose::Rewrite;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
-use plan::{Plan, Source, Stop, bytes};
+use plan::{Plan, Stop, bytes};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
@@ -117,10 +120,17 @@ const CONSUMERS: Statistic = Statistic::new(c"num-consumers", c"reductions and s
 
 /// How much more than a chunk a loop has to save.
 const GAIN: i64 = 4;
+/// How many times `chunk-bytes` a chunk may take where dots would be too thin otherwise.
+const STRETCH: i64 = 8;
+/// Which part of a program's arguments and results a chunk should not exceed, unless that is less than `LEAST_CHUNK` bytes.
+const FLOOR_SHARE: i64 = 64;
+const LEAST_CHUNK: i64 = 16 << 10;
+/// How much smaller than what is reduced a result has to be to be no matter.
+const SMALL: i64 = 4;
 /// How many consumers before one are asked whether they share its producers.
-const NEIGHBOURS: usize = 32;
+const NEIGHBOURS: usize = 64;
 /// How often a plan is made again for values that turned out to be needed whole, and all consumers are gone over again.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 12;
 
 /// What a consumer does with its chunks.
 #[derive(Clone, Copy)]
@@ -129,7 +139,7 @@ enum Role {
         /// The op that joins two partial results.
         combine: &'static str,
         /// What each chunk starts from, if not from the op's own initial value.
-        identity: Option<&'static str>,
+        identity: Option<f64>,
     },
     Scatter,
     /// A dot, streamed along contracted dimensions: the number is the left operand's.
@@ -138,10 +148,15 @@ enum Role {
     Place,
 }
 
-/// A reduce, scatter or dot, to be streamed along a dimension.
+/// A reduce, scatter or dot, to be streamed along a dimension; or what small results of theirs are made into.
 #[derive(Clone)]
 pub(crate) struct Consumer<'c, 'a> {
+    /// The reduce, scatter or dot.
+    source: OperationRef<'c, 'a>,
+    /// The op whose result is wanted: the same, or the last of the elementwise ops that follow it.
     op: OperationRef<'c, 'a>,
+    /// The result.
+    value: Value<'c, 'a>,
     role: Role,
     /// The element type to accumulate in, if not the op's own.
     widen: Option<Type<'c>>,
@@ -155,10 +170,13 @@ pub(crate) struct Consumer<'c, 'a> {
 impl<'c: 'a, 'a> Consumer<'c, 'a> {
     /// The ways in which an op can be one.
     fn all(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Vec<Self> {
-        if op_name(op) == "stablehlo.dot_general" {
-            return Self::dot(op, f32_type).unwrap_or_default();
-        }
-        Self::new(op, f32_type).into_iter().collect()
+        let ways = match op_name(op) {
+            "stablehlo.dot_general" => Self::dot(op, f32_type),
+            "stablehlo.reduce" => Self::reduce(op, f32_type),
+            "stablehlo.scatter" => Self::new(op, f32_type).map(|way| vec![way]),
+            _ => None,
+        };
+        ways.unwrap_or_default()
     }
 
     fn dot(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Vec<Self>> {
@@ -167,7 +185,8 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         }
         let left = plan::plain(op.operand(0).ok()?)?;
         plan::plain(op.operand(1).ok()?)?;
-        let result = plan::plain(op.result(0).ok()?.into())?;
+        let value: Value = op.result(0).ok()?.into();
+        let result = plan::plain(value)?;
         let numbers = dot_numbers(op)?;
         let narrow = result.element.is_float() && plan::element_bytes(result.element)? < 4;
         let mut ways = Vec::new();
@@ -175,24 +194,59 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         if ffi::attribute_of(op, "algorithm").is_none() {
             let dims = numbers.lhs_contracting_dimensions().iter().map(|&dim| dim as usize);
             let dims: Vec<usize> = dims.filter(|&dim| left.shape[dim] > 1).collect();
-            ways.push(Self { op, role: Role::Contract, widen: narrow.then_some(f32_type), dims, dim: 0 });
+            let widen = narrow.then_some(f32_type);
+            ways.push(Self { source: op, op, value, role: Role::Contract, widen, dims, dim: 0 });
         }
-        let dims = (0..result.rank()).filter(|&dim| result.shape[dim] > 1).collect();
         // A result larger than what it is made of is not what the memory goes into.
-        if bytes(op.result(0).ok()?.into()) <= bytes(op.operand(0).ok()?).max(bytes(op.operand(1).ok()?)) {
-            ways.push(Self { op, role: Role::Place, widen: None, dims, dim: 0 });
+        if bytes(value) <= bytes(op.operand(0).ok()?).max(bytes(op.operand(1).ok()?)) {
+            ways.extend(Self::place(op, root_of_dot(value)));
         }
         ways.retain(|way| !way.dims.is_empty());
         Some(ways)
     }
 
+    fn reduce(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Vec<Self>> {
+        if !discardable_attributes(op).is_empty() || !plan::is_closed(op) || outside::is_small_reduction(op) {
+            return None;
+        }
+        for operand in op.operands() {
+            plan::plain(operand)?;
+        }
+        let mut ways: Vec<Self> = Self::new(op, f32_type).into_iter().collect();
+        let takes = bytes(op.operand(0).ok()?);
+        for result in op.results() {
+            let value: Value = result.into();
+            if crate::rewrite::uses(value).next().is_none() {
+                continue;
+            }
+            let root = root_of_reduce(value, takes / SMALL);
+            if bytes(root) <= takes / SMALL {
+                ways.extend(Self::place(op, root));
+            }
+        }
+        ways.retain(|way| !way.dims.is_empty());
+        Some(ways)
+    }
+
+    /// Chunks of a value, put in their places.
+    fn place(source: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Option<Self> {
+        let result = plan::plain(value)?;
+        let op = defining_op(value)?;
+        let dims = (0..result.rank()).filter(|&dim| result.shape[dim] > 1).collect();
+        discardable_attributes(op).is_empty().then_some(Self {
+            source,
+            op,
+            value,
+            role: Role::Place,
+            widen: None,
+            dims,
+            dim: 0,
+        })
+    }
+
     fn new(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Self> {
         let name = op_name(op);
-        if !matches!(name, "stablehlo.reduce" | "stablehlo.scatter")
-            || op.result_count() != 1
-            || !discardable_attributes(op).is_empty()
-            || !plan::is_closed(op)
-        {
+        if op.result_count() != 1 || !discardable_attributes(op).is_empty() || !plan::is_closed(op) {
             return None;
         }
         for operand in op.operands() {
@@ -210,12 +264,13 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         } else {
             (Role::Scatter, scatter_dims(op, combiner.is_some())?)
         };
-        let mut consumer = Self { op, role, widen, dims, dim: 0 };
+        let value = op.result(0).ok()?.into();
+        let mut consumer = Self { source: op, op, value, role, widen, dims, dim: 0 };
         if widen.is_some()
             && let Role::Reduce { identity, combine } = &mut consumer.role
         {
             // The op's own initial value has the narrow type.
-            *identity = Some(if *combine == "stablehlo.add" { "-0.0" } else { "1.0" });
+            *identity = Some(if *combine == "stablehlo.add" { -0.0 } else { 1.0 });
         }
         let shape = plan::plain(consumer.streamed()?)?.shape;
         consumer.dims.retain(|&dim| shape[dim] > 1);
@@ -232,9 +287,15 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         }
     }
 
-    /// Bytes of the largest of its operands.
+    /// Bytes of the largest of its source's operands.
     fn takes(&self) -> i64 {
-        self.op.operands().map(bytes).max().unwrap_or(0)
+        self.source.operands().map(bytes).max().unwrap_or(0)
+    }
+
+    /// Whether two are ways of one op to the same result.
+    fn is_the_same(&self, other: &Self) -> bool {
+        let places = |consumer: &Self| matches!(consumer.role, Role::Place);
+        self.value == other.value || (self.source == other.source && !(places(self) && places(other)))
     }
 
     /// Along `dim`.
@@ -243,7 +304,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
     }
 
     fn result(&self) -> Value<'c, 'a> {
-        self.op.result(0).expect("consumers have one result").into()
+        self.value
     }
 
     fn accumulator_type(&self) -> Type<'c> {
@@ -286,7 +347,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
 
     fn plan(&self, plan: &mut Plan<'c, 'a>, there: &HashSet<usize>) -> Result<(), Stop> {
         for (value, dim) in self.inputs() {
-            plan.add(value, dim, there)?;
+            plan.add(value, plan.all_of(value, dim)?, there)?;
         }
         if matches!(self.role, Role::Reduce { identity: None, .. }) {
             plan.add_whole(self.op.operand(1).map_err(|_| Stop::No)?)?;
@@ -358,17 +419,13 @@ fn combiner(op: OperationRef<'_, '_>) -> Option<&'static str> {
 
 /// What chunks of a reduction start from so that its initial value counts once: nothing special if the value may count
 /// any number of times, otherwise the identity; `None` if that is not known.
-fn fresh_identity(
-    op: OperationRef<'_, '_>,
-    combine: &str,
-    element: Type<'_>,
-) -> Option<Option<&'static str>> {
+fn fresh_identity(op: OperationRef<'_, '_>, combine: &str, element: Type<'_>) -> Option<Option<f64>> {
     let float = element.is_float();
-    let (identity, same): (&'static str, &[&str]) = match combine {
-        "stablehlo.add" if float => ("-0.0", &["-0.000000e+00", "0.000000e+00"]),
-        "stablehlo.add" => ("0", &["0", "false"]),
-        "stablehlo.multiply" if float => ("1.0", &["1.000000e+00"]),
-        "stablehlo.multiply" => ("1", &["1", "true"]),
+    let (identity, same): (f64, &[&str]) = match combine {
+        "stablehlo.add" if float => (-0.0, &["-0.000000e+00", "0.000000e+00"]),
+        "stablehlo.add" => (0.0, &["0", "false"]),
+        "stablehlo.multiply" if float => (1.0, &["1.000000e+00"]),
+        "stablehlo.multiply" => (1.0, &["1", "true"]),
         _ => return Some(None),
     };
     let init = op.operand(1).ok()?;
@@ -393,7 +450,11 @@ impl Pass for Stream {
         let f32_type = Type::float32(crate::rewrite::context_of(root));
         let chunk_bytes =
             i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN));
-        let mut changed = false;
+        // A program of little memory gets small chunks.
+        let floor = floor(root);
+        let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 8).max(chunk_bytes);
+        let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
+        let mut changed = one_hot::run(root, &Builder::new(root), chunk_bytes.saturating_mul(GAIN));
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
         for _ in 0..ROUNDS {
             let mut more = false;
@@ -405,19 +466,20 @@ impl Pass for Stream {
                     .extend(ways.into_iter().filter(|way| way.takes().saturating_mul(1 << 16) > chunk_bytes));
                 WalkResult::Advance
             });
-            let mut rewrite = Rewrite { build: Builder::new(root), chunk_bytes, gone: HashSet::new() };
+            let mut rewrite =
+                Rewrite { build: Builder::new(root), chunk_bytes, stretch, gone: HashSet::new() };
             let mut done = vec![false; consumers.len()];
             // From the last one upwards: what is further down takes more of its producers along, earlier consumers among them.
             for first in (0..consumers.len()).rev() {
-                let op = consumers[first].op;
-                let seen = consumers.get(first + 1).is_some_and(|next| next.op == op);
-                if seen || done[first] || rewrite.gone.contains(&ir::op_key(op)) {
+                let source = consumers[first].source;
+                let seen = consumers.get(first + 1).is_some_and(|next| next.source == source);
+                if seen || done[first] || rewrite.is_gone(&consumers[first]) {
                     continue;
                 }
                 let rest = (0..first)
                     .rev()
-                    .filter(|&next| !done[next] && consumers[next].op != op)
-                    .filter(|&next| !rewrite.gone.contains(&ir::op_key(consumers[next].op)))
+                    .filter(|&next| !done[next] && consumers[next].source != source)
+                    .filter(|&next| !rewrite.is_gone(&consumers[next]))
                     .take(NEIGHBOURS)
                     .collect();
                 if let Some(group) = rewrite.stream(&consumers, first, rest) {
@@ -436,6 +498,22 @@ impl Pass for Stream {
     }
 }
 
+/// Bytes of the arguments and results of the largest function: less the program cannot need.
+fn floor(root: OperationRef<'_, '_>) -> i64 {
+    let mut most = 0;
+    walk(root, |op| {
+        if op_name(op) != "func.func" {
+            return WalkResult::Advance;
+        }
+        let types = ffi::attribute_of(op, "function_type").and_then(ffi::function_type);
+        let all =
+            types.map(|(arguments, results)| arguments.into_iter().chain(results).map(plan::type_bytes));
+        most = most.max(all.map_or(0, |all| all.fold(0, i64::saturating_add)));
+        WalkResult::Skip
+    });
+    most
+}
+
 /// Whether the program is for several partitions.
 pub(crate) fn is_partitioned(root: OperationRef<'_, '_>) -> bool {
     let mut op = Some(root);
@@ -448,300 +526,54 @@ pub(crate) fn is_partitioned(root: OperationRef<'_, '_>) -> bool {
     false
 }
 
-/// A plan that was found worth its loop.
-struct Found<'c, 'a> {
-    plan: Plan<'c, 'a>,
-    group: Vec<(usize, Consumer<'c, 'a>)>,
-    chunk: i64,
-    /// Bytes of temporaries of one unit.
-    unit_bytes: i64,
-    /// Bytes that need not be stored any more.
-    saved: i64,
+/// What a dot's result is made into by nothing but converts and ops with splats, as long as that grows no larger.
+fn root_of_dot<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
+    root_of(value, bytes(value), |operand| {
+        ir::splat_constant(operand).is_some() || is_splat_broadcast(operand)
+    })
 }
 
-struct Rewrite<'c, 'a> {
-    build: Builder<'c, 'a>,
-    chunk_bytes: i64,
-    /// Ops that were erased.
-    gone: HashSet<usize>,
+/// What a reduction's result is made into by elementwise ops alone, as long as that takes no more than `most` bytes.
+fn root_of_reduce<'c: 'a, 'a>(value: Value<'c, 'a>, most: i64) -> Value<'c, 'a> {
+    root_of(value, most.max(bytes(value)), |_| true)
 }
 
-impl<'c: 'a, 'a> Rewrite<'c, 'a> {
-    /// Streams a consumer and those that share its producers; says which, if it was worth it.
-    fn stream(
-        &mut self,
-        consumers: &[Consumer<'c, 'a>],
-        first: usize,
-        rest: Vec<usize>,
-    ) -> Option<Vec<usize>> {
-        let mut most: Option<Found<'c, 'a>> = None;
-        // One op may be streamed in several ways; they follow each other.
-        let ways = (0..=first).rev().take_while(|&way| consumers[way].op == consumers[first].op);
-        for way in ways {
-            let mut best: Option<Found<'c, 'a>> = None;
-            for &dim in &consumers[way].dims {
-                let Some(found) = self.plan(consumers, (way, consumers[way].along(dim)), &rest) else {
-                    continue;
-                };
-                // The first dimension is the one along which chunks lie together; another has to fit where that does not.
-                if found.unit_bytes <= self.chunk_bytes {
-                    best = Some(found);
-                    break;
-                }
-                if best.as_ref().is_none_or(|best| found.unit_bytes < best.unit_bytes) {
-                    best = Some(found);
-                }
-            }
-            if let Some(found) = best
-                && most.as_ref().is_none_or(|most| found.saved > most.saved)
-            {
-                most = Some(found);
-            }
-        }
-        let mut found = most?;
-        found.group.sort_by_key(|(index, _)| *index);
-        let group: Vec<_> = found.group.iter().map(|(_, consumer)| consumer.clone()).collect();
-        let last = group.last()?.op;
-        let members: Vec<_> = group.iter().map(|consumer| consumer.op).collect();
-        let early = early_users(&members)?;
-        for op in &early {
-            self.build.move_before(*op, last);
-        }
-        let anchor = early.first().copied().unwrap_or(last);
-        let made = Loop { build: &self.build, plan: &found.plan, consumers: &group, chunk: found.chunk };
-        let results = made.emit(anchor);
-        for (consumer, result) in group.iter().zip(results) {
-            self.build.replace_all_uses_with(consumer.result(), result);
-        }
-        let producers: Vec<_> = found
-            .plan
-            .chunks
-            .iter()
-            .filter_map(|chunk| Some((defining_op_key(chunk.value)?, chunk.value)))
-            .collect();
-        for consumer in &group {
-            self.erase(consumer.op);
-        }
-        for (key, value) in producers.into_iter().rev() {
-            if self.gone.contains(&key) {
-                continue;
-            }
-            if let Some(op) = defining_op(value).filter(|op| is_unused(*op)) {
-                self.erase(op);
-            }
-        }
-        Some(found.group.into_iter().map(|(index, _)| index).collect())
-    }
-
-    fn erase(&mut self, op: OperationRef<'c, 'a>) {
-        let gone = &mut self.gone;
-        self.build.erase_with_dead_producers(op, |value| gone.extend(defining_op_key(value)));
-    }
-
-    /// A plan for a consumer along its dimension, and for those that share costly producers with it.
-    fn plan(
-        &self,
-        consumers: &[Consumer<'c, 'a>],
-        first: (usize, Consumer<'c, 'a>),
-        rest: &[usize],
-    ) -> Option<Found<'c, 'a>> {
-        let nothing = HashSet::new();
-        let mut units = first.1.units();
-        let mut plan = Plan::new(units);
-        match first.1.plan(&mut plan, &nothing) {
-            Ok(()) => {}
-            Err(Stop::Retry(fewer)) => {
-                units = fewer;
-                plan = Plan::new(units);
-                first.1.plan(&mut plan, &nothing).ok()?;
-            }
-            Err(Stop::No) => return None,
-        }
-        let mut group = vec![first];
-        for &next in rest {
-            if let Some(joined) = self.join(&group, &consumers[next], &plan) {
-                group.push((next, joined));
-                plan = replan(units, &group, &nothing)?;
-            }
-        }
-        // Values that are needed whole by others are there: found out only once it is known who is in the group.
-        let mut there = HashSet::new();
-        for _ in 0..ROUNDS {
-            let outside = Outside::of(&plan, &group);
-            let whole = outside.needed_whole(&plan);
-            if whole.is_subset(&there) {
-                return self.weigh(plan, group, &there, &outside);
-            }
-            there.extend(whole);
-            plan = replan(units, &group, &there)?;
-        }
-        None
-    }
-
-    /// The consumer as a member of the group, if it shares costly producers and can be done at the same time.
-    fn join(
-        &self,
-        group: &[(usize, Consumer<'c, 'a>)],
-        consumer: &Consumer<'c, 'a>,
-        plan: &Plan<'c, 'a>,
-    ) -> Option<Consumer<'c, 'a>> {
-        let block = consumer.op.block();
-        if group[0].1.op.block() != block || group.iter().any(|(_, member)| member.op == consumer.op) {
-            return None;
-        }
-        for &dim in &consumer.dims {
-            let consumer = consumer.along(dim);
-            let mut own = Plan::new(plan.units);
-            if consumer.plan(&mut own, &HashSet::new()).is_err() {
-                continue;
-            }
-            let costly = |value: Value<'c, 'a>| {
-                defining_op(value).is_some_and(|op| !is_free(op_name(op)))
-                    || is_large_argument(value, self.chunk_bytes)
-            };
-            let shares = own.chunks.iter().any(|chunk| {
-                chunk.source != Source::Slice
-                    && costly(chunk.value)
-                    && plan.position(chunk.value, chunk.dim).is_some()
-            });
-            // The loop goes to the last consumer: what uses the results of the others has to come after it.
-            let members: Vec<_> = group.iter().map(|(_, member)| member.op).chain([consumer.op]).collect();
-            let waits = early_users(&members).is_some();
-            if shares && waits {
-                return Some(consumer);
-            }
-        }
-        None
-    }
-
-    /// The plan with its chunk, if the loop saves enough.
-    fn weigh(
-        &self,
-        plan: Plan<'c, 'a>,
-        group: Vec<(usize, Consumer<'c, 'a>)>,
-        there: &HashSet<usize>,
-        outside: &Outside<'c, 'a>,
-    ) -> Option<Found<'c, 'a>> {
-        let stored = stored(&plan, &group, outside);
-        let mut saved: i64 = 0;
-        let mut unit_bytes: i64 = 0;
-        // An elementwise value computed from one that is there takes its place, if nothing else needs that any more.
-        let reuses: Vec<bool> = plan
-            .chunks
-            .iter()
-            .enumerate()
-            .map(|(at, chunk)| {
-                defining_op(chunk.value).is_some_and(|op| ir::is_fusible(op_name(op)))
-                    && outside.temporaries[at] > bytes(chunk.value) / 4
-            })
-            .collect();
-        for (at, (chunk, stored)) in plan.chunks.iter().zip(&stored).enumerate() {
-            let size = bytes(chunk.value);
-            match chunk.source {
-                Source::Slice => {
-                    // Sliced, a value that was computed on the fly has to be stored.
-                    let fused = defining_op(chunk.value).is_some_and(|op| ir::is_fusible(op_name(op)));
-                    if fused && !there.contains(&ir::key(chunk.value)) {
-                        saved = saved.saturating_sub(size);
-                    }
-                }
-                _ if *stored && !reuses[at] => saved = saved.saturating_add(size),
-                _ => {}
-            }
-            if *stored {
-                unit_bytes = unit_bytes.saturating_add(size / plan.units);
-            }
-        }
-        for whole in &plan.wholes {
-            let fused = defining_op(*whole).is_some_and(|op| ir::is_fusible(op_name(op)));
-            if fused && ir::splat_constant(*whole).is_none() {
-                saved = saved.saturating_sub(bytes(*whole));
-            }
-        }
-        for (_, consumer) in &group {
-            if consumer.widen.is_some() && !matches!(consumer.role, Role::Scatter) {
-                saved = saved.saturating_sub(bytes(consumer.result()).saturating_mul(2));
-            }
-        }
-        let threshold = self.chunk_bytes.saturating_mul(GAIN);
-        if saved <= threshold {
-            return None;
-        }
-        let most = (self.chunk_bytes / unit_bytes.max(1)).clamp(1, plan.units);
-        // A power of two: sizes often are, too, and then nothing is left over.
-        let chunk = 1 << most.ilog2();
-        if plan.units / chunk < 2 || unit_bytes.saturating_mul(chunk) > threshold {
-            return None;
-        }
-        Some(Found { plan, group, chunk, unit_bytes, saved })
-    }
+fn is_splat_broadcast(value: Value<'_, '_>) -> bool {
+    defining_op(value).is_some_and(|op| {
+        op_name(op) == "stablehlo.broadcast_in_dim" && op.operand(0).is_ok_and(ir::is_rank_zero)
+    })
 }
 
-fn defining_op_key(value: Value<'_, '_>) -> Option<usize> {
-    defining_op(value).map(ir::op_key)
-}
-
-fn replan<'c: 'a, 'a>(
-    units: i64,
-    group: &[(usize, Consumer<'c, 'a>)],
-    there: &HashSet<usize>,
-) -> Option<Plan<'c, 'a>> {
-    let mut plan = Plan::new(units);
-    for (_, consumer) in group {
-        consumer.plan(&mut plan, there).ok()?;
-    }
-    Some(plan)
-}
-
-/// The op around `op`, or itself, that is in the block of `other`.
-fn in_block_of<'c: 'a, 'a>(
-    op: OperationRef<'c, 'a>,
-    other: OperationRef<'c, 'a>,
-) -> Option<OperationRef<'c, 'a>> {
-    let mut current = Some(op);
-    while let Some(op) = current {
-        if op.block() == other.block() {
-            return Some(op);
+/// Follows the only user of a value, and the only user of that, while they keep its elements apart and `allows` holds for what
+/// they take besides.
+fn root_of<'c: 'a, 'a>(
+    value: Value<'c, 'a>,
+    most: i64,
+    allows: impl Fn(Value<'c, 'a>) -> bool,
+) -> Value<'c, 'a> {
+    const LONGEST: usize = 16;
+    let mut current = value;
+    for _ in 0..LONGEST {
+        let mut users = users(current);
+        let (Some(user), None) = (users.next(), users.next()) else { break };
+        let name = op_name(user);
+        let keeps = matches!(name, "stablehlo.transpose" | "stablehlo.reshape")
+            || (plan::is_elementwise(name) && user.operands().all(|other| other == current || allows(other)));
+        if !keeps
+            || user.result_count() != 1
+            || !discardable_attributes(user).is_empty()
+            || defining_op(current).is_none_or(|op| op.block() != user.block())
+        {
+            break;
         }
-        current = op.parent_operation();
-    }
-    None
-}
-
-/// What uses the consumers' results before the last of them and has to be moved there, in order; `None` if that cannot be
-/// done, because it is no mere elementwise op or the last consumer needs it.
-fn early_users<'c: 'a, 'a>(members: &[OperationRef<'c, 'a>]) -> Option<Vec<OperationRef<'c, 'a>>> {
-    const MOST: usize = 16;
-    let last = members.iter().copied().reduce(|last, op| if ir::is_before(last, op) { op } else { last })?;
-    let mut early: Vec<OperationRef<'c, 'a>> = Vec::new();
-    let mut pending = members.to_vec();
-    while let Some(op) = pending.pop() {
-        for user in op.results().flat_map(|result| users(result.into())) {
-            let user = in_block_of(user, last)?;
-            if user != last && ir::is_before(last, user) || early.contains(&user) {
-                continue;
-            }
-            if members.contains(&user) || !ir::is_fusible(op_name(user)) || early.len() == MOST {
-                return None;
-            }
-            early.push(user);
-            pending.push(user);
+        let Ok(next) = user.result(0) else { break };
+        let next: Value = next.into();
+        if bytes(next) > most || plan::plain(next).is_none() {
+            break;
         }
+        current = next;
     }
-    early.sort_by(|left, right| {
-        if left == right {
-            std::cmp::Ordering::Equal
-        } else if ir::is_before(*left, *right) {
-            std::cmp::Ordering::Less
-        } else {
-            std::cmp::Ordering::Greater
-        }
-    });
-    Some(early)
-}
-
-fn is_large_argument(value: Value<'_, '_>, than: i64) -> bool {
-    defining_op(value).is_none() && bytes(value) > than
+    current
 }
 
 /// Whether an op costs nothing to do again, wherever it is needed.
@@ -774,156 +606,4 @@ fn is_costly(name: &str) -> bool {
                 | "stablehlo.tan"
                 | "stablehlo.tanh"
         )
-}
-
-/// Who uses planned values besides the plan.
-struct Outside<'c, 'a> {
-    /// For each chunk of the plan.
-    users: Vec<Vec<OperationRef<'c, 'a>>>,
-    /// For each chunk, whether something outside is computed from it: what is done again inside goes on being done outside.
-    needed: Vec<bool>,
-    /// For each chunk, bytes of what is there that it is computed from.
-    sources: Vec<i64>,
-    /// The same without arguments, whose memory is not free to be used again.
-    temporaries: Vec<i64>,
-}
-
-impl<'c: 'a, 'a> Outside<'c, 'a> {
-    fn of(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Self {
-        let mut inside: HashSet<usize> = group.iter().map(|(_, consumer)| ir::op_key(consumer.op)).collect();
-        for chunk in plan.chunks.iter().filter(|chunk| chunk.source != Source::Slice) {
-            inside.extend(defining_op_key(chunk.value));
-        }
-        let placed = |value| {
-            group.iter().any(|(_, member)| matches!(member.role, Role::Place) && member.result() == value)
-        };
-        let users: Vec<Vec<_>> = plan
-            .chunks
-            .iter()
-            .map(|chunk| match chunk.source {
-                Source::Slice => Vec::new(),
-                _ if placed(chunk.value) => Vec::new(),
-                _ => users(chunk.value).filter(|user| !inside.contains(&ir::op_key(*user))).collect(),
-            })
-            .collect();
-        let mut needed: Vec<bool> = users.iter().map(|users| !users.is_empty()).collect();
-        for at in (0..plan.chunks.len()).rev().filter(|&at| plan.chunks[at].source != Source::Slice) {
-            if needed[at] {
-                streamed_operands(plan, at).for_each(|from| needed[from] = true);
-            }
-        }
-        let mut sources = vec![0i64; plan.chunks.len()];
-        for at in 0..plan.chunks.len() {
-            sources[at] = match plan.chunks[at].source {
-                Source::Slice => bytes(plan.chunks[at].value),
-                _ => streamed_operands(plan, at).fold(0, |sum, from| sum.saturating_add(sources[from])),
-            };
-        }
-        let mut temporaries = vec![0i64; plan.chunks.len()];
-        for at in 0..plan.chunks.len() {
-            let chunk = &plan.chunks[at];
-            temporaries[at] = match chunk.source {
-                Source::Slice if defining_op(chunk.value).is_some() => bytes(chunk.value),
-                Source::Slice => 0,
-                _ => streamed_operands(plan, at).fold(0, |sum, from| sum.saturating_add(temporaries[from])),
-            };
-        }
-        Self { users, needed, sources, temporaries }
-    }
-
-    /// The values that stay whatever the loop does, so that it may as well slice them.
-    fn needed_whole(&self, plan: &Plan<'c, 'a>) -> HashSet<usize> {
-        let mut whole = HashSet::new();
-        for ((chunk, users), needed) in plan.chunks.iter().zip(&self.users).zip(&self.needed) {
-            let Source::Op(_) = chunk.source else { continue };
-            let Some(op) = defining_op(chunk.value) else { continue };
-            let name = op_name(op);
-            if is_free(name) {
-                continue;
-            }
-            let stored_for = |user: &OperationRef<'c, 'a>| {
-                !ir::is_fusible(op_name(*user)) && op_name(*user) != "stablehlo.reduce"
-            };
-            if plan.wholes.contains(&chunk.value)
-                || (*needed && is_costly(name))
-                || users.iter().any(stored_for)
-                || users.len() > 1
-            {
-                whole.insert(ir::key(chunk.value));
-            }
-        }
-        whole
-    }
-}
-
-/// The places of the chunks that the one at `at` is computed from.
-fn streamed_operands<'c: 'a, 'a>(plan: &Plan<'c, 'a>, at: usize) -> impl Iterator<Item = usize> {
-    let chunk = &plan.chunks[at];
-    let operands = match (&chunk.source, defining_op(chunk.value)) {
-        (Source::Op(dims), Some(op)) => {
-            op.operands().zip(dims).filter_map(|(operand, dim)| plan.position(operand, (*dim)?)).collect()
-        }
-        _ => Vec::new(),
-    };
-    operands.into_iter()
-}
-
-/// For each chunk whether its value takes memory of its own.
-fn stored<'c: 'a, 'a>(
-    plan: &Plan<'c, 'a>,
-    group: &[(usize, Consumer<'c, 'a>)],
-    outside: &Outside<'c, 'a>,
-) -> Vec<bool> {
-    let count = plan.chunks.len();
-    let mut stored = vec![false; count];
-    // Which kernels a value is needed in: numbered by the chunk, or the consumer after them, that each computes.
-    let mut kernels: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); count];
-    let reads = |op: OperationRef<'c, 'a>, operand: usize| match op_name(op) {
-        "stablehlo.scatter" => operand > 0,
-        "stablehlo.gather" | "stablehlo.dot_general" => true,
-        _ => false,
-    };
-    for (number, (_, consumer)) in group.iter().enumerate() {
-        let scatter = matches!(consumer.role, Role::Scatter | Role::Contract);
-        for (value, dim) in consumer.inputs() {
-            if let Some(at) = plan.position(value, dim) {
-                stored[at] |= scatter;
-                kernels[at].insert(count + number);
-            }
-        }
-    }
-    let placed: Vec<usize> = group
-        .iter()
-        .filter(|(_, consumer)| matches!(consumer.role, Role::Place))
-        .filter_map(|(_, consumer)| plan.position(consumer.result(), consumer.dim))
-        .collect();
-    for at in (0..count).rev() {
-        let chunk = &plan.chunks[at];
-        let Some(op) = defining_op(chunk.value) else { continue };
-        let name = op_name(op);
-        let kernel = !ir::is_fusible(name);
-        // What is computed from values of its size takes the place of one of them: nothing is gained there.
-        let needed_outside = !outside.users[at].is_empty() && outside.sources[at] <= bytes(chunk.value) / 4;
-        if chunk.source == Source::Slice {
-            continue;
-        }
-        if kernel || (!is_free(name) && (kernels[at].len() > 1 || needed_outside)) {
-            stored[at] = true;
-        }
-        if let Source::Op(operands) = &chunk.source {
-            for (index, (operand, dim)) in op.operands().zip(operands).enumerate() {
-                let Some(from) = dim.and_then(|dim| plan.position(operand, dim)) else { continue };
-                stored[from] |= reads(op, index);
-                if kernel {
-                    kernels[from].insert(at);
-                } else {
-                    let inherited = kernels[at].clone();
-                    kernels[from].extend(inherited);
-                }
-            }
-        }
-    }
-    // These take their memory in the loop's result as before.
-    placed.into_iter().for_each(|at| stored[at] = false);
-    stored
 }

@@ -5,13 +5,14 @@
 use super::chain::{argument_attribute, is_donated};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, uses, walk};
-use crate::stream::emit::{Loop, Start};
-use crate::stream::plan::{Plan, Source, bytes, plain};
+use crate::stream::emit::{Given, Leaf, Loop, Start};
+use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, element_bytes, plain};
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use std::collections::{HashMap, HashSet};
 
 /// How many slabs an array has to fall into.
@@ -203,7 +204,13 @@ fn along<'c: 'a, 'a>(places: &[Place<'c, 'a>], dim: usize, chunk_bytes: i64) -> 
     }
     let mut plan = Plan::new(units);
     for place in places {
-        plan.add(place.new, dim, &HashSet::new()).ok()?;
+        let along = plan.all_of(place.new, dim).ok()?;
+        plan.add(place.new, along, &HashSet::new()).ok()?;
+    }
+    // A slab is made of the same slab of everything else: what reaches beyond reads what another turn has overwritten.
+    let reaches = |chunk: &Chunk| chunk.along.from != 0 || matches!(chunk.source, Source::Pad(_));
+    if plan.chunks.iter().any(reaches) {
+        return None;
     }
     (stands_alone(places, &plan, dim) && pays(places, &plan)).then(|| Step {
         places: places.to_vec(),
@@ -229,11 +236,13 @@ fn stands_alone<'c: 'a, 'a>(places: &[Place<'c, 'a>], plan: &Plan<'c, 'a>, dim: 
     for chunk in &plan.chunks {
         let key = ir::key(chunk.value);
         let fine = match &chunk.source {
-            _ if olds.contains(&key) => chunk.dim == dim && inside(chunk.value),
+            _ if olds.contains(&key) => chunk.along.dim == dim && inside(chunk.value),
             Source::Slice => is_independent(chunk.value, &olds),
             // Made again for each slab, whoever else uses it.
             Source::Splat | Source::Iota => true,
-            Source::Op(_) => news.contains(&key) || inside(chunk.value) || is_independent(chunk.value, &olds),
+            Source::Op(_) | Source::Pad(_) => {
+                news.contains(&key) || inside(chunk.value) || is_independent(chunk.value, &olds)
+            }
         };
         if !fine {
             return false;
@@ -349,7 +358,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
     let olds: HashMap<usize, usize> =
         places.iter().enumerate().map(|(index, place)| (ir::key(place.old), index)).collect();
     let read: Vec<usize> =
-        (0..places.len()).filter(|&index| plan.position(places[index].old, *dim).is_some()).collect();
+        (0..places.len()).filter(|&index| plan.position_of_all(places[index].old, *dim).is_some()).collect();
     let mut captured: Vec<Value<'c, 'a>> = Vec::new();
     let sliced = plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice).map(|chunk| chunk.value);
     for value in sliced.chain(plan.wholes.iter().copied()) {
@@ -360,7 +369,8 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
     }
 
     build.set_insertion_point_before(anchor);
-    let slab_type = |value: Value<'c, 'a>| plan.chunk_type(value.r#type(), *dim, *slab);
+    let slab_type =
+        |value: Value<'c, 'a>| plan.chunk_type(value.r#type(), Along { dim: *dim, run: 1, from: 0 }, *slab);
     let mut operands = vec![build.i64_constant(0, location)];
     operands.extend(places.iter().map(|place| place.old));
     operands.extend(&captured);
@@ -373,7 +383,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
     };
     let inside = arguments(0);
     let end = build.i64_constant(plan.units, location);
-    let goes_on = build.less_than(inside[0], end, location);
+    let goes_on = build.compare(ComparisonDirection::Lt, inside[0], end, location);
     build.terminator("stablehlo.return", &[goes_on], location);
 
     let inside = arguments(1);
@@ -404,7 +414,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
         // All slabs are read before any is written: they come of one op that no back end takes apart.
         let types: Vec<Type> = read.iter().map(|&index| slab_type(arrays[index])).collect();
         let end = build.i64_constant(plan.units, location);
-        let goes_on = build.less_than(at, end, location);
+        let goes_on = build.compare(ComparisonDirection::Lt, at, end, location);
         let read_all = build.op_with_blocks("stablehlo.if", &[goes_on], &types, &[&[], &[]], location);
         for (region, taken) in [true, false].into_iter().enumerate() {
             let block = read_all.region(region).ok().and_then(|region| region.first_block());
@@ -422,34 +432,27 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
     };
     let maker = Loop { build, plan, consumers: &[], chunk: *slab };
     let mut chunks: Vec<Value<'c, 'a>> = Vec::with_capacity(plan.chunks.len());
-    for chunk in &plan.chunks {
+    // Everything else that is sliced came into the loop from outside.
+    let leaf = |chunk: &Chunk<'c, 'a>| {
+        let value = wholes.get(&ir::key(chunk.value)).copied().unwrap_or(chunk.value);
+        (chunk.source == Source::Slice).then_some(Leaf { value, from: 0 })
+    };
+    let leaves = plan.chunks.iter().map(leaf).collect();
+    let given_inside = Given { leaves, wholes };
+    let mut done = HashMap::new();
+    for (index, chunk) in plan.chunks.iter().enumerate() {
         let array = olds.get(&ir::key(chunk.value)).and_then(|index| read.iter().position(|r| r == index));
-        let value = match array {
+        chunks.push(match array {
             Some(position) => slabs[position],
-            None if chunk.source == Source::Slice => {
-                // Runs of one unit each lie along the dimension.
-                let tensor = plain(chunk.value).expect("planned values are tensors");
-                let run = tensor.shape[chunk.dim] / plan.units;
-                let from = if run == 1 {
-                    at
-                } else {
-                    let run = build.i64_constant(run, location);
-                    build.binary("stablehlo.multiply", at, run, location)
-                };
-                let whole = wholes.get(&ir::key(chunk.value)).copied().unwrap_or(chunk.value);
-                let ty = plan.chunk_type(chunk.value.r#type(), chunk.dim, *slab);
-                build.dynamic_slice(whole, &starts(tensor.rank(), chunk.dim, from), ty, location)
-            }
-            None => maker.chunk(chunk, Start::At(at), *slab, &wholes, &chunks),
-        };
-        chunks.push(value);
+            None => maker.chunk(index, Start::At(at), *slab, &given_inside, &chunks, &mut done),
+        });
     }
     let by = build.i64_constant(*slab, location);
     let after = build.binary("stablehlo.add", at, by, location);
     let mut next = vec![after];
     for (place, array) in places.iter().zip(arrays) {
         let rank = plain(place.old).map_or(0, |tensor| tensor.rank());
-        let new = chunks[plan.position(place.new, *dim).expect("new contents are planned")];
+        let new = chunks[plan.position_of_all(place.new, *dim).expect("new contents are planned")];
         next.push(build.dynamic_update_slice(*array, new, &starts(rank, *dim, at), location));
     }
     next.extend(given);
@@ -481,8 +484,6 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
 
 /// An array of zeros.
 fn zeros<'c: 'a, 'a>(build: &Builder<'c, 'a>, ty: Type<'c>, location: Location<'c>) -> Value<'c, 'a> {
-    let element = ir::element_of(ty);
-    let zero = if element.is_float() { "0.0" } else { "0" };
-    let zero = build.parsed_constant(zero, element, location).expect("plain numbers have a zero");
-    build.broadcast_scalar(zero, ty, location)
+    let width = element_bytes(ir::element_of(ty)).unwrap_or_default() as usize;
+    build.splat_of_bytes(&vec![0; width], ty, location).expect("plain numbers have a zero")
 }

@@ -2,14 +2,15 @@
 
 //! Making the loop: chunks of producers, what consumers do with them, the loop around, and the tail after it.
 
-use super::plan::{Chunk, Plan, Source};
+use super::plan::{Along, Chunk, Plan, Source};
 use super::{Consumer, Role};
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, location_of};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Location, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashMap;
 
@@ -20,6 +21,23 @@ pub enum Start<'c, 'a> {
     Known(i64),
     /// A scalar of the loop.
     At(Value<'c, 'a>),
+}
+
+/// What chunks are sliced from.
+#[derive(Clone, Copy)]
+pub struct Leaf<'c, 'a> {
+    /// The value.
+    pub value: Value<'c, 'a>,
+    /// Where its first unit begins.
+    pub from: i64,
+}
+
+/// What chunks are computed from: for each chunk that is a slice what it is one of; and other names for values used whole.
+pub struct Given<'c, 'a> {
+    /// For each chunk that is a slice, what of.
+    pub leaves: Vec<Option<Leaf<'c, 'a>>>,
+    /// Other names.
+    pub wholes: HashMap<usize, Value<'c, 'a>>,
 }
 
 /// The loop of a group of consumers, and its tail.
@@ -41,7 +59,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         build.set_insertion_point_before(anchor);
         let ops: Vec<_> = self.consumers.iter().map(|consumer| consumer.op).collect();
         let location = location_of(&ops).unwrap_or(anchor.location());
-        let captured = self.captured();
+        let (leaves, captured) = self.captured(location);
 
         let mut operands = vec![build.i64_constant(0, location)];
         operands.extend(self.consumers.iter().map(|consumer| self.initial(consumer)));
@@ -58,14 +76,25 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         };
         let inside = arguments(0);
         let end = build.i64_constant(whole_chunks * self.chunk, location);
-        let goes_on = build.less_than(inside[0], end, location);
+        let goes_on = build.compare(ComparisonDirection::Lt, inside[0], end, location);
         build.terminator("stablehlo.return", &[goes_on], location);
 
         let inside = arguments(1);
         let (accumulators, given) = inside[1..].split_at(self.consumers.len());
-        let wholes = captured.iter().map(|value| ir::key(*value)).zip(given.iter().copied()).collect();
+        let inner: HashMap<usize, Value<'c, 'a>> =
+            captured.iter().map(|value| ir::key(*value)).zip(given.iter().copied()).collect();
+        let inner_leaves = leaves
+            .iter()
+            .map(|leaf| {
+                leaf.map(|leaf| Leaf {
+                    value: inner.get(&ir::key(leaf.value)).copied().unwrap_or(leaf.value),
+                    ..leaf
+                })
+            })
+            .collect();
         let mut next = vec![];
-        next.extend(self.step(Start::At(inside[0]), self.chunk, wholes, accumulators));
+        let given_inside = Given { leaves: inner_leaves, wholes: inner };
+        next.extend(self.step(Start::At(inside[0]), self.chunk, given_inside, accumulators));
         let by = build.i64_constant(self.chunk, location);
         next.insert(0, build.binary("stablehlo.add", inside[0], by, location));
         next.extend(given);
@@ -78,7 +107,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let rest = self.plan.units % self.chunk;
         if rest > 0 {
             let start = Start::Known(whole_chunks * self.chunk);
-            results = self.step(start, rest, HashMap::new(), &results);
+            results = self.step(start, rest, Given { leaves, wholes: HashMap::new() }, &results);
         }
         self.consumers
             .iter()
@@ -90,16 +119,50 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             .collect()
     }
 
-    /// What the body needs from outside, besides what it makes itself.
-    fn captured(&self) -> Vec<Value<'c, 'a>> {
-        let sliced = self.plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice);
-        let mut captured = Vec::new();
-        for value in sliced.map(|chunk| chunk.value).chain(self.plan.wholes.iter().copied()) {
-            if ir::splat_constant(value).is_none() && !captured.contains(&value) {
+    /// What is sliced, for each chunk that is a slice; and what the body needs from outside, besides what it makes itself.
+    fn captured(&self, location: Location<'c>) -> (Vec<Option<Leaf<'c, 'a>>>, Vec<Value<'c, 'a>>) {
+        let mut captured: Vec<Value<'c, 'a>> = Vec::new();
+        let mut note = |value| {
+            if !captured.contains(&value) {
                 captured.push(value);
             }
+        };
+        let mut leaves = Vec::with_capacity(self.plan.chunks.len());
+        for chunk in &self.plan.chunks {
+            leaves.push((chunk.source == Source::Slice).then(|| {
+                let leaf = self.leaf(chunk, location);
+                note(leaf.value);
+                leaf
+            }));
         }
-        captured
+        for value in &self.plan.wholes {
+            if ir::splat_constant(*value).is_none() {
+                note(*value);
+            }
+        }
+        (leaves, captured)
+    }
+
+    /// A value to slice chunks from: padded where chunks go beyond its ends.
+    fn leaf(&self, chunk: &Chunk<'c, 'a>, location: Location<'c>) -> Leaf<'c, 'a> {
+        let (low, high) = self.plan.beyond(chunk);
+        let mut leaf = Leaf { value: chunk.value, from: chunk.along.from + low };
+        if (low, high) != (0, 0) {
+            let build = self.build;
+            let tensor = Tensor::new(chunk.value.r#type()).expect("planned values are tensors");
+            let mut shape = tensor.shape.to_vec();
+            shape[chunk.along.dim] += low + high;
+            let none = vec![0; shape.len()];
+            let only = |number: i64| {
+                let mut numbers = none.clone();
+                numbers[chunk.along.dim] = number;
+                numbers
+            };
+            let zero = build.number(0.0, tensor.element, location);
+            let ty = Tensor::get(&shape, tensor.element, None);
+            leaf.value = build.pad(chunk.value, zero, &only(low), &only(high), &none, ty, location);
+        }
+        leaf
     }
 
     /// What a consumer accumulates into at first.
@@ -112,10 +175,8 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 if input.r#type() == ty { input } else { self.build.convert(input, ty, location) }
             }
             Role::Contract | Role::Place => {
-                let element = element_of(ty);
-                let zero = if element.is_float() { "0.0" } else { "0" };
-                let zero = self.build.parsed_constant(zero, element, location);
-                self.build.broadcast_scalar(zero.expect("plain numbers have a zero"), ty, location)
+                let zero = self.build.number(0.0, element_of(ty), location);
+                self.build.broadcast_scalar(zero, ty, location)
             }
             Role::Reduce { .. } => {
                 let init = consumer.op.operand(1).expect("reduce has an initial value");
@@ -142,7 +203,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         &self,
         start: Start<'c, 'a>,
         size: i64,
-        mut wholes: HashMap<usize, Value<'c, 'a>>,
+        mut given: Given<'c, 'a>,
         accumulators: &[Value<'c, 'a>],
     ) -> Vec<Value<'c, 'a>> {
         // Constants are made again inside the loop, which back ends see through better than through a carried value.
@@ -150,18 +211,24 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             for whole in &self.plan.wholes {
                 if let Some(op) = defining_op(*whole).filter(|_| ir::splat_constant(*whole).is_some()) {
                     let copy = self.build.copy_with(op, &[], &[], &[whole.r#type()]);
-                    wholes.insert(ir::key(*whole), copy.result(0).expect("constants have a result").into());
+                    given
+                        .wholes
+                        .insert(ir::key(*whole), copy.result(0).expect("constants have a result").into());
                 }
             }
         }
         let mut chunks: Vec<Value<'c, 'a>> = Vec::with_capacity(self.plan.chunks.len());
-        for chunk in &self.plan.chunks {
-            chunks.push(self.chunk(chunk, start, size, &wholes, &chunks));
+        // An op of several results is done once for all of them.
+        let mut done: HashMap<(usize, Along), OperationRef<'c, 'a>> = HashMap::new();
+        for at in 0..self.plan.chunks.len() {
+            chunks.push(self.chunk(at, start, size, &given, &chunks, &mut done));
         }
         self.consumers
             .iter()
             .zip(accumulators)
-            .map(|(consumer, accumulator)| self.consume(consumer, start, *accumulator, &chunks, &wholes))
+            .map(|(consumer, accumulator)| {
+                self.consume(consumer, start, *accumulator, &chunks, &given.wholes)
+            })
             .collect()
     }
 
@@ -169,32 +236,37 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
     /// those planned before it.
     pub fn chunk(
         &self,
-        chunk: &Chunk<'c, 'a>,
+        at: usize,
         start: Start<'c, 'a>,
         size: i64,
-        wholes: &HashMap<usize, Value<'c, 'a>>,
+        given: &Given<'c, 'a>,
         chunks: &[Value<'c, 'a>],
+        done: &mut HashMap<(usize, Along), OperationRef<'c, 'a>>,
     ) -> Value<'c, 'a> {
         let build = self.build;
-        let whole = |value: Value<'c, 'a>| wholes.get(&ir::key(value)).copied().unwrap_or(value);
-        let ty = self.plan.chunk_type(chunk.value.r#type(), chunk.dim, size);
+        let chunk = &self.plan.chunks[at];
+        let whole = |value: Value<'c, 'a>| given.wholes.get(&ir::key(value)).copied().unwrap_or(value);
+        let Along { dim, run, from } = chunk.along;
+        let ty = self.plan.chunk_type(chunk.value.r#type(), chunk.along, size);
         let tensor = Tensor::new(chunk.value.r#type()).expect("planned values are tensors");
-        let run = tensor.shape[chunk.dim] / self.plan.units;
         let op = defining_op(chunk.value);
         let location = op.map_or_else(|| self.consumers[0].op.location(), |op| op.location());
         match &chunk.source {
-            Source::Slice => match start {
-                Start::Known(at) => {
-                    let mut starts = vec![0; tensor.rank()];
-                    starts[chunk.dim] = at * run;
-                    build.slice(whole(chunk.value), &starts, ty, location)
+            Source::Slice => {
+                let leaf = given.leaves[at].expect("slices are of something");
+                match start {
+                    Start::Known(at) => {
+                        let mut starts = vec![0; tensor.rank()];
+                        starts[dim] = at * run + leaf.from;
+                        build.slice(leaf.value, &starts, ty, location)
+                    }
+                    Start::At(_) => {
+                        let mut starts = vec![build.i64_constant(0, location); tensor.rank()];
+                        starts[dim] = self.position(start, run, leaf.from, location);
+                        build.dynamic_slice(leaf.value, &starts, ty, location)
+                    }
                 }
-                Start::At(at) => {
-                    let mut starts = vec![build.i64_constant(0, location); tensor.rank()];
-                    starts[chunk.dim] = self.scaled(at, run, location);
-                    build.dynamic_slice(whole(chunk.value), &starts, ty, location)
-                }
-            },
+            }
             Source::Splat => {
                 let op = op.expect("a constant is an op");
                 let value = op.attribute("value").expect("constants have a value");
@@ -204,37 +276,117 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             }
             Source::Iota => {
                 // Counted in i64, then converted, as the whole iota is: a float would round the sum, not the number.
-                let Some(shape) = Tensor::new(ty).map(|tensor| tensor.shape) else { unreachable!() };
-                let wide = Tensor::get(shape, build.i64_type(), None);
-                let counted = build.iota(wide, chunk.dim, location);
-                let from = match start {
-                    Start::Known(at) => build.i64_constant(at * run, location),
-                    Start::At(at) => self.scaled(at, run, location),
-                };
-                let from = build.broadcast_scalar(from, wide, location);
-                let counted = build.binary("stablehlo.add", counted, from, location);
+                let (counted, wide) =
+                    self.counted(ty, dim, self.position(start, run, from, location), location);
                 if wide == ty { counted } else { build.convert(counted, ty, location) }
             }
-            Source::Op(operands) => {
+            Source::Op(operands) | Source::Pad(operands) => {
                 let op = op.expect("planned as an op");
+                let index = result_index(op, chunk.value);
+                if let Some(copy) = done.get(&(ir::op_key(op), chunk.along)) {
+                    return copy.result(index).expect("copies have the results of the op").into();
+                }
                 let operands: Vec<_> = op
                     .operands()
                     .zip(operands)
-                    .map(|(operand, dim)| match dim {
-                        Some(dim) => {
-                            chunks[self.plan.position(operand, *dim).expect("operands are planned first")]
+                    .map(|(operand, along)| match along {
+                        Some(along) => {
+                            chunks[self.plan.position(operand, *along).expect("operands are planned first")]
                         }
                         None => whole(operand),
                     })
                     .collect();
+                if matches!(chunk.source, Source::Pad(_)) {
+                    return self.padded(op, &operands, chunk.along, ty, start, location);
+                }
+                let numbers =
+                    |name: &str| ir::i64_array(op, name).expect("the plan has looked at it").to_vec();
                 let mut attributes = Vec::new();
                 if op_name(op) == "stablehlo.slice" {
-                    let mut limits = ir::i64_array(op, "limit_indices").expect("slices have limits").to_vec();
-                    limits[chunk.dim] = run * size;
+                    let (mut starts, mut limits) = (numbers("start_indices"), numbers("limit_indices"));
+                    (starts[dim], limits[dim]) = (0, run * size);
+                    attributes.push(("start_indices", build.i64_array(&starts)));
                     attributes.push(("limit_indices", build.i64_array(&limits)));
                 }
-                let copy = build.copy_with(op, &operands, &attributes, &[ty]);
-                copy.result(0).expect("planned ops have one result").into()
+                let types: Vec<Type> = op
+                    .results()
+                    .map(|result| self.plan.chunk_type(result.r#type(), chunk.along, size))
+                    .collect();
+                let copy = build.copy_with(op, &operands, &attributes, &types);
+                done.insert((ir::op_key(op), chunk.along), copy);
+                copy.result(index).expect("copies have the results of the op").into()
+            }
+        }
+    }
+
+    /// A chunk of a pad along the streamed dimension: the operand's elements where there are some, else the padding.
+    fn padded(
+        &self,
+        op: OperationRef<'c, 'a>,
+        operands: &[Value<'c, 'a>],
+        along: Along,
+        ty: Type<'c>,
+        start: Start<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let build = self.build;
+        let numbers = |name: &str| ir::i64_array(op, name).expect("the plan has looked at it").to_vec();
+        let (mut low, mut high) = (numbers("edge_padding_low"), numbers("edge_padding_high"));
+        let interior = numbers("interior_padding");
+        let first = std::mem::take(&mut low[along.dim]);
+        high[along.dim] = 0;
+        let others = low.iter().chain(&high).chain(&interior).any(|&padding| padding != 0);
+        let inner = if others {
+            build.pad(operands[0], operands[1], &low, &high, &interior, ty, location)
+        } else {
+            operands[0]
+        };
+        let size = op
+            .operand(0)
+            .ok()
+            .and_then(|operand| Tensor::new(operand.r#type()))
+            .expect("pads are of tensors");
+        let from = self.position(start, along.run, along.from - first, location);
+        let (counted, wide) = self.counted(ty, along.dim, from, location);
+        let limit = |number: i64| {
+            let number = build.i64_constant(number, location);
+            build.broadcast_scalar(number, wide, location)
+        };
+        let mut inside =
+            build.compare(ComparisonDirection::Lt, counted, limit(size.shape[along.dim]), location);
+        if first > 0 {
+            let after = build.compare(ComparisonDirection::Ge, counted, limit(0), location);
+            inside = build.binary("stablehlo.and", inside, after, location);
+        }
+        let padding = build.broadcast_scalar(operands[1], ty, location);
+        build.select(inside, inner, padding, location)
+    }
+
+    /// The numbers from `from` on along a dimension of an i64 tensor of `like`'s shape, and its type.
+    fn counted(
+        &self,
+        like: Type<'c>,
+        dim: usize,
+        from: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> (Value<'c, 'a>, Type<'c>) {
+        let build = self.build;
+        let shape = Tensor::new(like).expect("planned values are tensors").shape;
+        let wide = Tensor::get(shape, build.i64_type(), None);
+        let counted = build.iota(wide, dim, location);
+        let from = build.broadcast_scalar(from, wide, location);
+        (build.binary("stablehlo.add", counted, from, location), wide)
+    }
+
+    /// The element at which a chunk begins.
+    fn position(&self, start: Start<'c, 'a>, run: i64, from: i64, location: Location<'c>) -> Value<'c, 'a> {
+        let build = self.build;
+        match start {
+            Start::Known(at) => build.i64_constant(at * run + from, location),
+            Start::At(at) if from == 0 => self.scaled(at, run, location),
+            Start::At(at) => {
+                let scaled = self.scaled(at, run, location);
+                build.binary("stablehlo.add", scaled, build.i64_constant(from, location), location)
             }
         }
     }
@@ -261,7 +413,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let location = op.location();
         let element = element_of(accumulator.r#type());
         let mut taken = consumer.inputs().into_iter().map(|(value, dim)| {
-            chunks[self.plan.position(value, dim).expect("inputs of consumers are planned")]
+            chunks[self.plan.position_of_all(value, dim).expect("inputs of consumers are planned")]
         });
         let mut next = || taken.next().expect("consumers have the inputs they were planned with");
         let copy = match consumer.role {
@@ -269,10 +421,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 let shape = Tensor::new(accumulator.r#type()).expect("results are tensors").shape;
                 let run = shape[consumer.dim] / self.plan.units;
                 let mut starts = vec![build.i64_constant(0, location); shape.len()];
-                starts[consumer.dim] = match start {
-                    Start::Known(at) => build.i64_constant(at * run, location),
-                    Start::At(at) => self.scaled(at, run, location),
-                };
+                starts[consumer.dim] = self.position(start, run, 0, location);
                 return build.dynamic_update_slice(accumulator, next(), &starts, location);
             }
             Role::Contract => {
@@ -287,9 +436,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             Role::Reduce { identity, .. } => {
                 let operand = self.widened(next(), element, location);
                 let init = match identity {
-                    Some(text) => build
-                        .parsed_constant(text, element, location)
-                        .expect("the identity was chosen for this type"),
+                    Some(identity) => build.number(identity, element, location),
                     None => {
                         let init = op.operand(1).expect("reduce has an initial value");
                         wholes.get(&ir::key(init)).copied().unwrap_or(init)
@@ -324,4 +471,8 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             nested = op.next_in_block();
         }
     }
+}
+
+fn result_index<'c: 'a, 'a>(op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> usize {
+    op.results().position(|result| Value::from(result) == value).expect("the op defines the value")
 }

@@ -8,19 +8,39 @@
 
 use crate::ir::{self, discardable_attributes};
 use crate::rewrite::defining_op;
+use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{
-    DotDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers,
+    ConvDimensionNumbers, DotDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers,
 };
 use slimhlo_dialect::types::Tensor;
 use std::collections::{HashMap, HashSet};
 
 /// Values in one plan: past this, what is further up is taken as a value that is there. It keeps the pass linear.
 const LONGEST: usize = 256;
+
+/// What a chunk of a value is: unit `i` holds the elements from `from + i * run` of a dimension, `run` of them. Where that
+/// is beyond the dimension's ends, a chunk holds whatever: only a pad that replaces it asks for such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Along {
+    /// The dimension.
+    pub dim: usize,
+    /// Elements of a unit.
+    pub run: i64,
+    /// Where the first unit begins.
+    pub from: i64,
+}
+
+impl Along {
+    /// The same units of another dimension.
+    fn of(self, dim: usize) -> Self {
+        Self { dim, ..self }
+    }
+}
 
 /// Where a chunk of a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +51,25 @@ pub enum Source {
     Splat,
     /// An iota that counts along the streamed dimension.
     Iota,
-    /// The value's own op on chunks: for each operand the dimension it is streamed along, or none if it is used whole.
-    Op(Vec<Option<usize>>),
+    /// The value's own op on chunks: for each operand how it is streamed, or none if it is used whole.
+    Op(Vec<Option<Along>>),
+    /// The same for a pad along the streamed dimension: what is not from its operand is the padding.
+    Pad(Vec<Option<Along>>),
+}
+
+impl Source {
+    /// How the operands are streamed.
+    pub fn operands(&self) -> &[Option<Along>] {
+        match self {
+            Self::Op(operands) | Self::Pad(operands) => operands,
+            _ => &[],
+        }
+    }
+
+    /// Whether it is the value's own op that computes a chunk.
+    pub fn is_op(&self) -> bool {
+        matches!(self, Self::Op(_) | Self::Pad(_))
+    }
 }
 
 /// A value that is had chunk by chunk.
@@ -40,8 +77,8 @@ pub enum Source {
 pub struct Chunk<'c, 'a> {
     /// The value.
     pub value: Value<'c, 'a>,
-    /// The dimension it is streamed along.
-    pub dim: usize,
+    /// How it is streamed.
+    pub along: Along,
     /// Where its chunks come from.
     pub source: Source,
 }
@@ -62,7 +99,7 @@ pub struct Plan<'c, 'a> {
     pub units: i64,
     /// All chunks, what they are computed from first.
     pub chunks: Vec<Chunk<'c, 'a>>,
-    index: HashMap<(usize, usize), usize>,
+    index: HashMap<(usize, Along), usize>,
     /// Values that each chunk needs whole.
     pub wholes: Vec<Value<'c, 'a>>,
 }
@@ -85,6 +122,10 @@ pub fn element_bytes(element: Type<'_>) -> Option<i64> {
     if !element.is_float() {
         return None;
     }
+    // It has neither a zero nor a sign.
+    if element.is_float8e8m0fnu() {
+        return None;
+    }
     match element.float_width() {
         width @ (8 | 16 | 32 | 64) => Some(i64::from(width / 8)),
         _ => None,
@@ -93,7 +134,12 @@ pub fn element_bytes(element: Type<'_>) -> Option<i64> {
 
 /// Bytes of a value, as far as they can be counted.
 pub fn bytes(value: Value<'_, '_>) -> i64 {
-    Tensor::new(value.r#type())
+    type_bytes(value.r#type())
+}
+
+/// Bytes of a tensor of this type, as far as they can be counted.
+pub fn type_bytes(ty: Type<'_>) -> i64 {
+    Tensor::new(ty)
         .and_then(|tensor| tensor.element_count()?.checked_mul(element_bytes(tensor.element)?))
         .unwrap_or(i64::MAX / 4)
 }
@@ -105,39 +151,58 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
     }
 
     /// The place of a value's chunks in the plan.
-    pub fn position(&self, value: Value<'c, 'a>, dim: usize) -> Option<usize> {
-        self.index.get(&(ir::key(value), dim)).copied()
+    pub fn position(&self, value: Value<'c, 'a>, along: Along) -> Option<usize> {
+        self.index.get(&(ir::key(value), along)).copied()
     }
 
-    /// Plans chunks of `value` along `dim`. Values in `there` are sliced, not computed again.
-    pub fn add(&mut self, value: Value<'c, 'a>, dim: usize, there: &HashSet<usize>) -> Result<(), Stop> {
-        if self.position(value, dim).is_some() {
+    /// All of a dimension, in as many units as the plan has.
+    pub fn all_of(&self, value: Value<'c, 'a>, dim: usize) -> Result<Along, Stop> {
+        let tensor = plain(value).ok_or(Stop::No)?;
+        let size = tensor.shape[dim];
+        if self.units == 0 || size % self.units != 0 {
+            return Err(Stop::No);
+        }
+        Ok(Along { dim, run: size / self.units, from: 0 })
+    }
+
+    /// The place of a value all of which is streamed along a dimension.
+    pub fn position_of_all(&self, value: Value<'c, 'a>, dim: usize) -> Option<usize> {
+        self.position(value, self.all_of(value, dim).ok()?)
+    }
+
+    /// Plans chunks of `value`. Values in `there` are sliced, not computed again.
+    pub fn add(&mut self, value: Value<'c, 'a>, along: Along, there: &HashSet<usize>) -> Result<(), Stop> {
+        if self.position(value, along).is_some() {
             return Ok(());
         }
         let tensor = plain(value).ok_or(Stop::No)?;
-        if tensor.shape[dim] % self.units != 0 {
-            return Err(Stop::No);
-        }
         let mut source = Source::Slice;
         if let Some(op) = defining_op(value).filter(|_| !there.contains(&ir::key(value)))
             && self.chunks.len() < LONGEST
         {
-            source = source_of(op, &tensor, dim, self.units)?;
+            source = source_of(op, &tensor, along, self.units)?;
         }
-        if let (Source::Op(operands), Some(op)) = (&source, defining_op(value)) {
+        if let (true, Some(op)) = (source.is_op(), defining_op(value)) {
             if !discardable_attributes(op).is_empty() {
                 return Err(Stop::No);
             }
-            for (operand, dim) in op.operands().zip(operands) {
-                match dim {
-                    Some(dim) => self.add(operand, *dim, there)?,
+            for (operand, along) in op.operands().zip(source.operands()) {
+                match along {
+                    Some(along) => self.add(operand, *along, there)?,
                     None => self.add_whole(operand)?,
                 }
             }
         }
-        self.index.insert((ir::key(value), dim), self.chunks.len());
-        self.chunks.push(Chunk { value, dim, source });
+        self.index.insert((ir::key(value), along), self.chunks.len());
+        self.chunks.push(Chunk { value, along, source });
         Ok(())
+    }
+
+    /// How many elements before a value's first and after its last chunks of it reach.
+    pub fn beyond(&self, chunk: &Chunk<'c, 'a>) -> (i64, i64) {
+        let Along { dim, run, from } = chunk.along;
+        let size = plain(chunk.value).map_or(0, |tensor| tensor.shape[dim]);
+        ((-from).max(0), (from + run * self.units - size).max(0))
     }
 
     /// Notes a value that each chunk needs whole.
@@ -150,10 +215,10 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
     }
 
     /// The type of `chunk` units of a value.
-    pub fn chunk_type(&self, ty: Type<'c>, dim: usize, chunk: i64) -> Type<'c> {
+    pub fn chunk_type(&self, ty: Type<'c>, along: Along, chunk: i64) -> Type<'c> {
         let tensor = Tensor::new(ty).expect("planned values are tensors");
         let mut shape = tensor.shape.to_vec();
-        shape[dim] = shape[dim] / self.units * chunk;
+        shape[along.dim] = along.run * chunk;
         Tensor::get(&shape, tensor.element, None)
     }
 }
@@ -196,24 +261,26 @@ pub fn is_closed(op: OperationRef<'_, '_>) -> bool {
     })
 }
 
-/// How chunks of an op's result along `dim` are computed.
+/// How chunks of an op's result are computed.
 fn source_of<'c: 'a, 'a>(
     op: OperationRef<'c, 'a>,
     result: &Tensor<'c>,
-    dim: usize,
+    along: Along,
     units: i64,
 ) -> Result<Source, Stop> {
+    let dim = along.dim;
     let tensor = |index: usize| op.operand(index).ok().and_then(plain);
     let numbers = |name: &str| ir::i64_array(op, name);
-    let at = |index: i64| Some(index as usize);
-    let streamed = match op_name(op) {
+    let at = |index: i64| Some(along.of(index as usize));
+    let same = || Some(along);
+    let streamed: Option<Vec<Option<Along>>> = match op_name(op) {
         "stablehlo.constant" => {
             let value = op.result(0).map_err(|_| Stop::No)?.into();
             return Ok(if ir::splat_constant(value).is_some() { Source::Splat } else { Source::Slice });
         }
         "stablehlo.iota" => {
             return Ok(match iota_dimension(op) {
-                Some(along) if along == dim => Source::Iota,
+                Some(counts) if counts == dim => Source::Iota,
                 Some(_) => Source::Op(Vec::new()),
                 None => Source::Slice,
             });
@@ -222,35 +289,40 @@ fn source_of<'c: 'a, 'a>(
             let operand = tensor(0)?;
             let dims = numbers("broadcast_dimensions")?;
             let from = dims.iter().position(|&to| to == dim as i64);
-            Some(vec![from.filter(|&from| operand.shape[from] != 1 || result.shape[dim] == 1)])
+            let from = from.filter(|&from| operand.shape[from] != 1 || result.shape[dim] == 1);
+            Some(vec![from.map(|from| along.of(from))])
         })(),
         "stablehlo.slice" => (|| {
-            let size = tensor(0)?.shape[dim];
-            let whole = numbers("start_indices")?[dim] == 0
-                && numbers("limit_indices")?[dim] == size
-                && numbers("strides")?[dim] == 1;
-            whole.then(|| vec![Some(dim)])
+            let start = numbers("start_indices")?[dim];
+            (numbers("strides")?[dim] == 1).then(|| vec![Some(Along { from: along.from + start, ..along })])
         })(),
         "stablehlo.pad" => {
-            let untouched = ["edge_padding_low", "edge_padding_high", "interior_padding"]
-                .iter()
-                .all(|name| numbers(name).is_some_and(|numbers| numbers[dim] == 0));
-            untouched.then(|| vec![Some(dim), None])
+            let number = |name: &str| numbers(name).map(|numbers| numbers[dim]);
+            match (number("edge_padding_low"), number("edge_padding_high"), number("interior_padding")) {
+                (Some(0), Some(0), Some(0)) => Some(vec![same(), None]),
+                (Some(low), Some(_), Some(0)) => {
+                    return Ok(Source::Pad(vec![Some(Along { from: along.from - low, ..along }), None]));
+                }
+                _ => None,
+            }
         }
         "stablehlo.reverse" => {
-            numbers("dimensions").filter(|dims| !dims.contains(&(dim as i64))).map(|_| vec![Some(dim)])
+            numbers("dimensions").filter(|dims| !dims.contains(&(dim as i64))).map(|_| vec![same()])
         }
         // An update that fills the dimension: where it starts along it follows.
         "stablehlo.dynamic_update_slice" => tensor(1)
             .filter(|update| update.shape[dim] == result.shape[dim])
-            .map(|_| [Some(dim), Some(dim)].into_iter().chain((0..result.rank()).map(|_| None)).collect()),
+            .map(|_| [same(), same()].into_iter().chain((0..result.rank()).map(|_| None)).collect()),
         "stablehlo.transpose" => numbers("permutation").map(|permutation| vec![at(permutation[dim])]),
         "stablehlo.concatenate" => ir::constant_attribute(op, "dimension")
-            .filter(|&along| along != dim as i64)
-            .map(|_| vec![Some(dim); op.operand_count()]),
+            .filter(|&joined| joined != dim as i64)
+            .map(|_| vec![same(); op.operand_count()]),
+        "stablehlo.sort" if is_closed(op) => ir::constant_attribute(op, "dimension")
+            .filter(|&sorted| sorted != dim as i64)
+            .map(|_| vec![same(); op.operand_count()]),
         "stablehlo.reshape" => {
             let Some(operand) = tensor(0) else { return Ok(Source::Slice) };
-            reshaped(operand.shape, result.shape, dim, units)?.map(|from| vec![Some(from)])
+            reshaped(operand.shape, result.shape, along, units)?.map(|from| vec![Some(from)])
         }
         "stablehlo.gather" => (|| {
             let numbers =
@@ -262,25 +334,46 @@ fn source_of<'c: 'a, 'a>(
             let batch = (0..dim).filter(|&dim| !offset(dim)).count();
             let from = batch + usize::from(batch as i64 >= numbers.index_vector_dim());
             let paired = numbers.start_indices_batching_dims().iter().position(|&to| to == from as i64);
-            let operand = paired.map(|pair| numbers.operand_batching_dims()[pair] as usize);
-            Some(vec![operand, Some(from)])
+            let operand = paired.and_then(|pair| at(numbers.operand_batching_dims()[pair]));
+            Some(vec![operand, Some(along.of(from))])
         })(),
-        "stablehlo.scatter" if op.operand_count() == 3 && is_closed(op) => (|| {
+        "stablehlo.scatter" if op.operand_count() % 2 == 1 && is_closed(op) => (|| {
+            let count = op.operand_count() / 2;
             let numbers =
                 ScatterDimensionNumbers::try_from(ffi::attribute_of(op, "scatter_dimension_numbers")?)
                     .ok()?;
             let pair = numbers.input_batching_dims().iter().position(|&to| to == dim as i64)?;
             let indices = numbers.scatter_indices_batching_dims()[pair];
             let batch = indices - i64::from(indices > numbers.index_vector_dim());
-            let updates = (0..tensor(2)?.rank())
+            let updates = (0..tensor(count + 1)?.rank())
                 .filter(|&dim| !numbers.update_window_dims().contains(&(dim as i64)))
                 .nth(usize::try_from(batch).ok()?)?;
-            Some(vec![Some(dim), at(indices), Some(updates)])
+            let mut streamed = vec![same(); count];
+            streamed.push(at(indices));
+            streamed.extend(vec![Some(along.of(updates)); count]);
+            Some(streamed)
         })(),
-        "stablehlo.reduce" if op.result_count() == 1 && is_closed(op) => (|| {
+        "stablehlo.reduce" if is_closed(op) => (|| {
             let reduced = numbers("dimensions")?;
             let from = (0..tensor(0)?.rank()).filter(|&dim| !reduced.contains(&(dim as i64))).nth(dim)?;
-            Some(vec![Some(from), None])
+            let count = op.operand_count() / 2;
+            let mut streamed = vec![Some(along.of(from)); count];
+            streamed.extend(vec![None; count]);
+            Some(streamed)
+        })(),
+        "stablehlo.reduce_window" if is_closed(op) => {
+            let count = op.operand_count() / 2;
+            is_apart_in_windows(op, result.rank(), dim).then(|| {
+                let mut streamed = vec![same(); count];
+                streamed.extend(vec![None; count]);
+                streamed
+            })
+        }
+        "stablehlo.convolution" => (|| {
+            let numbers = ConvDimensionNumbers::try_from(ffi::attribute_of(op, "dimension_numbers")?).ok()?;
+            let groups = ir::constant_attribute(op, "batch_group_count")?;
+            (groups == 1 && numbers.output_batch_dimension() == dim as i64)
+                .then(|| vec![at(numbers.input_batch_dimension()), None])
         })(),
         "stablehlo.dot_general" => (|| {
             let numbers =
@@ -300,9 +393,9 @@ fn source_of<'c: 'a, 'a>(
                 free(right.rank(), numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions());
             let dim = dim - batch.len();
             if dim < left.len() {
-                Some(vec![Some(left[dim]), None])
+                Some(vec![Some(along.of(left[dim])), None])
             } else {
-                Some(vec![None, Some(*right.get(dim - left.len())?)])
+                Some(vec![None, Some(along.of(*right.get(dim - left.len())?))])
             }
         })(),
         name if is_elementwise(name) => op
@@ -310,7 +403,7 @@ fn source_of<'c: 'a, 'a>(
             .map(|operand| {
                 let operand = plain(operand)?;
                 if operand.shape == result.shape {
-                    Some(Some(dim))
+                    Some(same())
                 } else {
                     (operand.rank() == 0).then_some(None)
                 }
@@ -321,19 +414,47 @@ fn source_of<'c: 'a, 'a>(
     Ok(streamed.map_or(Source::Slice, Source::Op))
 }
 
+/// Whether windows that slide over an array reach from one element of a dimension to no other.
+fn is_apart_in_windows(op: OperationRef<'_, '_>, rank: usize, dim: usize) -> bool {
+    let is = |name: &str, wanted: i64| {
+        ffi::attribute_of(op, name)
+            .is_none_or(|attribute| ffi::dense_i64_array(attribute).is_some_and(|of| of[dim] == wanted))
+    };
+    let unpadded = || {
+        let Some(padding) = ffi::attribute_of(op, "padding") else { return true };
+        let Ok(padding) = DenseElementsAttribute::try_from(padding) else { return false };
+        padding.len() == 2 * rank
+            && [2 * dim, 2 * dim + 1]
+                .iter()
+                .all(|&index| padding.i64_element(index).is_ok_and(|pad| pad == 0))
+    };
+    is("window_dimensions", 1)
+        && is("window_strides", 1)
+        && is("base_dilations", 1)
+        && is("window_dilations", 1)
+        && unpadded()
+}
+
 /// The dimension an iota counts along.
 pub fn iota_dimension(op: OperationRef<'_, '_>) -> Option<usize> {
     ir::constant_attribute(op, "iota_dimension").and_then(|dim| usize::try_from(dim).ok())
 }
 
-/// The dimension of `from` whose units are the units of `dim` in `to`, if a reshape keeps them apart.
-fn reshaped(from: &[i64], to: &[i64], dim: usize, units: i64) -> Result<Option<usize>, Stop> {
+/// How an operand is streamed whose reshape is, if that keeps units apart.
+fn reshaped(from: &[i64], to: &[i64], along: Along, units: i64) -> Result<Option<Along>, Stop> {
+    let dim = along.dim;
     let before: i64 = to[..dim].iter().product();
     let mut product = 1;
     for (index, &size) in from.iter().enumerate() {
-        if product == before && size > 1 {
+        if product == before && (size > 1 || to[dim] == 1) {
+            if size == to[dim] {
+                return Ok(Some(along.of(index)));
+            }
+            if along.from != 0 || along.run * units != to[dim] {
+                return Ok(None);
+            }
             return match size % units {
-                0 => Ok(Some(index)),
+                0 => Ok(Some(Along { dim: index, run: size / units, from: 0 })),
                 // Fewer, larger units: all of the source's dimension, which the result's has merged with the next.
                 _ if units % size == 0 && to[dim] % size == 0 => Err(Stop::Retry(size)),
                 _ => Ok(None),

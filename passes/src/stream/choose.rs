@@ -1,0 +1,840 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Which consumers share a loop, along which dimension, in chunks of what size; and whether it pays.
+//!
+//! For each way a consumer can be streamed, and each dimension, a plan is made and weighed: what is no longer stored, less
+//! what the loop itself stores (accumulators in f32, a dot's part beside the accumulator it is added to, copies that back ends
+//! make of operands which each chunk needs whole). The plan that leaves least wins. One that computes dots again has to
+//! leave half of what the best one without does.
+
+use super::emit::Loop;
+use super::outside::{Outside, is_exported};
+use super::plan::{self, Plan, Source, Stop, bytes};
+use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers, is_free};
+use crate::ir::{self, Builder};
+use crate::rewrite::{defining_op, is_unused, users};
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
+use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::types::Tensor;
+use std::collections::{HashMap, HashSet};
+
+/// Rows that a dot in a chunk should have, so that it is computed as fast as the whole.
+const ROWS: i64 = 256;
+/// Which part of what a loop saves its chunk may take for that.
+const SHARE: i64 = 8;
+
+/// A plan that was found worth its loop.
+struct Found<'c, 'a> {
+    plan: Plan<'c, 'a>,
+    group: Vec<(usize, Consumer<'c, 'a>)>,
+    chunk: i64,
+    /// Bytes of temporaries of one unit.
+    unit_bytes: i64,
+    /// Bytes that need not be stored any more.
+    saved: i64,
+    /// Bytes that the loop stores besides its chunk.
+    cost: i64,
+    /// Whether it stores nothing besides its chunk.
+    apart: bool,
+    /// Whether dots are computed again whose results are needed elsewhere.
+    again: bool,
+    /// Whether a chunk takes about as much as it may.
+    fits: bool,
+    /// Whether its dots have too few rows to be fast.
+    thin: bool,
+    /// Bytes of one unit of what is sliced and of the results.
+    around: i64,
+    /// The first consumer's index and dimension.
+    first: (usize, usize),
+}
+
+impl Found<'_, '_> {
+    /// Bytes the loop stores.
+    fn leaves(&self) -> i64 {
+        self.cost.saturating_add(self.unit_bytes.saturating_mul(self.chunk))
+    }
+
+    /// Whether it is better than another.
+    fn beats(&self, other: &Self, chunk_bytes: i64) -> bool {
+        let net = |found: &Self| {
+            let net = found.saved.saturating_sub(found.leaves());
+            if found.thin { net - net / 8 } else { net }
+        };
+        // Less than a chunk's difference is no difference: the first way and dimension is the natural one.
+        let margin = match (self.again, other.again) {
+            (true, false) => (other.leaves() / 2).max(chunk_bytes),
+            (false, true) => -(self.leaves() / 2),
+            _ => chunk_bytes,
+        };
+        net(self).saturating_sub(net(other)) > margin
+    }
+}
+
+pub struct Rewrite<'c, 'a> {
+    pub build: Builder<'c, 'a>,
+    /// About how much a chunk may take.
+    pub chunk_bytes: i64,
+    /// How much it may take at most where dots would otherwise be too thin.
+    pub stretch: i64,
+    /// Ops that were erased.
+    pub gone: HashSet<usize>,
+}
+
+impl<'c: 'a, 'a> Rewrite<'c, 'a> {
+    /// Whether a consumer has been erased, or part of it.
+    pub fn is_gone(&self, consumer: &Consumer<'c, 'a>) -> bool {
+        [consumer.source, consumer.op].iter().any(|op| self.gone.contains(&ir::op_key(*op)))
+    }
+
+    /// Streams a consumer and those that share its producers; says which, if it was worth it.
+    pub fn stream(
+        &mut self,
+        consumers: &[Consumer<'c, 'a>],
+        first: usize,
+        rest: Vec<usize>,
+    ) -> Option<Vec<usize>> {
+        let mut best: Option<Found<'c, 'a>> = None;
+        // Those that take and store nothing whole, whatever their chunks take: a loop in the body can do the rest.
+        let mut apart: Vec<Found<'c, 'a>> = Vec::new();
+        // The least that a unit of another takes, to judge what that loop would.
+        let mut others: Vec<(usize, usize, i64)> = Vec::new();
+        // One op may be streamed in several ways; they follow each other.
+        let ways = (0..=first).rev().take_while(|&way| consumers[way].source == consumers[first].source);
+        for way in ways.filter(|&way| !self.is_gone(&consumers[way])) {
+            for &dim in &consumers[way].dims {
+                let Some(found) = self.plan(consumers, (way, consumers[way].along(dim)), &rest) else {
+                    if std::env::var("SDBG").is_ok() {
+                        eprintln!("  none {} dim {}", op_name(consumers[way].op), dim);
+                    }
+                    continue;
+                };
+                if std::env::var("SDBG").is_ok() {
+                    eprintln!(
+                        "  {} {:?} dim {} units {} chunk {} unit {}K saved {}M cost {}M apart {} again {} fits {} around {} group {} chunks {} [{}]",
+                        op_name(consumers[way].op),
+                        consumers[way].value.r#type().to_string(),
+                        dim,
+                        found.plan.units,
+                        found.chunk,
+                        found.unit_bytes >> 10,
+                        found.saved >> 20,
+                        found.cost >> 20,
+                        found.apart,
+                        found.again,
+                        found.fits,
+                        found.around,
+                        found.group.len(),
+                        found.plan.chunks.len(),
+                        found
+                            .group
+                            .iter()
+                            .map(|(i, m)| format!(
+                                "{}:{}:{}:{}",
+                                *i as i64,
+                                op_name(m.op),
+                                matches!(m.role, Role::Place),
+                                m.value.r#type()
+                            ))
+                            .collect::<Vec<_>>()
+                            .join(" ")
+                    );
+                }
+                others.push((way, dim, found.unit_bytes));
+                if found.fits {
+                    if best.as_ref().is_none_or(|best| found.beats(best, self.chunk_bytes)) {
+                        best = Some(found);
+                    }
+                } else if found.apart && !found.again {
+                    apart.push(found);
+                }
+            }
+        }
+        let mut outer: Option<Found<'c, 'a>> = None;
+        for mut found in apart {
+            let (way, dim) = found.first;
+            let units = found.plan.units;
+            let inner =
+                others.iter().filter(|other| (other.0, other.1) != (way, dim)).map(|other| other.2).min();
+            let within = |bytes: i64| (self.chunk_bytes / bytes.max(1)).clamp(1, units / 2);
+            found.chunk = match inner {
+                // What the rest is sliced from and put into has to fit, and one unit of the loop inside.
+                Some(inner) => within(found.around).min(within(inner / units)),
+                None if best.is_none() => 1,
+                None => continue,
+            };
+            found.chunk = 1 << found.chunk.ilog2();
+            if outer.as_ref().is_none_or(|outer| found.around < outer.around) {
+                outer = Some(found);
+            }
+        }
+        let mut found = match (best, outer) {
+            (Some(best), Some(outer))
+                if best.leaves() > self.chunk_bytes.saturating_mul(2) && outer.saved >= best.saved / 2 =>
+            {
+                outer
+            }
+            (Some(best), _) => best,
+            (None, outer) => outer?,
+        };
+        found.group.sort_by_key(|(index, _)| *index);
+        let group: Vec<_> = found.group.iter().map(|(_, consumer)| consumer.clone()).collect();
+        let last = last_of(group.iter().map(|consumer| consumer.op))?;
+        let members: Vec<_> = group.iter().map(|consumer| consumer.op).collect();
+        let outside = Outside::of(&found.plan, &found.group);
+        let early = early_users(&members, &outside.dying(&found.plan))?;
+        for op in &early {
+            self.build.move_before(*op, last);
+        }
+        let anchor = early.first().copied().unwrap_or(last);
+        let made = Loop { build: &self.build, plan: &found.plan, consumers: &group, chunk: found.chunk };
+        let results = made.emit(anchor);
+        for (consumer, result) in group.iter().zip(results) {
+            self.build.replace_all_uses_with(consumer.result(), result);
+        }
+        let producers: Vec<_> = found
+            .plan
+            .chunks
+            .iter()
+            .filter_map(|chunk| Some((defining_op_key(chunk.value)?, chunk.value)))
+            .collect();
+        for consumer in &group {
+            if !self.is_gone(consumer) && is_unused(consumer.op) {
+                self.erase(consumer.op);
+            }
+        }
+        for (key, value) in producers.into_iter().rev() {
+            if self.gone.contains(&key) {
+                continue;
+            }
+            if let Some(op) = defining_op(value).filter(|op| is_unused(*op)) {
+                self.erase(op);
+            }
+        }
+        Some(found.group.into_iter().map(|(index, _)| index).filter(|&index| index != usize::MAX).collect())
+    }
+
+    fn erase(&mut self, op: OperationRef<'c, 'a>) {
+        let gone = &mut self.gone;
+        self.build.erase_with_dead_producers(op, |value| gone.extend(defining_op_key(value)));
+    }
+
+    /// A plan for a consumer along its dimension, and for those that share costly producers with it.
+    fn plan(
+        &self,
+        consumers: &[Consumer<'c, 'a>],
+        first: (usize, Consumer<'c, 'a>),
+        rest: &[usize],
+    ) -> Option<Found<'c, 'a>> {
+        self.plan_with(consumers, first.clone(), rest, true)
+            .or_else(|| self.plan_with(consumers, first, rest, false))
+    }
+
+    /// The same, with or without handing out values that the loop computes on its way.
+    fn plan_with(
+        &self,
+        consumers: &[Consumer<'c, 'a>],
+        first: (usize, Consumer<'c, 'a>),
+        rest: &[usize],
+        export: bool,
+    ) -> Option<Found<'c, 'a>> {
+        let nothing = HashSet::new();
+        let way = (first.0, first.1.dim);
+        let mut units = first.1.units();
+        let mut plan = Plan::new(units);
+        match first.1.plan(&mut plan, &nothing) {
+            Ok(()) => {}
+            Err(Stop::Retry(fewer)) => {
+                units = fewer;
+                plan = Plan::new(units);
+                first.1.plan(&mut plan, &nothing).ok()?;
+            }
+            Err(Stop::No) => return None,
+        }
+        let mut group = vec![first];
+        let mut there = HashSet::new();
+        for _ in 0..ROUNDS {
+            let condensed = Outside::condensed(&plan, &group);
+            if condensed.is_empty() {
+                break;
+            }
+            there.extend(condensed.into_iter().map(ir::key));
+            plan = replan(units, &group, &there)?;
+        }
+        for &next in rest {
+            if let Some(joined) = self.join(&group, &consumers[next], &plan) {
+                group.push((next, joined));
+                // Its own result is computed, whatever was thought of it before.
+                there.remove(&ir::key(consumers[next].value));
+                plan = replan(units, &group, &there)?;
+                let condensed = Outside::condensed(&plan, &group);
+                there.extend(condensed.into_iter().map(ir::key));
+                plan = replan(units, &group, &there)?;
+            }
+        }
+        // Values that are needed whole by others are there: found out only once it is known who is in the group.
+        for _ in 0..ROUNDS {
+            let outside = Outside::of(&plan, &group);
+            let (needed, largest) = outside.needed_whole(&plan, &group);
+            let mut more = false;
+            // What is handed out has turned out to be there, or small beside nothing any more.
+            group.retain(|(index, member)| {
+                let kept = *index != usize::MAX
+                    || plan.position_of_all(member.value, member.dim).is_some_and(|at| {
+                        plan.chunks[at].source.is_op() && is_exported(bytes(member.value), largest[at])
+                    });
+                if !kept {
+                    there.insert(ir::key(member.value));
+                    more = true;
+                }
+                kept
+            });
+            let needed: Vec<_> =
+                needed.into_iter().filter(|(value, _)| !there.contains(&ir::key(*value))).collect();
+            more |= !needed.is_empty();
+            if std::env::var("SDBG").is_ok() {
+                for (v, e) in &needed {
+                    eprintln!(
+                        "    needed {} {} {e}",
+                        defining_op(*v).map(op_name).unwrap_or_default(),
+                        v.r#type()
+                    );
+                }
+            }
+            let wanted = needed.iter().filter(|(_, exported)| export && *exported).map(|(value, _)| *value);
+            let handed_out = self.export(&group, wanted.collect(), &plan, &outside);
+            // What they are computed from may turn out to be needed by nothing else.
+            if handed_out.is_empty() {
+                there.extend(needed.iter().map(|(value, _)| ir::key(*value)));
+            }
+            group.extend(handed_out.into_iter().map(|place| (usize::MAX, place)));
+            if !more {
+                return self.weigh(plan, group, way, &there, &outside);
+            }
+            if std::env::var("SDBG").is_ok() {
+                eprintln!(
+                    "   round group {} there {} chunks {}",
+                    group.len(),
+                    there.len(),
+                    plan.chunks.len()
+                );
+            }
+            plan = replan(units, &group, &there)?;
+        }
+        if std::env::var("SDBG").is_ok() {
+            eprintln!("   rounds over");
+        }
+        None
+    }
+
+    /// Those of some values that the loop computes on its way and something outside needs which it can hand out: what uses
+    /// them outside comes after the loop, or can.
+    fn export(
+        &self,
+        group: &[(usize, Consumer<'c, 'a>)],
+        values: Vec<Value<'c, 'a>>,
+        plan: &Plan<'c, 'a>,
+        outside: &Outside<'c, 'a>,
+    ) -> Vec<Consumer<'c, 'a>> {
+        const MOST: usize = 16;
+        let block = group[0].1.op.block();
+        let members: Vec<_> = group.iter().map(|(_, member)| member.op).collect();
+        let mut places: Vec<_> = values
+            .into_iter()
+            .filter_map(|value| {
+                let chunk = plan.chunks.iter().find(|chunk| chunk.value == value)?;
+                let place = Consumer::place(defining_op(value)?, value)?.along(chunk.along.dim);
+                let fits = plan.all_of(value, place.dim).ok()? == chunk.along
+                    && place.op.block() == block
+                    && !members.contains(&place.op);
+                fits.then_some(place)
+            })
+            .collect();
+        // Without one that cannot be handed out, others may not either.
+        while !places.is_empty() && places.len() + members.len() <= MOST {
+            let cut = places.iter().map(|place| ir::key(place.value)).collect();
+            let dying = outside.only_inside(plan, &cut);
+            let before = places.len();
+            places.retain(|place| {
+                let with: Vec<_> = members.iter().copied().chain([place.op]).collect();
+                early_users(&with, &dying).is_some()
+            });
+            if places.len() == before {
+                return places;
+            }
+        }
+        Vec::new()
+    }
+
+    /// The consumer as a member of the group, if it shares costly producers and can be done at the same time.
+    fn join(
+        &self,
+        group: &[(usize, Consumer<'c, 'a>)],
+        consumer: &Consumer<'c, 'a>,
+        plan: &Plan<'c, 'a>,
+    ) -> Option<Consumer<'c, 'a>> {
+        let block = consumer.op.block();
+        if group[0].1.op.block() != block || group.iter().any(|(_, member)| member.is_the_same(consumer)) {
+            return None;
+        }
+        for &dim in &consumer.dims {
+            let consumer = consumer.along(dim);
+            let mut own = Plan::new(plan.units);
+            if consumer.plan(&mut own, &HashSet::new()).is_err() {
+                continue;
+            }
+            let condensed =
+                Outside::condensed(&own, &[(0, consumer.clone())]).into_iter().map(ir::key).collect();
+            let mut own = Plan::new(plan.units);
+            if consumer.plan(&mut own, &condensed).is_err() {
+                continue;
+            }
+            let largest = |plan: &Plan<'c, 'a>| {
+                let computed = plan.chunks.iter().filter(|chunk| chunk.source.is_op());
+                computed.map(|chunk| bytes(chunk.value)).max().unwrap_or(0)
+            };
+            let matters = (largest(&own).max(largest(plan)) / 2).max(self.chunk_bytes);
+            let shares = own.chunks.iter().any(|chunk| {
+                chunk.source.is_op()
+                    && bytes(chunk.value) >= matters
+                    && defining_op(chunk.value).is_some_and(|op| !is_free(op_name(op)))
+                    && plan
+                        .position(chunk.value, chunk.along)
+                        .is_some_and(|at| plan.chunks[at].source.is_op())
+            });
+            // The loop goes to the last consumer: what uses the results of the others has to come after it.
+            let members: Vec<_> = group.iter().map(|(_, member)| member.op).chain([consumer.op]).collect();
+            let waits = early_users(&members, &HashSet::new()).is_some();
+            if shares && waits {
+                return Some(consumer);
+            }
+        }
+        None
+    }
+
+    /// The plan with its chunk, if the loop saves enough.
+    fn weigh(
+        &self,
+        plan: Plan<'c, 'a>,
+        group: Vec<(usize, Consumer<'c, 'a>)>,
+        first: (usize, usize),
+        there: &HashSet<usize>,
+        outside: &Outside<'c, 'a>,
+    ) -> Option<Found<'c, 'a>> {
+        if !is_ahead(&plan, &group, outside) {
+            if std::env::var("SDBG").is_ok() {
+                eprintln!(
+                    "   not ahead [{}] there {}",
+                    group
+                        .iter()
+                        .map(|(i, m)| format!("{}:{}:{}", *i as i64, op_name(m.op), m.value.r#type()))
+                        .collect::<Vec<_>>()
+                        .join(" "),
+                    there.len()
+                );
+            }
+            return None;
+        }
+        let stored = outside.stored(&plan, &group);
+        let mut saved: i64 = 0;
+        let unit_bytes = Outside::most_at_once(&plan, &group, &stored) / plan.units;
+        // An elementwise value computed from one that is there takes its place, if nothing else needs that any more.
+        let reuses: Vec<bool> = plan
+            .chunks
+            .iter()
+            .enumerate()
+            .map(|(at, chunk)| {
+                defining_op(chunk.value).is_some_and(|op| ir::is_fusible(op_name(op)))
+                    && outside.temporaries[at] > bytes(chunk.value) / 4
+            })
+            .collect();
+        for (at, (chunk, stored)) in plan.chunks.iter().zip(&stored).enumerate() {
+            let size = bytes(chunk.value);
+            match chunk.source {
+                Source::Slice => {
+                    // Sliced, a value that was computed on the fly has to be stored.
+                    let fused = defining_op(chunk.value).is_some_and(|op| ir::is_fusible(op_name(op)));
+                    let padded = plan.beyond(chunk) != (0, 0);
+                    if padded || (fused && !there.contains(&ir::key(chunk.value))) {
+                        saved = saved.saturating_sub(size);
+                    }
+                }
+                _ if *stored && !reuses[at] => saved = saved.saturating_add(size),
+                _ => {}
+            }
+        }
+        let mut stored_whole: i64 = 0;
+        for whole in &plan.wholes {
+            let fused = defining_op(*whole).is_some_and(|op| ir::is_fusible(op_name(op)));
+            if fused && ir::splat_constant(*whole).is_none() {
+                stored_whole = stored_whole.saturating_add(bytes(*whole));
+            }
+        }
+        // What was computed on the fly and is as large as what it was for is better left alone.
+        if stored_whole > saved / SMALL {
+            return None;
+        }
+        saved -= stored_whole;
+        if is_library_fused(&plan, &group) {
+            saved = plan.chunks.iter().filter_map(|chunk| defining_op(chunk.value)).map(shuffled).sum();
+        }
+        let copies = copies(&plan);
+        let mut stored_besides = copies;
+        for (_, consumer) in &group {
+            let result = bytes(consumer.result());
+            let wide = if consumer.widen.is_some() { 2 * result } else { 0 };
+            stored_besides = stored_besides.saturating_add(match consumer.role {
+                Role::Scatter => wide,
+                Role::Contract => wide + wide.max(result),
+                Role::Reduce { .. } => wide,
+                Role::Place => 0,
+            });
+        }
+        let cost = stored_besides.saturating_add(widened_slices(&plan));
+        let apart = stored_besides == 0;
+        let threshold = self.chunk_bytes.saturating_mul(GAIN);
+        let net = saved.saturating_sub(cost);
+        if std::env::var("SDBG").is_ok() {
+            eprintln!(
+                "   weigh {} saved {}M net {}M units {} stored {:?} whole {}",
+                group.len(),
+                saved >> 20,
+                net >> 20,
+                plan.units,
+                plan.chunks
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| stored[*i])
+                    .map(|(_, c)| format!(
+                        "{} {}",
+                        defining_op(c.value).map(|o| op_name(o).to_string()).unwrap_or_default(),
+                        c.value.r#type()
+                    ))
+                    .collect::<Vec<_>>(),
+                stored_whole >> 20
+            );
+        }
+        if net <= threshold || plan.units < 2 {
+            return None;
+        }
+        let most = self.chunk_bytes / unit_bytes.max(1);
+        // For dots that would be too thin, more.
+        let stretch = self.stretch.min(net / SHARE);
+        let wanted = wanted_units(&plan, &group);
+        let most = most.max(wanted.min(stretch / unit_bytes.max(1))).clamp(1, plan.units);
+        // A power of two: sizes often are, too, and then nothing is left over.
+        let mut chunk: i64 = 1 << most.ilog2();
+        if plan.units / chunk < 2 {
+            chunk = 1 << (plan.units / 2).ilog2();
+        }
+        let thin = chunk.saturating_mul(4) < wanted.min(plan.units);
+        let fits = unit_bytes.saturating_mul(chunk) <= threshold.max(stretch);
+        let small =
+            |value: &Value<'c, 'a>| defining_op(*value).is_none_or(|op| op_name(op) == "stablehlo.reduce");
+        let around = plan
+            .chunks
+            .iter()
+            .filter(|chunk| chunk.source == Source::Slice || small(&chunk.value))
+            .map(|chunk| bytes(chunk.value))
+            .chain(group.iter().map(|(_, consumer)| bytes(consumer.result())))
+            .fold(0, i64::saturating_add)
+            / plan.units;
+        let again = plan.chunks.iter().enumerate().any(|(at, chunk)| {
+            chunk.source.is_op()
+                && outside.needed[at]
+                && defining_op(chunk.value).is_some_and(|op| op_name(op) == "stablehlo.dot_general")
+        });
+        Some(Found { plan, group, chunk, unit_bytes, saved, cost, apart, again, fits, thin, around, first })
+    }
+}
+
+/// Whether all that a loop takes is there before it: nothing of it is computed from the loop's own results.
+fn is_ahead<'c: 'a, 'a>(
+    plan: &Plan<'c, 'a>,
+    group: &[(usize, Consumer<'c, 'a>)],
+    outside: &Outside<'c, 'a>,
+) -> bool {
+    let members: Vec<_> = group.iter().map(|(_, member)| member.op).collect();
+    let Some(early) = early_users(&members, &outside.dying(plan)) else { return false };
+    let late: HashSet<usize> = early.iter().chain(&members).map(|op| ir::op_key(*op)).collect();
+    let slices = plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice).map(|chunk| chunk.value);
+    slices
+        .chain(plan.wholes.iter().copied())
+        .all(|value| defining_op_key(value).is_none_or(|op| !late.contains(&op)))
+}
+
+/// The dimensions of a dot: of its operands those that are only the left's, only the right's, and contracted.
+struct DotDims {
+    left: Vec<usize>,
+    right: Vec<usize>,
+}
+
+fn dot_dims(op: OperationRef<'_, '_>) -> Option<DotDims> {
+    let numbers = dot_numbers(op)?;
+    let free = |index: usize, batch: &[i64], contracted: &[i64]| -> Option<Vec<usize>> {
+        let rank = plan::plain(op.operand(index).ok()?)?.rank();
+        Some(
+            (0..rank)
+                .filter(|&dim| ![batch, contracted].iter().any(|of| of.contains(&(dim as i64))))
+                .collect(),
+        )
+    };
+    Some(DotDims {
+        left: free(0, numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())?,
+        right: free(1, numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())?,
+    })
+}
+
+/// How many units the dots of a plan would like a chunk to have.
+fn wanted_units<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
+    let mut wanted = 1;
+    let mut note = |rows_of_all: i64| {
+        let rows = (rows_of_all / plan.units).max(1);
+        wanted = wanted.max((ROWS + rows - 1) / rows);
+    };
+    let product = |value: Value<'c, 'a>, dims: &[usize]| {
+        Tensor::new(value.r#type())
+            .map_or(1, |tensor| dims.iter().map(|&dim| tensor.shape[dim]).fold(1i64, i64::saturating_mul))
+    };
+    for chunk in &plan.chunks {
+        let Some(op) = defining_op(chunk.value).filter(|op| op_name(*op) == "stablehlo.dot_general") else {
+            continue;
+        };
+        let (Some(dims), [left, right]) = (dot_dims(op), chunk.source.operands()) else { continue };
+        match (left, right, op.operand(0), op.operand(1)) {
+            (Some(_), None, Ok(operand), _) => note(product(operand, &dims.left)),
+            (None, Some(_), _, Ok(operand)) => note(product(operand, &dims.right)),
+            _ => {}
+        }
+    }
+    for (_, consumer) in group {
+        if matches!(consumer.role, Role::Contract)
+            && let (Some(numbers), Ok(left)) = (dot_numbers(consumer.op), consumer.op.operand(0))
+        {
+            let dims: Vec<usize> =
+                numbers.lhs_contracting_dimensions().iter().map(|&dim| dim as usize).collect();
+            note(product(left, &dims));
+        }
+    }
+    wanted
+}
+
+/// Bytes of a dot's operands whose dimensions are not in an order that back ends take as it is: batch dimensions first, and
+/// what is contracted next to each other at an end.
+fn shuffled(op: OperationRef<'_, '_>) -> i64 {
+    (0..2).filter(|&index| is_shuffled(op, index)).filter_map(|index| op.operand(index).ok()).map(bytes).sum()
+}
+
+fn is_shuffled(op: OperationRef<'_, '_>, index: usize) -> bool {
+    if op_name(op) != "stablehlo.dot_general" {
+        return false;
+    }
+    let (Some(numbers), Ok(operand)) = (dot_numbers(op), op.operand(index)) else { return false };
+    let Some(tensor) = Tensor::new(operand.r#type()) else { return false };
+    let (batch, contracted) = if index == 0 {
+        (numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())
+    } else {
+        (numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())
+    };
+    let kept: Vec<i64> = (0..tensor.rank() as i64).filter(|&dim| tensor.shape[dim as usize] != 1).collect();
+    let role = |dim: &i64| {
+        if batch.contains(dim) {
+            0
+        } else if contracted.contains(dim) {
+            1
+        } else {
+            2
+        }
+    };
+    let roles: Vec<i32> = kept.iter().map(role).collect();
+    let batch_first = roles.iter().skip_while(|&&role| role == 0).all(|&role| role != 0);
+    let mut turns = roles.iter().filter(|&&role| role != 0).collect::<Vec<_>>();
+    turns.dedup();
+    !batch_first || turns.len() > 2
+}
+
+/// Whether an operand of a dot has what is contracted where a plain product of matrices has not.
+fn is_turned(op: OperationRef<'_, '_>, index: usize) -> bool {
+    let (Some(numbers), Some(dims), Ok(operand)) = (dot_numbers(op), dot_dims(op), op.operand(index)) else {
+        return false;
+    };
+    let Some(tensor) = Tensor::new(operand.r#type()) else { return false };
+    let (contracted, free) = if index == 0 {
+        (numbers.lhs_contracting_dimensions(), dims.left)
+    } else {
+        (numbers.rhs_contracting_dimensions(), dims.right)
+    };
+    let contracted = contracted.iter().map(|&dim| dim as usize).find(|&dim| tensor.shape[dim] != 1);
+    let free = free.into_iter().find(|&dim| tensor.shape[dim] != 1);
+    contracted
+        .zip(free)
+        .is_some_and(|(contracted, free)| if index == 0 { contracted < free } else { free < contracted })
+}
+
+/// Bytes of the copies that back ends make of what dots in chunks need whole: in f32 where there is no narrow dot, and
+/// in the order they want.
+fn copies<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
+    let mut copied: HashMap<usize, i64> = HashMap::new();
+    for chunk in &plan.chunks {
+        let Some(op) = defining_op(chunk.value).filter(|op| op_name(*op) == "stablehlo.dot_general") else {
+            continue;
+        };
+        for (index, (operand, along)) in op.operands().zip(chunk.source.operands()).enumerate() {
+            let Some(tensor) = plan::plain(operand) else { continue };
+            let narrow =
+                tensor.element.is_float() && plan::element_bytes(tensor.element).is_some_and(|size| size < 4);
+            if along.is_none() && (narrow || is_shuffled(op, index) || is_turned(op, index)) {
+                copied.insert(ir::key(operand), if narrow { 2 * bytes(operand) } else { bytes(operand) });
+            }
+        }
+    }
+    copied.values().fold(0, |sum, size| sum.saturating_add(*size))
+}
+
+/// Whether back ends are likely to compute a chain of dots, and the softmax between them, without storing what is between: all
+/// that a dot is made into is reductions and arithmetic of one value, up to one other dot.
+fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> bool {
+    const LONGEST: usize = 64;
+    const NOT: [&str; 6] = [
+        "stablehlo.select",
+        "stablehlo.compare",
+        "stablehlo.iota",
+        "stablehlo.concatenate",
+        "stablehlo.pad",
+        "stablehlo.slice",
+    ];
+    let is_fused = |op: OperationRef<'c, 'a>| {
+        let name = op_name(op);
+        matches!(name, "stablehlo.dot_general" | "stablehlo.reduce")
+            || (ir::is_fusible(name) && !NOT.contains(&name))
+    };
+    let is_dot = |op: OperationRef<'c, 'a>| op_name(op) == "stablehlo.dot_general";
+    // In loops, XLA does not do so.
+    let in_loop = |op: OperationRef<'c, 'a>| {
+        op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while")
+    };
+    if group.iter().any(|(_, consumer)| in_loop(consumer.op)) {
+        return false;
+    }
+    let mut seen: HashSet<usize> = HashSet::new();
+    let mut pending = Vec::new();
+    for chunk in &plan.chunks {
+        let Some(op) = defining_op(chunk.value).filter(|_| chunk.source.is_op()) else { continue };
+        if !is_fused(op) {
+            return false;
+        }
+        if is_dot(op) && group.iter().all(|(_, consumer)| consumer.op != op && consumer.source != op) {
+            pending.push(op);
+        }
+    }
+    if pending.len() != 1 {
+        return false;
+    }
+    let mut ends = 0;
+    while let Some(op) = pending.pop() {
+        for user in op.results().flat_map(|result| users(result.into())) {
+            if !seen.insert(ir::op_key(user)) {
+                continue;
+            }
+            if !is_fused(user) || seen.len() > LONGEST {
+                return false;
+            }
+            if is_dot(user) {
+                ends += 1;
+            } else {
+                pending.push(user);
+            }
+        }
+    }
+    ends == 1
+}
+
+/// Bytes of the copies that XLA for CPU makes of what a loop slices: it has no slices of narrow floats, and widens the whole.
+fn widened_slices<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
+    let mut copied: HashMap<usize, i64> = HashMap::new();
+    for chunk in plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice) {
+        let narrow = plan::plain(chunk.value).is_some_and(|tensor| {
+            tensor.element.is_float() && plan::element_bytes(tensor.element).is_some_and(|size| size < 4)
+        });
+        if narrow {
+            copied.insert(ir::key(chunk.value), 2 * bytes(chunk.value));
+        }
+    }
+    copied.values().fold(0, |sum, size| sum.saturating_add(*size))
+}
+
+fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Option<OperationRef<'c, 'a>> {
+    ops.reduce(|last, op| if last != op && ir::is_before(last, op) { op } else { last })
+}
+
+fn defining_op_key(value: Value<'_, '_>) -> Option<usize> {
+    defining_op(value).map(ir::op_key)
+}
+
+fn replan<'c: 'a, 'a>(
+    units: i64,
+    group: &[(usize, Consumer<'c, 'a>)],
+    there: &HashSet<usize>,
+) -> Option<Plan<'c, 'a>> {
+    let mut plan = Plan::new(units);
+    for (_, consumer) in group {
+        consumer.plan(&mut plan, there).ok()?;
+    }
+    Some(plan)
+}
+
+/// The op around `op`, or itself, that is in the block of `other`.
+fn in_block_of<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    other: OperationRef<'c, 'a>,
+) -> Option<OperationRef<'c, 'a>> {
+    let mut current = Some(op);
+    while let Some(op) = current {
+        if op.block() == other.block() {
+            return Some(op);
+        }
+        current = op.parent_operation();
+    }
+    None
+}
+
+/// What uses the consumers' results before the last of them and has to be moved there, in order; `None` if that cannot be
+/// done, because it is no mere elementwise op or the last consumer needs it. What the loop takes in for good does not count.
+fn early_users<'c: 'a, 'a>(
+    members: &[OperationRef<'c, 'a>],
+    dying: &HashSet<usize>,
+) -> Option<Vec<OperationRef<'c, 'a>>> {
+    const MOST: usize = 16;
+    let last = last_of(members.iter().copied())?;
+    let mut early: Vec<OperationRef<'c, 'a>> = Vec::new();
+    let mut pending = members.to_vec();
+    while let Some(op) = pending.pop() {
+        for user in op.results().flat_map(|result| users(result.into())) {
+            let user = in_block_of(user, last)?;
+            if user != last && ir::is_before(last, user)
+                || early.contains(&user)
+                || dying.contains(&ir::op_key(user))
+            {
+                continue;
+            }
+            if members.contains(&user) || !ir::is_fusible(op_name(user)) || early.len() == MOST {
+                if std::env::var("SDBG").is_ok() {
+                    eprintln!("      early fails at {} for {}", op_name(user), op_name(op));
+                }
+                return None;
+            }
+            early.push(user);
+            pending.push(user);
+        }
+    }
+    early.sort_by(|left, right| {
+        if left == right {
+            std::cmp::Ordering::Equal
+        } else if ir::is_before(*left, *right) {
+            std::cmp::Ordering::Less
+        } else {
+            std::cmp::Ordering::Greater
+        }
+    });
+    Some(early)
+}

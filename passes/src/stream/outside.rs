@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What happens to planned values outside of the plan: who else uses them, what is there anyway, and what is worth computing
+//! again.
+//!
+//! A value that something outside needs is there, and is sliced, unless it can go for good: it is *fleeting* if all that
+//! uses it outside ends, through ops that can be done in chunks, in reductions, scatters and dots with small results, which
+//! will be streamed in their turn. A fleeting value is computed again if it is much larger than what it is computed from, or
+//! computed from nothing but what such values need anyway; dots only as long as those computed again take no more
+//! multiplications than those that are computed once: scores and logits in a forward pass and again in its gradient, say.
+
+use super::plan::{Plan, Source, bytes};
+use super::{Consumer, Role, SMALL, dot_numbers, is_costly, is_free};
+use crate::ir;
+use crate::rewrite::{defining_op, users, uses};
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::stablehlo::attrs::GatherDimensionNumbers;
+use slimhlo_dialect::types::Tensor;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// How many values are looked at to see whether one is fleeting.
+const LONGEST: usize = 256;
+/// How many times larger than its sources a value has to be to be computed again.
+const EXPANDS: i64 = 2;
+/// How much smaller than what it is computed from a value has to be to be handed out.
+const EXPORTED: i64 = 8;
+/// Contracted elements up to which a dot is computed as easily as what follows it.
+const THIN: i64 = 32;
+/// Elements up to which a reduction is done on the fly.
+const FEW: i64 = 8;
+
+/// Who uses planned values besides the plan.
+pub struct Outside<'c, 'a> {
+    /// For each chunk of the plan.
+    users: Vec<Vec<OperationRef<'c, 'a>>>,
+    /// For each chunk, whether something outside is computed from it: what is done again inside goes on being done outside.
+    pub needed: Vec<bool>,
+    /// For each chunk, bytes of what is there that it is computed from.
+    sources: Vec<i64>,
+    /// The same without arguments, whose memory is not free to be used again.
+    pub temporaries: Vec<i64>,
+    /// Ops that the loop takes in.
+    inside: HashSet<usize>,
+}
+
+impl<'c: 'a, 'a> Outside<'c, 'a> {
+    pub fn of(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Self {
+        let mut inside: HashSet<usize> = group.iter().map(|(_, consumer)| ir::op_key(consumer.op)).collect();
+        for chunk in plan.chunks.iter().filter(|chunk| chunk.source != Source::Slice) {
+            inside.extend(defining_op(chunk.value).map(ir::op_key));
+        }
+        let placed = |value| {
+            group.iter().any(|(_, member)| matches!(member.role, Role::Place) && member.result() == value)
+        };
+        let users: Vec<Vec<_>> = plan
+            .chunks
+            .iter()
+            .map(|chunk| match chunk.source {
+                Source::Slice => Vec::new(),
+                _ if placed(chunk.value) => Vec::new(),
+                _ => users(chunk.value).filter(|user| !inside.contains(&ir::op_key(*user))).collect(),
+            })
+            .collect();
+        let mut needed: Vec<bool> = users.iter().map(|users| !users.is_empty()).collect();
+        for at in (0..plan.chunks.len()).rev().filter(|&at| plan.chunks[at].source != Source::Slice) {
+            if needed[at] && !placed(plan.chunks[at].value) {
+                streamed_operands(plan, at).for_each(|from| needed[from] = true);
+            }
+        }
+        let mut sources = vec![0i64; plan.chunks.len()];
+        for at in 0..plan.chunks.len() {
+            sources[at] = match plan.chunks[at].source {
+                Source::Slice => bytes(plan.chunks[at].value),
+                _ => streamed_operands(plan, at).fold(0, |sum, from| sum.saturating_add(sources[from])),
+            };
+        }
+        let mut temporaries = vec![0i64; plan.chunks.len()];
+        for at in 0..plan.chunks.len() {
+            let chunk = &plan.chunks[at];
+            temporaries[at] = match chunk.source {
+                Source::Slice if defining_op(chunk.value).is_some() => bytes(chunk.value),
+                Source::Slice => 0,
+                _ => streamed_operands(plan, at).fold(0, |sum, from| sum.saturating_add(temporaries[from])),
+            };
+        }
+        Self { users, needed, sources, temporaries, inside }
+    }
+
+    /// Ops that nothing outside needs anything of.
+    pub fn dying(&self, plan: &Plan<'c, 'a>) -> HashSet<usize> {
+        let mut dying = HashSet::new();
+        let mut living = HashSet::new();
+        for (chunk, needed) in
+            plan.chunks.iter().zip(&self.needed).filter(|(chunk, _)| chunk.source != Source::Slice)
+        {
+            let Some(op) = defining_op(chunk.value) else { continue };
+            if *needed {
+                living.insert(ir::op_key(op))
+            } else {
+                dying.insert(ir::op_key(op))
+            };
+        }
+        dying.retain(|op| !living.contains(op));
+        dying
+    }
+
+    /// The same if some values, by their keys, came out of the loop.
+    pub fn only_inside(&self, plan: &Plan<'c, 'a>, cut: &HashSet<usize>) -> HashSet<usize> {
+        let mut needed: Vec<bool> = plan
+            .chunks
+            .iter()
+            .zip(&self.users)
+            .map(|(chunk, users)| !cut.contains(&ir::key(chunk.value)) && !users.is_empty())
+            .collect();
+        for at in (0..plan.chunks.len()).rev().filter(|&at| needed_from(plan, at)) {
+            if needed[at] && !cut.contains(&ir::key(plan.chunks[at].value)) {
+                streamed_operands(plan, at).for_each(|from| needed[from] = true);
+            }
+        }
+        let probe = Self {
+            needed,
+            users: Vec::new(),
+            sources: Vec::new(),
+            temporaries: Vec::new(),
+            inside: HashSet::new(),
+        };
+        probe.dying(plan)
+    }
+
+    /// The values that stay whatever the loop does, so that it may as well slice them; and whether one is a small result of
+    /// something large that the loop could hand out instead. Besides, for each chunk, bytes of the largest value it is computed
+    /// from in the loop.
+    pub fn needed_whole(
+        &self,
+        plan: &Plan<'c, 'a>,
+        group: &[(usize, Consumer<'c, 'a>)],
+    ) -> (Vec<(Value<'c, 'a>, bool)>, Vec<i64>) {
+        let mut whole = Vec::new();
+        // For each chunk the largest value it is computed from in the loop.
+        let mut largest: Vec<i64> = Vec::with_capacity(plan.chunks.len());
+        let mut fleeting = Fleeting { inside: &self.inside, known: HashMap::new(), left: LONGEST };
+        let mut once = self.multiplications_done_once(plan, group);
+        // For each chunk what it is computed from: the places of those that are there.
+        let mut leaves: Vec<BTreeSet<usize>> = Vec::with_capacity(plan.chunks.len());
+        // Those that are sliced anyway, for values that are computed again.
+        let mut accepted: BTreeSet<usize> = BTreeSet::new();
+        for (at, (chunk, users)) in plan.chunks.iter().zip(&self.users).enumerate() {
+            let mut from: BTreeSet<usize> =
+                streamed_operands(plan, at).flat_map(|at| &leaves[at]).copied().collect();
+            let through = streamed_operands(plan, at).map(|at| largest[at]).max().unwrap_or(0);
+            largest.push(if chunk.source.is_op() { through.max(bytes(chunk.value)) } else { 0 });
+            let op = defining_op(chunk.value).filter(|op| chunk.source.is_op() && !is_free(op_name(*op)));
+            let Some(op) = op else {
+                if chunk.source == Source::Slice {
+                    from.insert(at);
+                }
+                leaves.push(from);
+                continue;
+            };
+            let name = op_name(op);
+            let stored_for = |user: &OperationRef<'c, 'a>| {
+                !ir::is_fusible(op_name(*user)) && op_name(*user) != "stablehlo.reduce"
+            };
+            let handed_out = group
+                .iter()
+                .any(|(_, member)| matches!(member.role, Role::Place) && member.value == chunk.value);
+            let wanted = !handed_out
+                && ((self.needed[at] && is_costly(name)) || users.iter().any(stored_for) || users.len() > 1);
+            let mut stays = plan.wholes.contains(&chunk.value);
+            if wanted && !stays {
+                let work = multiplications(op);
+                let known = from.is_subset(&accepted);
+                let expands = expands(plan, &from, chunk.value);
+                let cheap = !matches!(name, "stablehlo.sort" | "stablehlo.convolution") && work <= once;
+                if cheap && (known || expands) && fleeting.is(chunk.value) {
+                    once -= work;
+                    accepted.extend(&from);
+                } else {
+                    stays = true;
+                }
+            }
+            if stays {
+                let exported =
+                    !plan.wholes.contains(&chunk.value) && is_exported(bytes(chunk.value), largest[at]);
+                whole.push((chunk.value, exported));
+                from = BTreeSet::from([at]);
+            }
+            leaves.push(from);
+        }
+        (whole, largest)
+    }
+
+    /// Bytes that the stored values of a plan take at most at one time, were they whole.
+    pub fn most_at_once(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)], stored: &[bool]) -> i64 {
+        let count = plan.chunks.len();
+        let mut last: Vec<usize> = (0..count).collect();
+        for (_, member) in group {
+            for (value, dim) in member.inputs() {
+                if let Some(at) = plan.position_of_all(value, dim) {
+                    last[at] = count;
+                }
+            }
+        }
+        for at in (0..count).rev() {
+            // What is computed on the fly reads its operands when it is read itself.
+            let read = if stored[at] { at } else { last[at] };
+            streamed_operands(plan, at).for_each(|from| last[from] = last[from].max(read));
+        }
+        let mut ends: Vec<Vec<usize>> = vec![Vec::new(); count + 1];
+        (0..count).filter(|&at| stored[at]).for_each(|at| ends[last[at]].push(at));
+        let (mut live, mut most) = (0i64, 0i64);
+        for at in 0..count {
+            let size = bytes(plan.chunks[at].value);
+            let ending = ends[at].iter().map(|&at| bytes(plan.chunks[at].value)).fold(0, i64::saturating_add);
+            if stored[at] {
+                // An elementwise result takes the place of an operand read for the last time.
+                let fusible =
+                    defining_op(plan.chunks[at].value).is_some_and(|op| ir::is_fusible(op_name(op)));
+                let reused = if fusible { ending.min(size) } else { 0 };
+                live = live.saturating_add(size);
+                most = most.max(live.saturating_sub(reused));
+            }
+            live = live.saturating_sub(ending);
+        }
+        most.max(live)
+    }
+
+    /// Results of dots in a plan, on the way to its consumers, that are no larger than what they are computed from: nothing is
+    /// gained by computing those in chunks, and all that is further up.
+    pub fn condensed(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Vec<Value<'c, 'a>> {
+        let mut condensed = Vec::new();
+        let mut leaves: Vec<BTreeSet<usize>> = Vec::with_capacity(plan.chunks.len());
+        for (at, chunk) in plan.chunks.iter().enumerate() {
+            let mut from: BTreeSet<usize> =
+                streamed_operands(plan, at).flat_map(|at| &leaves[at]).copied().collect();
+            if chunk.source == Source::Slice {
+                from.insert(at);
+            }
+            let dot = defining_op(chunk.value)
+                .filter(|op| chunk.source.is_op() && op_name(*op) == "stablehlo.dot_general");
+            if let Some(op) = dot
+                && group.iter().all(|(_, member)| member.source != op && member.value != chunk.value)
+                && !expands(plan, &from, chunk.value)
+            {
+                condensed.push(chunk.value);
+                from = BTreeSet::from([at]);
+            }
+            leaves.push(from);
+        }
+        condensed
+    }
+
+    /// Multiplications of the dots that only the loop needs.
+    fn multiplications_done_once(&self, plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
+        let consumed = group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Contract));
+        let planned = plan
+            .chunks
+            .iter()
+            .enumerate()
+            .filter(|(at, chunk)| chunk.source.is_op() && !self.needed[*at])
+            .filter_map(|(_, chunk)| defining_op(chunk.value));
+        consumed
+            .map(|(_, consumer)| consumer.op)
+            .chain(planned)
+            .fold(0, |sum, op| sum.saturating_add(multiplications(op)))
+    }
+
+    /// For each chunk whether its value takes memory of its own.
+    pub fn stored(&self, plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Vec<bool> {
+        let outside = self;
+        let count = plan.chunks.len();
+        let mut stored = vec![false; count];
+        // Which kernels a value is needed in: numbered by the chunk, or the consumer after them, that each computes.
+        let mut kernels: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); count];
+        let reads = |op: OperationRef<'c, 'a>, operand: usize| match op_name(op) {
+            "stablehlo.scatter" => operand > 0,
+            "stablehlo.gather" | "stablehlo.dot_general" => true,
+            _ => false,
+        };
+        for (number, (_, consumer)) in group.iter().enumerate() {
+            let scatter = matches!(consumer.role, Role::Scatter | Role::Contract);
+            for (value, dim) in consumer.inputs() {
+                if let Some(at) = plan.position_of_all(value, dim) {
+                    stored[at] |= scatter;
+                    kernels[at].insert(count + number);
+                }
+            }
+        }
+        let placed: Vec<usize> = group
+            .iter()
+            .filter(|(_, consumer)| matches!(consumer.role, Role::Place))
+            .filter_map(|(_, consumer)| plan.position_of_all(consumer.result(), consumer.dim))
+            .collect();
+        for at in (0..count).rev() {
+            let chunk = &plan.chunks[at];
+            let Some(op) = defining_op(chunk.value) else { continue };
+            let name = op_name(op);
+            let kernel = !ir::is_fusible(name) && !is_small_reduction(op);
+            // What is computed from values of its size takes the place of one of them: nothing is gained there.
+            let needed_outside =
+                !outside.users[at].is_empty() && outside.sources[at] <= bytes(chunk.value) / 4;
+            if chunk.source == Source::Slice {
+                continue;
+            }
+            if kernel || (!is_free(name) && (kernels[at].len() > 1 || needed_outside)) {
+                stored[at] = true;
+            }
+            {
+                for (index, (operand, along)) in op.operands().zip(chunk.source.operands()).enumerate() {
+                    let Some(from) = along.and_then(|along| plan.position(operand, along)) else { continue };
+                    stored[from] |= reads(op, index);
+                    if kernel {
+                        kernels[from].insert(at);
+                    } else {
+                        let inherited = kernels[at].clone();
+                        kernels[from].extend(inherited);
+                    }
+                }
+            }
+        }
+        // These take their memory in the loop's result as before.
+        placed.into_iter().for_each(|at| stored[at] = false);
+        stored
+    }
+}
+
+/// Whether a value is small beside the largest it is computed from in a loop, so that the loop may hand it out.
+pub fn is_exported(size: i64, largest: i64) -> bool {
+    size <= largest / EXPORTED
+}
+
+/// Whether values go for good.
+struct Fleeting<'r> {
+    inside: &'r HashSet<usize>,
+    known: HashMap<usize, bool>,
+    /// How many more values may be looked at.
+    left: usize,
+}
+
+impl Fleeting<'_> {
+    /// Whether all that uses `value` outside ends in something small that can be streamed.
+    fn is<'c: 'a, 'a>(&mut self, value: Value<'c, 'a>) -> bool {
+        if let Some(known) = self.known.get(&ir::key(value)) {
+            return *known;
+        }
+        let Some(left) = self.left.checked_sub(1) else { return false };
+        self.left = left;
+        let size = bytes(value);
+        let mut all = true;
+        for used in uses(value) {
+            let user = used.user;
+            all &= self.inside.contains(&ir::op_key(user)) || self.ends(user, value, used.operand, size);
+            if !all {
+                break;
+            }
+        }
+        self.known.insert(ir::key(value), all);
+        all
+    }
+
+    fn ends<'c: 'a, 'a>(
+        &mut self,
+        user: OperationRef<'c, 'a>,
+        value: Value<'c, 'a>,
+        operand: usize,
+        size: i64,
+    ) -> bool {
+        if !ir::discardable_attributes(user).is_empty() {
+            return false;
+        }
+        let results: Vec<Value<'c, 'a>> = user.results().map(Value::from).collect();
+        let small = results.iter().all(|result| bytes(*result) <= size / SMALL);
+        let name = op_name(user);
+        match name {
+            "stablehlo.reduce" | "stablehlo.dot_general" if small => true,
+            "stablehlo.scatter" if operand > 0 && small => true,
+            "stablehlo.gather" if operand == 0 => {
+                is_batched_gather(user) && results.iter().all(|result| self.is(*result))
+            }
+            "stablehlo.reduce" | "stablehlo.dot_general" | "stablehlo.gather" => {
+                results.iter().all(|result| self.is(*result))
+            }
+            _ if ir::is_fusible(name) => {
+                // What is not of the value's shape is for now taken as a value that does not go.
+                let _ = value;
+                results.iter().all(|result| self.is(*result))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether each index of a gather picks from its own part of the operand.
+fn is_batched_gather(op: OperationRef<'_, '_>) -> bool {
+    ffi::attribute_of(op, "dimension_numbers")
+        .and_then(|numbers| GatherDimensionNumbers::try_from(numbers).ok())
+        .is_some_and(|numbers| !numbers.operand_batching_dims().is_empty())
+}
+
+/// Multiplications of a dot; none for other ops, and for one that contracts next to nothing.
+fn multiplications(op: OperationRef<'_, '_>) -> i64 {
+    let count = || {
+        if op_name(op) != "stablehlo.dot_general" {
+            return None;
+        }
+        let left = Tensor::new(op.operand(0).ok()?.r#type())?;
+        let contracted = dot_numbers(op)?
+            .lhs_contracting_dimensions()
+            .iter()
+            .map(|&dim| left.shape[dim as usize])
+            .fold(1i64, i64::saturating_mul);
+        let results = Tensor::new(op.result(0).ok()?.r#type())?.element_count()?;
+        (contracted > THIN).then(|| contracted.saturating_mul(results))
+    };
+    count().unwrap_or(0)
+}
+
+/// Whether a reduction takes so few elements that it is done on the fly.
+pub fn is_small_reduction(op: OperationRef<'_, '_>) -> bool {
+    let taken = || {
+        let shape = Tensor::new(op.operand(0).ok()?.r#type())?.shape;
+        let dims = ir::i64_array(op, "dimensions")?;
+        Some(dims.iter().map(|&dim| shape[dim as usize]).fold(1i64, i64::saturating_mul))
+    };
+    op_name(op) == "stablehlo.reduce" && taken().is_some_and(|taken| taken <= FEW)
+}
+
+/// Whether a value is much larger than the chunks it is computed from.
+fn expands<'c: 'a, 'a>(plan: &Plan<'c, 'a>, from: &BTreeSet<usize>, value: Value<'c, 'a>) -> bool {
+    let sources = from.iter().fold(0i64, |sum, &leaf| sum.saturating_add(bytes(plan.chunks[leaf].value)));
+    sources.saturating_mul(EXPANDS) <= bytes(value)
+}
+
+fn needed_from(plan: &Plan<'_, '_>, at: usize) -> bool {
+    plan.chunks[at].source != Source::Slice
+}
+
+/// The places of the chunks that the one at `at` is computed from.
+fn streamed_operands<'c: 'a, 'a>(plan: &Plan<'c, 'a>, at: usize) -> impl Iterator<Item = usize> {
+    let chunk = &plan.chunks[at];
+    let operands = match defining_op(chunk.value) {
+        Some(op) => op
+            .operands()
+            .zip(chunk.source.operands())
+            .filter_map(|(operand, along)| plan.position(operand, (*along)?))
+            .collect(),
+        None => Vec::new(),
+    };
+    operands.into_iter()
+}
