@@ -18,12 +18,12 @@ import sys
 import time
 from collections.abc import Callable
 
-import xla_cpu  # first: it sets the flags with which JAX starts
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
+import xla_cpu  # first: it sets the flags with which JAX starts
 from execute import bits
 from opt import Driver
 
