@@ -130,6 +130,7 @@ def difference(before: list, after: list, accumulates: bool, terms: int) -> str:
 
 def judge(case: Case) -> Verdict:
     """Compiles both versions, weighs them, and runs them."""
+    import execute  # noqa: F401 - it has JAX keep 64 bits
     import jaxlib_ir
     import xla_cpu
 
@@ -241,12 +242,12 @@ def main() -> int:
         cases.append(Case(f"small {name}", program.lower_small().as_text(), "", program.below or 1, large=True))
     cases = [case for case in cases if args.only in case.name]
     texts = [case.before for case in cases]
-    driver = Driver(args.opt, batch=100).ready()
+    driver = Driver(args.opt, batch=50, seconds_per_batch=900.0, seconds_alone=300.0).ready()
     baseline = driver.run(texts, BASELINE)
     made = driver.run(texts, flags)
     took = time.monotonic() - started
     # In other batches, and backwards, so that nothing may depend on what the process has seen before.
-    other = dataclasses.replace(driver, batch=73).run(texts[::-1], flags)[::-1]
+    other = dataclasses.replace(driver, batch=37).run(texts[::-1], flags)[::-1]
     results = [outcome.output or "" for outcome in made]
     again, same = driver.run(results, flags), driver.run(results)
 

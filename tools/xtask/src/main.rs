@@ -27,6 +27,7 @@ use shell::Shell;
   cargo xtask demo               see a program rewritten, and its memory before and after
   cargo xtask test               everything that CI checks
   cargo xtask test lit docs      two of its steps, and what these need
+  cargo xtask bench memory       what the reference programs need under XLA, before and after
 
 Exit status: 0 all is well, 1 something failed, 2 wrong usage, 3 packages are missing that only root can install.
 
