@@ -250,7 +250,8 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let ty = self.plan.chunk_type(chunk.value.r#type(), chunk.along, size);
         let tensor = Tensor::new(chunk.value.r#type()).expect("planned values are tensors");
         let op = defining_op(chunk.value);
-        let location = op.map_or_else(|| self.consumers[0].op.location(), |op| op.location());
+        let first = self.consumers.first().map(|consumer| consumer.op);
+        let location = op.or(first).map_or_else(|| Location::unknown(build.context()), |op| op.location());
         match &chunk.source {
             Source::Slice => {
                 let leaf = given.leaves[at].expect("slices are of something");
