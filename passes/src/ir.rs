@@ -340,14 +340,53 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         right: Value<'c, 'a>,
         location: Location<'c>,
     ) -> Value<'c, 'a> {
+        self.compare_as(direction, ComparisonType::Signed, left, right, location)
+    }
+
+    /// `stablehlo.compare` of two unsigned integers of the same type.
+    pub fn compare_unsigned(
+        &self,
+        direction: ComparisonDirection,
+        left: Value<'c, 'a>,
+        right: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        self.compare_as(direction, ComparisonType::Unsigned, left, right, location)
+    }
+
+    fn compare_as(
+        &self,
+        direction: ComparisonDirection,
+        of: ComparisonType,
+        left: Value<'c, 'a>,
+        right: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
         let context = context_of(self.root);
-        let attributes = [
-            ("comparison_direction", direction.attribute(context)),
-            ("compare_type", ComparisonType::Signed.attribute(context)),
-        ];
+        let attributes =
+            [("comparison_direction", direction.attribute(context)), ("compare_type", of.attribute(context))];
         let shape = ffi::shape(left.r#type()).expect("operands of comparisons are ranked");
         let result = Tensor::get(shape, IntegerType::new(context, 1).into(), None);
         self.insert("stablehlo.compare", &[left, right], &attributes, result, location)
+    }
+
+    /// `stablehlo.broadcast_in_dim`
+    pub fn broadcast(
+        &self,
+        operand: Value<'c, 'a>,
+        dims: &[usize],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let dims: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
+        let dims = self.i64_array(&dims);
+        self.insert(
+            "stablehlo.broadcast_in_dim",
+            &[operand],
+            &[("broadcast_dimensions", dims)],
+            result,
+            location,
+        )
     }
 
     /// `stablehlo.select`

@@ -77,6 +77,7 @@
 
 mod choose;
 mod emit;
+mod one_hot;
 mod outside;
 mod plan;
 
@@ -451,7 +452,7 @@ impl Pass for Stream {
         let floor = floor(root);
         let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 8).max(chunk_bytes);
         let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
-        let mut changed = false;
+        let mut changed = one_hot::run(root, &Builder::new(root), chunk_bytes.saturating_mul(GAIN));
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
         for _ in 0..ROUNDS {
             let mut more = false;

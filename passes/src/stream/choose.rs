@@ -389,9 +389,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             if consumer.plan(&mut own, &condensed).is_err() {
                 continue;
             }
+            let largest = |plan: &Plan<'c, 'a>| {
+                let computed = plan.chunks.iter().filter(|chunk| chunk.source.is_op());
+                computed.map(|chunk| bytes(chunk.value)).max().unwrap_or(0)
+            };
+            let matters = (largest(&own).max(largest(plan)) / 2).max(self.chunk_bytes);
             let shares = own.chunks.iter().any(|chunk| {
                 chunk.source.is_op()
-                    && bytes(chunk.value) > self.chunk_bytes
+                    && bytes(chunk.value) >= matters
                     && defining_op(chunk.value).is_some_and(|op| !is_free(op_name(op)))
                     && plan
                         .position(chunk.value, chunk.along)
