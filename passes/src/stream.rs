@@ -131,6 +131,9 @@ const NEIGHBOURS: usize = 64;
 /// How often a plan is made again for values that turned out to be needed whole, and all consumers are gone over again.
 const ROUNDS: usize = 12;
 
+/// In how many of these consumers outside of the loops made are gone over again, too.
+const FULL_ROUNDS: usize = 2;
+
 /// What a consumer does with its chunks.
 #[derive(Clone, Copy)]
 enum Role {
@@ -289,6 +292,12 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
     /// Bytes of the largest of its source's operands.
     fn takes(&self) -> i64 {
         self.source.operands().map(bytes).max().unwrap_or(0)
+    }
+
+    /// Whether there can be something worth a loop on the way to it: a dot takes large values itself if so.
+    fn may_pay(&self, chunk_bytes: i64) -> bool {
+        let dot = op_name(self.source) == "stablehlo.dot_general";
+        self.takes().saturating_mul(if dot { 2 } else { 1 << 16 }) > chunk_bytes
     }
 
     /// Whether two are ways of one op to the same result.
@@ -454,14 +463,18 @@ impl Pass for Stream {
         let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
         let mut changed = one_hot::run(root, &Builder::new(root), chunk_bytes.saturating_mul(GAIN));
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             let mut more = false;
             let mut consumers = Vec::new();
             walk(root, |op| {
                 let ways = Consumer::all(op, f32_type);
                 // Nothing on the way to it can be worth a loop if it has hardly an element to take.
-                consumers
-                    .extend(ways.into_iter().filter(|way| way.takes().saturating_mul(1 << 16) > chunk_bytes));
+                // What is left after the second round is in the loops made.
+                let nested =
+                    || op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while");
+                if round < FULL_ROUNDS || nested() {
+                    consumers.extend(ways.into_iter().filter(|way| way.may_pay(chunk_bytes)));
+                }
                 WalkResult::Advance
             });
             let mut rewrite =

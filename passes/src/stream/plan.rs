@@ -21,7 +21,7 @@ use slimhlo_dialect::types::Tensor;
 use std::collections::{HashMap, HashSet};
 
 /// Values in one plan: past this, what is further up is taken as a value that is there. It keeps the pass linear.
-const LONGEST: usize = 256;
+const LONGEST: usize = 128;
 
 /// What a chunk of a value is: unit `i` holds the elements from `from + i * run` of a dimension, `run` of them. Where that
 /// is beyond the dimension's ends, a chunk holds whatever: only a pad that replaces it asks for such.
@@ -119,10 +119,16 @@ pub fn element_bytes(element: Type<'_>) -> Option<i64> {
     if !element.is_float() {
         return None;
     }
+    if element.is_f32() {
+        return Some(4);
+    }
+    if element.is_bf16() || element.is_f16() {
+        return Some(2);
+    }
+    if element.is_f64() {
+        return Some(8);
+    }
     match element.to_string().as_str() {
-        "f64" => Some(8),
-        "f32" => Some(4),
-        "f16" | "bf16" => Some(2),
         // It has neither a zero nor a sign.
         "f8E8M0FNU" => None,
         name if name.starts_with("f8") => Some(1),
