@@ -113,12 +113,7 @@ pub fn plain<'c>(value: Value<'c, '_>) -> Option<Tensor<'c>> {
 
 /// Bytes of one element; `None` for what is no plain number.
 pub fn element_bytes(element: Type<'_>) -> Option<i64> {
-    if let Ok(integer) = IntegerType::try_from(element) {
-        return Some(i64::from(integer.width().div_ceil(8)));
-    }
-    if !element.is_float() {
-        return None;
-    }
+    // Asked of every value many times over: a cast that fails would print the type first.
     if element.is_f32() {
         return Some(4);
     }
@@ -127,6 +122,12 @@ pub fn element_bytes(element: Type<'_>) -> Option<i64> {
     }
     if element.is_f64() {
         return Some(8);
+    }
+    if element.is_integer() {
+        return IntegerType::try_from(element).ok().map(|integer| i64::from(integer.width().div_ceil(8)));
+    }
+    if !element.is_float() {
+        return None;
     }
     match element.to_string().as_str() {
         // It has neither a zero nor a sign.
