@@ -6,7 +6,8 @@
 //!
 //! A `reduce` over, a `scatter` of updates along, or a `dot_general` that contracts a long dimension, whose input is computed
 //! from other values in a way that is independent along that dimension, and would take much memory on its way; and a
-//! `dot_general` whose small result can be computed in parts from parts of large operands (softmax attention, say):
+//! `dot_general` or `reduce` whose small result, or what elementwise ops make of it, can be computed in parts from parts of
+//! large operands (softmax attention, log-sum-exp per row, argmax, say):
 //!
 //! ```mlir
 //! %rows = "stablehlo.gather"(%table, %indices) ...       // tensor<1000000000xf32>, stored
@@ -31,10 +32,27 @@
 //! `dynamic_update_slice`. Consumers in a block that share costly producers along the same
 //! dimension share a loop; what needs the result of one of them before the last is moved after the loop, if it is elementwise.
 //!
-//! Independent along a dimension are: elementwise ops, broadcasts, iota, splats, slices of other dimensions, concatenation along
-//! another one, reshapes that keep the units apart, transposes, pads and reversals of other dimensions, gathers (along
-//! batch dimensions of their indices), scatters along dimensions paired with their indices', reductions of other dimensions, and dots (along batch and free dimensions). All
-//! else is a value that is there, and is sliced.
+//! Independent along a dimension are: elementwise ops, broadcasts, iota, splats, slices and pads (along the streamed dimension,
+//! too: a chunk is then one of the operand from further on, and what is not from it is masked by position), concatenation along
+//! another one, reshapes that keep the units apart, transposes, reversals of other dimensions, gathers (along
+//! batch dimensions of their indices), scatters along dimensions paired with their indices', reductions, windows and sorts of
+//! other dimensions, the batch of a convolution, and dots (along batch and free dimensions). All else is a value that is there,
+//! and is sliced.
+//!
+//! A scatter of one element per row into a splat (the gradient of picking one logit per row) is made a comparison first
+//! (`one_hot.rs`).
+//!
+//! # What is computed again
+//!
+//! Scores and logits are needed by a forward pass and by its gradient. A value that is much larger than what it is computed
+//! from, all of whose uses can be streamed, is computed in each of their loops and stored in none (`outside.rs` says when);
+//! dots only up to as many multiplications as the loop does anyway, which is at most one more forward dot for a gradient. Small
+//! results on the way that something else needs (the maximum and the sum of a softmax) come out of the loop as well.
+//!
+//! # Loops in loops
+//!
+//! Where all is independent along a batch dimension, but a unit of it takes much, an outer loop runs over that dimension, and
+//! the pass goes over its body again: heads outside, queries inside; rows outside, columns inside.
 //!
 //! # Why it is right
 //!
@@ -52,10 +70,14 @@
 //! The loop is made if it saves more than four times `chunk-bytes`. Chunks take about `chunk-bytes`: with the default of
 //! 4 MiB some hundred thousand rows of an index, at nanoseconds each, against microseconds for a turn of the loop.
 //!
-//! # Where it does not pay yet
+//! Chunks are smaller in programs of little memory (a 64th of arguments and results), and larger where dots would have too few
+//! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results).
 //!
-//! XLA CPU runs some attention programs without storing the scores, and reports no temporaries for them; streamed, the loop's
-//! chunk is a temporary. Until the memory model can tell, the pass is in no pipeline by default and has to be asked for. JAX
+//! # Where it does not pay
+//!
+//! XLA for CPU hands a dot, plain arithmetic and reductions of it, and one dot more to a library that stores nothing between
+//! them, if they are not in a loop: such attention without a mask is left alone, except where operands have to be transposed
+//! first. XLA for CPU has no slices of bf16 either: it makes an f32 copy of what a loop slices, which is counted as a cost. JAX
 //! hides producers behind private functions (`jnp.clip`): run `--inline` first.
 //!
 //! # What it costs
@@ -64,8 +86,7 @@
 //! looks at no more than a fixed number of producers, and each consumer at a fixed number of those before it: the pass
 //! is linear in its module.
 //!
-//! Consumers are visited from the last one upwards: what is further down takes more producers along. A value that costs much
-//! is never computed twice: what a forward pass reduces and its gradient needs again stays stored between the two.
+//! Consumers are visited from the last one upwards: what is further down takes more producers along.
 //!
 //! # When it must not fire
 //!
@@ -131,6 +152,9 @@ const SMALL: i64 = 4;
 const NEIGHBOURS: usize = 64;
 /// How often a plan is made again for values that turned out to be needed whole, and all consumers are gone over again.
 const ROUNDS: usize = 12;
+
+/// In how many of these consumers outside of the loops made are gone over again, too.
+const FULL_ROUNDS: usize = 2;
 
 /// What a consumer does with its chunks.
 #[derive(Clone, Copy)]
@@ -290,6 +314,12 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
     /// Bytes of the largest of its source's operands.
     fn takes(&self) -> i64 {
         self.source.operands().map(bytes).max().unwrap_or(0)
+    }
+
+    /// Whether there can be something worth a loop on the way to it: a dot takes large values itself if so.
+    fn may_pay(&self, chunk_bytes: i64) -> bool {
+        let dot = op_name(self.source) == "stablehlo.dot_general";
+        self.takes().saturating_mul(if dot { 2 } else { 1 << 16 }) > chunk_bytes
     }
 
     /// Whether two are ways of one op to the same result.
@@ -456,14 +486,18 @@ impl Pass for Stream {
         let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
         let mut changed = one_hot::run(root, &Builder::new(root), chunk_bytes.saturating_mul(GAIN));
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             let mut more = false;
             let mut consumers = Vec::new();
             walk(root, |op| {
                 let ways = Consumer::all(op, f32_type);
                 // Nothing on the way to it can be worth a loop if it has hardly an element to take.
-                consumers
-                    .extend(ways.into_iter().filter(|way| way.takes().saturating_mul(1 << 16) > chunk_bytes));
+                // What is left after the second round is in the loops made.
+                let nested =
+                    || op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while");
+                if round < FULL_ROUNDS || nested() {
+                    consumers.extend(ways.into_iter().filter(|way| way.may_pay(chunk_bytes)));
+                }
                 WalkResult::Advance
             });
             let mut rewrite =

@@ -6,16 +6,22 @@
 // CHECK-SAME: %[[Q:.*]]: tensor<71x4xf32>, %[[K:.*]]: tensor<64x4xf32>, %[[V:.*]]: tensor<64x4xf32>
 // CHECK: %[[LOOP:.*]]:5 = stablehlo.while(%[[I:[^ ,]*]] = %{{[^ ,]*}}, %[[OUT:[^ ,]*]] = %{{[^ ,]*}}, %[[QS:[^ ,]*]] = %[[Q]],
 // CHECK: do {
-// CHECK: stablehlo.dynamic_slice %[[QS]], %[[I]], %{{.*}}, sizes = [2, 4]
-// CHECK: stablehlo.dot_general {{.*}} -> tensor<2x64xf32>
-// CHECK: stablehlo.reduce({{.*}} across dimensions = [1] : (tensor<2x64xf32>
-// CHECK: %[[PART:.*]] = stablehlo.dot_general {{.*}} -> tensor<2x4xf32>
+// CHECK: stablehlo.dynamic_slice %[[QS]], %[[I]], %{{.*}}, sizes = [4, 4]
+// CHECK: stablehlo.dot_general {{.*}} -> tensor<4x64xf32>
+// CHECK: stablehlo.select
+// CHECK: stablehlo.reduce({{.*}} across dimensions = [1] : (tensor<4x64xf32>
+// CHECK: %[[PART:.*]] = stablehlo.dot_general {{.*}} -> tensor<4x4xf32>
 // CHECK: stablehlo.dynamic_update_slice %[[OUT]], %[[PART]], %[[I]], %{{.*}}
 // CHECK: return
 // CHECK-NOT: tensor<71x64xf32>
 func.func @attention(%q: tensor<71x4xf32>, %k: tensor<64x4xf32>, %v: tensor<64x4xf32>) -> tensor<71x4xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %scores = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<71x4xf32>, tensor<64x4xf32>) -> tensor<71x64xf32>
+  %none = stablehlo.constant dense<-1.0e+09> : tensor<71x64xf32>
+  %row = stablehlo.iota dim = 0 : tensor<71x64xi32>
+  %column = stablehlo.iota dim = 1 : tensor<71x64xi32>
+  %seen = stablehlo.compare GE, %row, %column : (tensor<71x64xi32>, tensor<71x64xi32>) -> tensor<71x64xi1>
+  %all_scores = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<71x4xf32>, tensor<64x4xf32>) -> tensor<71x64xf32>
+  %scores = stablehlo.select %seen, %all_scores, %none : tensor<71x64xi1>, tensor<71x64xf32>
   %exps = stablehlo.exponential %scores : tensor<71x64xf32>
   %sums = stablehlo.reduce(%exps init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<71x64xf32>, tensor<f32>) -> tensor<71xf32>
   %all = stablehlo.broadcast_in_dim %sums, dims = [0] : (tensor<71xf32>) -> tensor<71x64xf32>

@@ -45,8 +45,8 @@ func.func @set(%input: tensor<10xf32>, %indices: tensor<128x2x1xi32>, %x: tensor
 // CHECK: stablehlo.add %{{.*}}, %{{.*}} : tensor<f32>
 // CHECK: (tensor<10xf32>, tensor<2x4x1xi32>, tensor<2x4xf32>) -> tensor<10xf32>
 // CHECK: stablehlo.convert %{{.*}} : (tensor<10xf32>) -> tensor<10xbf16>
-func.func @second_dimension(%input: tensor<10xbf16>, %indices: tensor<2x1024x1xi32>, %x: tensor<2x1024xbf16>) -> tensor<10xbf16> {
-  %y = stablehlo.multiply %x, %x : tensor<2x1024xbf16>
+func.func @second_dimension(%input: tensor<10xbf16>, %indices: tensor<2x1024x1xi32>, %x: tensor<2x1024xf32>) -> tensor<10xbf16> {
+  %y = stablehlo.convert %x : (tensor<2x1024xf32>) -> tensor<2x1024xbf16>
   %r = "stablehlo.scatter"(%input, %indices, %y) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>}> ({
   ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
     %s = stablehlo.add %a, %b : tensor<bf16>

@@ -104,42 +104,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         for way in ways.filter(|&way| !self.is_gone(&consumers[way])) {
             for &dim in &consumers[way].dims {
                 let Some(found) = self.plan(consumers, (way, consumers[way].along(dim)), &rest) else {
-                    if std::env::var("SDBG").is_ok() {
-                        eprintln!("  none {} dim {}", op_name(consumers[way].op), dim);
-                    }
                     continue;
                 };
-                if std::env::var("SDBG").is_ok() {
-                    eprintln!(
-                        "  {} {:?} dim {} units {} chunk {} unit {}K saved {}M cost {}M apart {} again {} fits {} around {} group {} chunks {} [{}]",
-                        op_name(consumers[way].op),
-                        consumers[way].value.r#type().to_string(),
-                        dim,
-                        found.plan.units,
-                        found.chunk,
-                        found.unit_bytes >> 10,
-                        found.saved >> 20,
-                        found.cost >> 20,
-                        found.apart,
-                        found.again,
-                        found.fits,
-                        found.around,
-                        found.group.len(),
-                        found.plan.chunks.len(),
-                        found
-                            .group
-                            .iter()
-                            .map(|(i, m)| format!(
-                                "{}:{}:{}:{}",
-                                *i as i64,
-                                op_name(m.op),
-                                matches!(m.role, Role::Place),
-                                m.value.r#type()
-                            ))
-                            .collect::<Vec<_>>()
-                            .join(" ")
-                    );
-                }
                 others.push((way, dim, found.unit_bytes));
                 if found.fits {
                     if best.as_ref().is_none_or(|best| found.beats(best, self.chunk_bytes)) {
@@ -226,18 +192,24 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         first: (usize, Consumer<'c, 'a>),
         rest: &[usize],
     ) -> Option<Found<'c, 'a>> {
-        self.plan_with(consumers, first.clone(), rest, true)
-            .or_else(|| self.plan_with(consumers, first, rest, false))
+        let mut handed_out = true;
+        let found = self.plan_with(consumers, first.clone(), rest, &mut handed_out);
+        if found.is_some() || !handed_out {
+            return found;
+        }
+        self.plan_with(consumers, first, rest, &mut false)
     }
 
-    /// The same, with or without handing out values that the loop computes on its way.
+    /// The same, with or without handing out values that the loop computes on its way, as `export` says; it tells whether any
+    /// were.
     fn plan_with(
         &self,
         consumers: &[Consumer<'c, 'a>],
         first: (usize, Consumer<'c, 'a>),
         rest: &[usize],
-        export: bool,
+        export: &mut bool,
     ) -> Option<Found<'c, 'a>> {
+        let exporting = std::mem::take(export);
         let nothing = HashSet::new();
         let way = (first.0, first.1.dim);
         let mut units = first.1.units();
@@ -261,7 +233,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             there.extend(condensed.into_iter().map(ir::key));
             plan = replan(units, &group, &there)?;
         }
-        for &next in rest {
+        // What it could save at most is soon known, and mostly too little.
+        let largest = plan.chunks.iter().filter(|chunk| chunk.source.is_op()).map(|chunk| bytes(chunk.value));
+        if largest.clone().fold(0, i64::saturating_add) <= self.chunk_bytes.saturating_mul(GAIN) {
+            return None;
+        }
+        let matters = largest.max().unwrap_or(0) / 4;
+        for &next in rest.iter().filter(|&&next| consumers[next].takes() >= matters) {
             if let Some(joined) = self.join(&group, &consumers[next], &plan) {
                 group.push((next, joined));
                 // Its own result is computed, whatever was thought of it before.
@@ -292,18 +270,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             let needed: Vec<_> =
                 needed.into_iter().filter(|(value, _)| !there.contains(&ir::key(*value))).collect();
             more |= !needed.is_empty();
-            if std::env::var("SDBG").is_ok() {
-                for (v, e) in &needed {
-                    eprintln!(
-                        "    needed {} {} {e}",
-                        defining_op(*v).map(op_name).unwrap_or_default(),
-                        v.r#type()
-                    );
-                }
-            }
-            let wanted = needed.iter().filter(|(_, exported)| export && *exported).map(|(value, _)| *value);
+            let wanted =
+                needed.iter().filter(|(_, exported)| exporting && *exported).map(|(value, _)| *value);
             let handed_out = self.export(&group, wanted.collect(), &plan, &outside);
             // What they are computed from may turn out to be needed by nothing else.
+            *export |= !handed_out.is_empty();
             if handed_out.is_empty() {
                 there.extend(needed.iter().map(|(value, _)| ir::key(*value)));
             }
@@ -311,18 +282,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             if !more {
                 return self.weigh(plan, group, way, &there, &outside);
             }
-            if std::env::var("SDBG").is_ok() {
-                eprintln!(
-                    "   round group {} there {} chunks {}",
-                    group.len(),
-                    there.len(),
-                    plan.chunks.len()
-                );
-            }
             plan = replan(units, &group, &there)?;
-        }
-        if std::env::var("SDBG").is_ok() {
-            eprintln!("   rounds over");
         }
         None
     }
@@ -422,17 +382,6 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         outside: &Outside<'c, 'a>,
     ) -> Option<Found<'c, 'a>> {
         if !is_ahead(&plan, &group, outside) {
-            if std::env::var("SDBG").is_ok() {
-                eprintln!(
-                    "   not ahead [{}] there {}",
-                    group
-                        .iter()
-                        .map(|(i, m)| format!("{}:{}:{}", *i as i64, op_name(m.op), m.value.r#type()))
-                        .collect::<Vec<_>>()
-                        .join(" "),
-                    there.len()
-                );
-            }
             return None;
         }
         let stored = outside.stored(&plan, &group);
@@ -494,26 +443,6 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let apart = stored_besides == 0;
         let threshold = self.chunk_bytes.saturating_mul(GAIN);
         let net = saved.saturating_sub(cost);
-        if std::env::var("SDBG").is_ok() {
-            eprintln!(
-                "   weigh {} saved {}M net {}M units {} stored {:?} whole {}",
-                group.len(),
-                saved >> 20,
-                net >> 20,
-                plan.units,
-                plan.chunks
-                    .iter()
-                    .enumerate()
-                    .filter(|(i, _)| stored[*i])
-                    .map(|(_, c)| format!(
-                        "{} {}",
-                        defining_op(c.value).map(|o| op_name(o).to_string()).unwrap_or_default(),
-                        c.value.r#type()
-                    ))
-                    .collect::<Vec<_>>(),
-                stored_whole >> 20
-            );
-        }
         if net <= threshold || plan.units < 2 {
             return None;
         }
@@ -818,9 +747,6 @@ fn early_users<'c: 'a, 'a>(
                 continue;
             }
             if members.contains(&user) || !ir::is_fusible(op_name(user)) || early.len() == MOST {
-                if std::env::var("SDBG").is_ok() {
-                    eprintln!("      early fails at {} for {}", op_name(user), op_name(op));
-                }
                 return None;
             }
             early.push(user);

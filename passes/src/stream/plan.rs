@@ -21,7 +21,7 @@ use slimhlo_dialect::types::Tensor;
 use std::collections::{HashMap, HashSet};
 
 /// Values in one plan: past this, what is further up is taken as a value that is there. It keeps the pass linear.
-const LONGEST: usize = 256;
+const LONGEST: usize = 128;
 
 /// What a chunk of a value is: unit `i` holds the elements from `from + i * run` of a dimension, `run` of them. Where that
 /// is beyond the dimension's ends, a chunk holds whatever: only a pad that replaces it asks for such.
