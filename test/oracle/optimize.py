@@ -34,6 +34,7 @@ BASELINE = ("--inline", "--canonicalize", "--cse")
 SECONDS_PER_MODULE = 60.0
 GROWTH, SLACK = 1.01, 4096
 LARGEST_RUN = 64 << 20
+SMALL = 1 << 14
 ACCUMULATES = re.compile(
     r"stablehlo\.(reduce|reduce_window|scatter|select_and_scatter|dot|dot_general|convolution|while)\b"
 )
@@ -87,13 +88,19 @@ def inputs(module: object, below: int, special: bool) -> list:
         integer = element.lstrip("u").startswith("i") and element != "i1"
         if integer and below:
             arrays.append(rng.integers(0, below, shape).astype(slices.DTYPES[element]))
-        elif special or integer or element == "i1":
+        elif (special and math.prod(shape) <= SMALL) or integer or element == "i1":
             arrays.append(slices.random_array(rng, shape, element))
         elif slices.is_complex(element):
             values = rng.standard_normal((2, *shape))
             arrays.append((values[0] + 1j * values[1]).astype(slices.DTYPES[element]))
         else:
-            arrays.append(rng.standard_normal(shape, np.float32).astype(slices.DTYPES[element]))
+            values = rng.standard_normal(shape, np.float32).astype(slices.DTYPES[element])
+            if special:
+                places = rng.integers(values.size, size=values.size // 50)
+                values.reshape(-1)[places] = rng.choice((np.nan, np.inf, -np.inf, -0.0), places.size).astype(
+                    values.dtype
+                )
+            arrays.append(values)
     return arrays
 
 
