@@ -244,7 +244,7 @@ fn settle<'c>(
             (Judge::Better, Some(before), Some(after)) => after.peak() < before.peak(),
             (Judge::Better, ..) => false,
         };
-        observe(&Event { round, stage, function: &name, before: last.footprint.clone(), after, kept });
+        observe(&Event { round, stage, function: &name, before: last.footprint, after, kept });
         if kept {
             now.insert(name, Snapshot::of(function));
         } else {

@@ -572,7 +572,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     /// Whether the op leaves the bytes of its first operand as they are.
     fn is_bitcast(&self, op: OperationRef<'c, 'a>, name: &str) -> bool {
         let (Ok(operand), Ok(result)) = (op.operand(0), op.result(0)) else { return false };
-        let (from, to) = (operand.r#type(), Type::from(result.r#type()));
+        let (from, to) = (operand.r#type(), result.r#type());
         let (Some(source), Some(target)) = (Tensor::new(from), Tensor::new(to)) else { return false };
         if source.element != target.element || !source.is_static() || !target.is_static() {
             return false;
