@@ -184,6 +184,8 @@ def log_sum_exp(source: Source) -> Made:
     def f(x, y):
         return jax.nn.logsumexp(x[:, None] + y[None, :], axis=axis)
 
+    if source.random.integers(2):
+        f = jax.value_and_grad(lambda x, y, f=f: jnp.sum(f(x, y)), (0, 1))
     return f, [source.values((rows,), dtype), source.values((columns,), dtype)], rows * columns, False
 
 
@@ -249,12 +251,48 @@ def attention(source: Source) -> Made:
     width = int(source.random.integers(2, 9))
     dtype = source.one(("float32", "float64"))
 
+    causal = bool(source.random.integers(2))
+
     def f(q, k, v):
-        return jax.nn.softmax(q @ k.swapaxes(-1, -2) / 8, -1) @ v
+        scores = q @ k.swapaxes(-1, -2) / 8
+        if causal:
+            scores = jnp.where(jnp.arange(queries)[:, None] >= jnp.arange(keys) - keys // 2, scores, -1e9)
+        return jax.nn.softmax(scores, -1) @ v
 
     inputs = [source.values((heads, count, width), dtype) for count in (queries, keys, keys)]
-    f.cancels = True
-    return f, inputs, keys, False
+    gradient = jax.grad(lambda *inputs: jnp.sum(f(*inputs) ** 2), (0, 1, 2))
+    made = gradient if source.random.integers(2) else f
+    made.cancels = True
+    return made, inputs, keys * queries, False
+
+
+def nearest(source: Source) -> Made:
+    """A reduction of several operands per row: which of some points is nearest."""
+    rows, points, width = sizes(source) // 4 + 2, int(source.random.integers(3, 40)), int(source.random.integers(2, 5))
+
+    def f(x, centers):
+        distances = jnp.abs(x[:, None, 0] - centers[None, :, 0]) * 2 + jnp.abs(x[:, None, 1] - centers[None, :, 1])
+        found = jnp.argmin(distances, axis=1)
+        return found, jnp.zeros(points, jnp.int32).at[found].add(1)
+
+    inputs = [source.values((rows, width), "int32") % 100, source.values((points, width), "int32") % 100]
+    return f, inputs, rows, True
+
+
+def next_token(source: Source) -> Made:
+    """A loss over all rows but the last: slices and pads along the streamed dimension."""
+    batch, rows, width = int(source.random.integers(1, 4)), sizes(source) // 16 + 3, int(source.random.integers(2, 9))
+    words = int(source.random.integers(3, 40))
+
+    def loss(x, w, tokens):
+        likely = jax.nn.log_softmax((x @ w)[:, :-1])
+        return -jnp.mean(jnp.take_along_axis(likely, tokens[:, 1:, None], -1))
+
+    dtype = source.one(("float32", "float64"))
+    inputs = [source.values((batch, rows, width), dtype), source.values((width, words), dtype)]
+    made = source.one((loss, jax.grad(loss, (0, 1)), jax.value_and_grad(loss, (0, 1))))
+    made.cancels = True
+    return made, [*inputs, source.indices((batch, rows), "int32", words, "promise_in_bounds")], batch * rows * words, False
 
 
 def cross_entropy(source: Source) -> Made:
@@ -290,6 +328,8 @@ FAMILIES = (
     attention,
     cross_entropy,
     message_passing,
+    nearest,
+    next_token,
     gather_forward,
     gather_forward,
     scatter,
