@@ -365,7 +365,7 @@ def run(text: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
     return [np.asarray(shards[0]) for shards in done]
 
 
-def difference(program: Program, before: np.ndarray, after: np.ndarray) -> str | None:
+def difference(program: Program, before: np.ndarray, after: np.ndarray, largest: float) -> str | None:
     """What is wrong with a result, if anything."""
     if (before.dtype, before.shape) != (after.dtype, after.shape):
         return f"{before.dtype}{before.shape} became {after.dtype}{after.shape}"
@@ -376,8 +376,8 @@ def difference(program: Program, before: np.ndarray, after: np.ndarray) -> str |
     if jnp.issubdtype(before.dtype, jnp.integer):
         return None if np.array_equal(before, after) else f"{before!r} became {after!r}"
     old, new = before.astype(np.float64), after.astype(np.float64)
-    # Where terms cancel, the error is one of the terms, which are no larger than the largest result by much.
-    scale = np.maximum(np.abs(old), np.nanmax(np.abs(old), initial=0) if program.cancels else 1e-30)
+    # Where terms cancel, the error is one of the terms, which are no larger than the largest of all results by much.
+    scale = np.maximum(np.abs(old), largest if program.cancels else 1e-30)
     allowed = 2 * float(jnp.finfo(before.dtype).eps) * np.sqrt(program.terms) * scale
     both_nan = np.isnan(old) & np.isnan(new)
     with np.errstate(invalid="ignore"):
@@ -416,8 +416,10 @@ def main() -> int:
             changed += 1
             loops[program.name.partition(" ")[0]] += 1
             try:
-                pairs = zip(run(program.reference, program.inputs), run(after.output, program.inputs), strict=True)
-                wrong = [found for pair in pairs if (found := difference(program, *pair))]
+                expected = run(program.reference, program.inputs)
+                largest = max(float(np.nanmax(np.abs(value.astype(np.float64)), initial=0)) for value in expected)
+                pairs = zip(expected, run(after.output, program.inputs), strict=True)
+                wrong = [found for pair in pairs if (found := difference(program, *pair, largest))]
             except Exception as error:
                 wrong = [f"it does not run: {error}"]
             findings.extend((program, text, after.output) for text in wrong)

@@ -246,7 +246,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .filter_map(|chunk| defining_op_key(chunk.value))
             .collect();
         let may_join = |&&next: &&usize| {
-            consumers[next].takes() >= matters && comes_from(consumers[next].source, &shared)
+            let consumer = &consumers[next];
+            let dot = op_name(consumer.source) == "stablehlo.dot_general";
+            (!dot || consumer.takes() >= matters) && comes_from(consumer.source, &shared)
         };
         for &next in rest.iter().filter(may_join) {
             if let Some(joined) = self.join(&group, &consumers[next], &plan) {
@@ -707,7 +709,7 @@ fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Optio
 
 /// Whether an op is computed from one of some others, a few steps up.
 fn comes_from(op: OperationRef<'_, '_>, others: &HashSet<usize>) -> bool {
-    const MOST: usize = 32;
+    const MOST: usize = 48;
     let mut seen: Vec<usize> = Vec::new();
     let mut pending = std::collections::VecDeque::from([op]);
     while let Some(op) = pending.pop_front() {
