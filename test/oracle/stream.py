@@ -417,7 +417,7 @@ def main() -> int:
             loops[program.name.partition(" ")[0]] += 1
             try:
                 expected = run(program.reference, program.inputs)
-                largest = max(float(np.nanmax(np.abs(value.astype(np.float64)), initial=0)) for value in expected)
+                largest = max(float(np.max(np.abs(np.nan_to_num(value.astype(np.float64))), initial=0)) for value in expected)
                 pairs = zip(expected, run(after.output, program.inputs), strict=True)
                 wrong = [found for pair in pairs if (found := difference(program, *pair, largest))]
             except Exception as error:
