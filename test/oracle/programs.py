@@ -554,6 +554,76 @@ def transformer_step_scanned(layers: int = 12, length: int = 512) -> Lowered:
     return transformer(layers, length, scan=True, remat=True)
 
 
+# --- what is only reduced -----------------------------------------------------------------------------------------
+
+
+def outer_log_sum_exp(axis: int | None, *, gradient: bool) -> Lowered:
+    def total(x: Array, y: Array) -> Array:
+        return jax.nn.logsumexp(x[:, None] + y[None, :], axis=axis)
+
+    made = jax.value_and_grad(lambda x, y: jnp.sum(total(x, y)), (0, 1)) if gradient else total
+    return jax.jit(made).lower(spec((2**16,)), spec((2**15,)))
+
+
+@program
+def log_sum_exp() -> Lowered:
+    return outer_log_sum_exp(None, gradient=False)
+
+
+@program
+def log_sum_exp_of_rows() -> Lowered:
+    return outer_log_sum_exp(1, gradient=False)
+
+
+@program
+def log_sum_exp_gradient() -> Lowered:
+    return outer_log_sum_exp(None, gradient=True)
+
+
+@program
+def attention_f32() -> Lowered:
+    def attend(q: Array, k: Array, v: Array) -> Array:
+        weights = jax.nn.softmax(jnp.einsum("bqhe,bkhe->bhqk", q, k) / 8, axis=-1)
+        return jnp.einsum("bhqk,bkhe->bqhe", weights, v)
+
+    x = spec((2, 4096, 8, 64))
+    return jax.jit(attend).lower(x, x, x)
+
+
+@program
+def attention_f32_gradient() -> Lowered:
+    def loss(q: Array, k: Array, v: Array) -> Array:
+        scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) / 8
+        scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -1e9)
+        return jnp.sum(jnp.einsum("bhqk,bkhe->bqhe", jax.nn.softmax(scores, axis=-1), v) ** 2)
+
+    x = spec((2, 4096, 8, 64))
+    return jax.jit(jax.value_and_grad(loss, (0, 1, 2))).lower(x, x, x)
+
+
+@program
+def cross_entropy_f32_gradient() -> Lowered:
+    def loss(hidden: Array, table: Array, labels: Array) -> Array:
+        likely = jax.nn.log_softmax(hidden @ table)
+        return -jnp.mean(jnp.take_along_axis(likely, labels[:, None], axis=-1))
+
+    hidden, table = spec((16_384, 512)), spec((512, 64_000))
+    return jax.jit(jax.value_and_grad(loss, (0, 1))).lower(hidden, table, spec((16_384,), jnp.int32))
+
+
+@program
+def message_passing_gradient() -> Lowered:
+    nodes, edges, width = 2**16, 2**24, 64
+
+    def loss(state: Array, weight: Array, senders: Array, receivers: Array) -> Array:
+        sent = jnp.tanh(jnp.concatenate([state[senders], state[receivers]], -1) @ weight)
+        return jnp.sum(jax.ops.segment_sum(sent, receivers, nodes) ** 2)
+
+    ends = spec((edges,), jnp.int32)
+    made = jax.value_and_grad(loss, (0, 1))
+    return jax.jit(made).lower(spec((nodes, width)), spec((2 * width, width)), ends, ends)
+
+
 # --- command ------------------------------------------------------------------------------------------------------
 
 

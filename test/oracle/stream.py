@@ -184,6 +184,8 @@ def log_sum_exp(source: Source) -> Made:
     def f(x, y):
         return jax.nn.logsumexp(x[:, None] + y[None, :], axis=axis)
 
+    if source.random.integers(2):
+        f = jax.value_and_grad(lambda x, y, f=f: jnp.sum(f(x, y)), (0, 1))
     return f, [source.values((rows,), dtype), source.values((columns,), dtype)], rows * columns, False
 
 
@@ -249,12 +251,48 @@ def attention(source: Source) -> Made:
     width = int(source.random.integers(2, 9))
     dtype = source.one(("float32", "float64"))
 
+    causal = bool(source.random.integers(2))
+
     def f(q, k, v):
-        return jax.nn.softmax(q @ k.swapaxes(-1, -2) / 8, -1) @ v
+        scores = q @ k.swapaxes(-1, -2) / 8
+        if causal:
+            scores = jnp.where(jnp.arange(queries)[:, None] >= jnp.arange(keys) - keys // 2, scores, -1e9)
+        return jax.nn.softmax(scores, -1) @ v
 
     inputs = [source.values((heads, count, width), dtype) for count in (queries, keys, keys)]
-    f.cancels = True
-    return f, inputs, keys, False
+    gradient = jax.grad(lambda *inputs: jnp.sum(f(*inputs) ** 2), (0, 1, 2))
+    made = gradient if source.random.integers(2) else f
+    made.cancels = True
+    return made, inputs, keys * queries, False
+
+
+def nearest(source: Source) -> Made:
+    """A reduction of several operands per row: which of some points is nearest."""
+    rows, points, width = sizes(source) // 4 + 2, int(source.random.integers(3, 40)), int(source.random.integers(2, 5))
+
+    def f(x, centers):
+        distances = jnp.abs(x[:, None, 0] - centers[None, :, 0]) * 2 + jnp.abs(x[:, None, 1] - centers[None, :, 1])
+        found = jnp.argmin(distances, axis=1)
+        return found, jnp.zeros(points, jnp.int32).at[found].add(1)
+
+    inputs = [source.values((rows, width), "int32") % 100, source.values((points, width), "int32") % 100]
+    return f, inputs, rows, True
+
+
+def next_token(source: Source) -> Made:
+    """A loss over all rows but the last: slices and pads along the streamed dimension."""
+    batch, rows, width = int(source.random.integers(1, 4)), sizes(source) // 16 + 3, int(source.random.integers(2, 9))
+    words = int(source.random.integers(3, 40))
+
+    def loss(x, w, tokens):
+        likely = jax.nn.log_softmax((x @ w)[:, :-1])
+        return -jnp.mean(jnp.take_along_axis(likely, tokens[:, 1:, None], -1))
+
+    dtype = source.one(("float32", "float64"))
+    inputs = [source.values((batch, rows, width), dtype), source.values((width, words), dtype)]
+    made = source.one((loss, jax.grad(loss, (0, 1)), jax.value_and_grad(loss, (0, 1))))
+    made.cancels = True
+    return made, [*inputs, source.indices((batch, rows), "int32", words, "promise_in_bounds")], batch * rows * words, False
 
 
 def cross_entropy(source: Source) -> Made:
@@ -290,6 +328,8 @@ FAMILIES = (
     attention,
     cross_entropy,
     message_passing,
+    nearest,
+    next_token,
     gather_forward,
     gather_forward,
     scatter,
@@ -325,7 +365,7 @@ def run(text: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
     return [np.asarray(shards[0]) for shards in done]
 
 
-def difference(program: Program, before: np.ndarray, after: np.ndarray) -> str | None:
+def difference(program: Program, before: np.ndarray, after: np.ndarray, largest: float) -> str | None:
     """What is wrong with a result, if anything."""
     if (before.dtype, before.shape) != (after.dtype, after.shape):
         return f"{before.dtype}{before.shape} became {after.dtype}{after.shape}"
@@ -336,8 +376,8 @@ def difference(program: Program, before: np.ndarray, after: np.ndarray) -> str |
     if jnp.issubdtype(before.dtype, jnp.integer):
         return None if np.array_equal(before, after) else f"{before!r} became {after!r}"
     old, new = before.astype(np.float64), after.astype(np.float64)
-    # Where terms cancel, the error is one of the terms, which are no larger than the largest result by much.
-    scale = np.maximum(np.abs(old), np.nanmax(np.abs(old), initial=0) if program.cancels else 1e-30)
+    # Where terms cancel, the error is one of the terms, which are no larger than the largest of all results by much.
+    scale = np.maximum(np.abs(old), largest if program.cancels else 1e-30)
     allowed = 2 * float(jnp.finfo(before.dtype).eps) * np.sqrt(program.terms) * scale
     both_nan = np.isnan(old) & np.isnan(new)
     with np.errstate(invalid="ignore"):
@@ -376,8 +416,10 @@ def main() -> int:
             changed += 1
             loops[program.name.partition(" ")[0]] += 1
             try:
-                pairs = zip(run(program.reference, program.inputs), run(after.output, program.inputs), strict=True)
-                wrong = [found for pair in pairs if (found := difference(program, *pair))]
+                expected = run(program.reference, program.inputs)
+                largest = max(float(np.max(np.abs(np.nan_to_num(value.astype(np.float64))), initial=0)) for value in expected)
+                pairs = zip(expected, run(after.output, program.inputs), strict=True)
+                wrong = [found for pair in pairs if (found := difference(program, *pair, largest))]
             except Exception as error:
                 wrong = [f"it does not run: {error}"]
             findings.extend((program, text, after.output) for text in wrong)

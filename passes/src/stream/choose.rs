@@ -239,7 +239,18 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return None;
         }
         let matters = largest.max().unwrap_or(0) / 4;
-        for &next in rest.iter().filter(|&&next| consumers[next].takes() >= matters) {
+        let shared: HashSet<usize> = plan
+            .chunks
+            .iter()
+            .filter(|chunk| chunk.source.is_op() && bytes(chunk.value) >= matters)
+            .filter_map(|chunk| defining_op_key(chunk.value))
+            .collect();
+        let may_join = |&&next: &&usize| {
+            let consumer = &consumers[next];
+            let dot = op_name(consumer.source) == "stablehlo.dot_general";
+            (!dot || consumer.takes() >= matters) && comes_from(consumer.source, &shared)
+        };
+        for &next in rest.iter().filter(may_join) {
             if let Some(joined) = self.join(&group, &consumers[next], &plan) {
                 group.push((next, joined));
                 // Its own result is computed, whatever was thought of it before.
@@ -694,6 +705,26 @@ fn widened_slices<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
 
 fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Option<OperationRef<'c, 'a>> {
     ops.reduce(|last, op| if last != op && ir::is_before(last, op) { op } else { last })
+}
+
+/// Whether an op is computed from one of some others, a few steps up.
+fn comes_from(op: OperationRef<'_, '_>, others: &HashSet<usize>) -> bool {
+    const MOST: usize = 48;
+    let mut seen: Vec<usize> = Vec::new();
+    let mut pending = std::collections::VecDeque::from([op]);
+    while let Some(op) = pending.pop_front() {
+        for from in op.operands().filter_map(defining_op) {
+            let key = ir::op_key(from);
+            if others.contains(&key) {
+                return true;
+            }
+            if seen.len() < MOST && !seen.contains(&key) {
+                seen.push(key);
+                pending.push_back(from);
+            }
+        }
+    }
+    false
 }
 
 fn defining_op_key(value: Value<'_, '_>) -> Option<usize> {
