@@ -333,18 +333,8 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             };
             match self.home[value as usize] {
                 // It is where it should be, or it is copied at the end.
-                Some(home) if self.memory[home as usize].place != Place::Own => {
-                    if self.memory[home as usize].place != place && alias.is_some() {
-                        self.memory.push(Memory {
-                            values: vec![value],
-                            bytes,
-                            from: self.end.saturating_sub(1),
-                            to: self.end,
-                            place: Place::Own,
-                        });
-                    }
-                }
-                Some(home) => {
+                Some(home) if self.memory[home as usize].place == place => {}
+                Some(home) if self.memory[home as usize].place == Place::Own => {
                     let memory = &mut self.memory[home as usize];
                     let slot = &mut self.slots[slot];
                     if slot.bytes >= memory.bytes && slot.is_free(memory.from, memory.to) {
@@ -355,7 +345,15 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                         slot.busy.push((self.end, self.end));
                     }
                 }
-                None => {}
+                // It lies in another place.
+                Some(_) if alias.is_some() => self.memory.push(Memory {
+                    values: vec![value],
+                    bytes,
+                    from: self.end.saturating_sub(1),
+                    to: self.end,
+                    place: Place::Own,
+                }),
+                _ => {}
             }
         }
     }
@@ -391,8 +389,8 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
         }
         let mut scratch = Vec::new();
         let mut now = 0i128;
-        for step in 0..steps {
-            now += change[step];
+        for (step, &change) in change[..steps].iter().enumerate() {
+            now += change;
             let inside = self
                 .order
                 .get(step)
