@@ -228,7 +228,9 @@ uint64_t slimhloFingerprint(MlirOperation op) {
   llvm::DenseMap<Value, unsigned> numbers;
   llvm::DenseMap<Block *, unsigned> blocks;
   llvm::hash_code hash(0);
-  auto number = [&](Value value) { return numbers.try_emplace(value, numbers.size()).first->second; };
+  auto number = [&](Value value) {
+    return numbers.try_emplace(value, numbers.size()).first->second;
+  };
   auto place = [&](Block *block) { return blocks.try_emplace(block, blocks.size()).first->second; };
   unwrap(op)->walk<WalkOrder::PreOrder>([&](Operation *nested) {
     hash = llvm::hash_combine(
@@ -247,7 +249,8 @@ uint64_t slimhloFingerprint(MlirOperation op) {
       for (Block &block : region) {
         hash = llvm::hash_combine(hash, place(&block), llvm::range_size(block));
         for (BlockArgument argument : block.getArguments())
-          hash = llvm::hash_combine(hash, number(argument), argument.getType().getAsOpaquePointer());
+          hash =
+              llvm::hash_combine(hash, number(argument), argument.getType().getAsOpaquePointer());
       }
     }
   });

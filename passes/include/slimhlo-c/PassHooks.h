@@ -93,8 +93,8 @@ void slimhloRegisterPipeline(const SlimhloPipeline *pipeline);
 MlirLogicalResult slimhloRunPipeline(void *host, MlirOperation op, MlirStringRef pipeline,
                                      MlirStringCallback sink, void *userData);
 
-/// A hash of `op` and all that is nested in it: names, attributes, types, and which operand is which
-/// result; neither locations nor addresses of ops. Equal for equal IR within one process.
+/// A hash of `op` and all that is nested in it: names, attributes, types, and which operand is
+/// which result; neither locations nor addresses of ops. Equal for equal IR within one process.
 uint64_t slimhloFingerprint(MlirOperation op);
 
 enum SlimhloSeverity { SlimhloError = 0, SlimhloWarning = 1, SlimhloRemark = 2 };

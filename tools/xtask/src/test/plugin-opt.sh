@@ -4,13 +4,21 @@
 # alone. Passes given by flag become a pipeline here, in their order.
 arguments=()
 pipeline=()
+# Adds a pass, where it runs: on the module or on its functions.
+add() {
+  case $1 in
+  slimhlo-optimize* | slimhlo-exchange-shards* | slimhlo-print-memory*) pipeline+=("$1") ;;
+  *) pipeline+=("func.func($1)") ;;
+  esac
+}
 for argument; do
   case $argument in
   --slimhlo-*=*)
     flag=${argument#--}
-    pipeline+=("func.func(${flag%%=*}{${flag#*=}})")
+    add "${flag%%=*}{${flag#*=}}"
     ;;
-  --slimhlo-*) pipeline+=("func.func(${argument#--})") ;;
+  --slimhlo-*) add "${argument#--}" ;;
+  --inline | --symbol-dce) pipeline+=("${argument#--}") ;;
   --canonicalize | --cse | -canonicalize | -cse) pipeline+=("${argument##*-}") ;;
   *) arguments+=("$argument") ;;
   esac
