@@ -5,11 +5,11 @@
 // CHECK: func.func @other(
 module {
   func.func private @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-    %0 = func.call @helper(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %0 = func.call @callee(%x) : (tensor<4xf32>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
   }
-  // CHECK-NOT: @helper
-  func.func private @helper(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NOT: @callee
+  func.func private @callee(%x: tensor<4xf32>) -> tensor<4xf32> {
     %0 = stablehlo.negate %x : tensor<4xf32>
     return %0 : tensor<4xf32>
   }

@@ -14,7 +14,9 @@ use crate::shell::Shell;
 use crate::{setup, table};
 
 const PROGRAM: &str = "test/data/ocean_tendency.mlir";
-const PASS: &str = "--slimhlo-dus-to-pad";
+const PASS: &str = "--slimhlo-optimize";
+/// Lines of the difference that are shown; both modules are kept for the rest.
+const SHOWN: usize = 48;
 const MIB: f64 = (1 << 20) as f64;
 
 /// What to show.
@@ -110,7 +112,7 @@ fn referee(shell: &Shell, module: &str) -> Result<Memory> {
     serde_json::from_slice(&said.stdout).with_context(|| format!("cannot read what {script} says"))
 }
 
-/// Prints the lines that differ, some lines around them, and counts.
+/// Prints the first of the lines that differ, some lines around them, and how many more there are.
 fn print_difference(before: &str, after: &str) {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (old_keys, new_keys): (Vec<String>, Vec<String>) = (
@@ -124,11 +126,17 @@ fn print_difference(before: &str, after: &str) {
     if groups.is_empty() {
         println!("nothing to rewrite");
     }
+    let (mut shown, mut hidden) = (0, 0);
     for (index, group) in groups.iter().enumerate() {
-        if index > 0 {
+        if index > 0 && shown < SHOWN {
             println!("{}", style("  ...").dim());
         }
         for change in group.iter().flat_map(|op| difference.iter_changes(op)) {
+            if shown == SHOWN {
+                hidden += usize::from(change.tag() != ChangeTag::Equal);
+                continue;
+            }
+            shown += 1;
             // The keys were compared; the lines are shown.
             let line = |lines: &[&'_ str], at: Option<usize>| {
                 at.and_then(|at| lines.get(at).copied()).unwrap_or_default().to_owned()
@@ -145,6 +153,9 @@ fn print_difference(before: &str, after: &str) {
                 }
             }
         }
+    }
+    if hidden > 0 {
+        println!("{}", style(format!("  ... and {hidden} more lines that differ")).dim());
     }
 }
 
