@@ -7,7 +7,7 @@
 //! make of operands which each chunk needs whole). The plan that leaves least wins. One that computes dots again has to
 //! leave half of what the best one without does.
 
-use super::emit::Loop;
+use super::emit::{Loop, is_made_again};
 use super::outside::{Outside, is_exported};
 use super::plan::{self, Plan, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers, is_free};
@@ -426,7 +426,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let mut stored_whole: i64 = 0;
         for whole in &plan.wholes {
             let fused = defining_op(*whole).is_some_and(|op| ir::is_fusible(op_name(op)));
-            if fused && ir::splat_constant(*whole).is_none() {
+            if fused && !is_made_again(*whole) {
                 stored_whole = stored_whole.saturating_add(bytes(*whole));
             }
         }
@@ -450,9 +450,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 Role::Place => 0,
             });
         }
-        let cost = stored_besides.saturating_add(widened_slices(&plan));
+        let cost = stored_besides;
         let apart = stored_besides == 0;
-        let threshold = self.chunk_bytes.saturating_mul(GAIN);
+        let mut threshold = self.chunk_bytes.saturating_mul(GAIN);
+        if group.iter().any(|(_, consumer)| is_in_loop(consumer.op)) {
+            // A chunk that was made larger for the sake of its dots is not taken apart again.
+            threshold = threshold.max(self.stretch.saturating_mul(2));
+        }
         let net = saved.saturating_sub(cost);
         if net <= threshold || plan.units < 2 {
             return None;
@@ -650,10 +654,7 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
     };
     let is_dot = |op: OperationRef<'c, 'a>| op_name(op) == "stablehlo.dot_general";
     // In loops, XLA does not do so.
-    let in_loop = |op: OperationRef<'c, 'a>| {
-        op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while")
-    };
-    if group.iter().any(|(_, consumer)| in_loop(consumer.op)) {
+    if group.iter().any(|(_, consumer)| is_in_loop(consumer.op)) {
         return false;
     }
     let mut seen: HashSet<usize> = HashSet::new();
@@ -689,18 +690,8 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
     ends == 1
 }
 
-/// Bytes of the copies that XLA for CPU makes of what a loop slices: it has no slices of narrow floats, and widens the whole.
-fn widened_slices<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
-    let mut copied: HashMap<usize, i64> = HashMap::new();
-    for chunk in plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice) {
-        let narrow = plan::plain(chunk.value).is_some_and(|tensor| {
-            tensor.element.is_float() && plan::element_bytes(tensor.element).is_some_and(|size| size < 4)
-        });
-        if narrow {
-            copied.insert(ir::key(chunk.value), 2 * bytes(chunk.value));
-        }
-    }
-    copied.values().fold(0, |sum, size| sum.saturating_add(*size))
+fn is_in_loop(op: OperationRef<'_, '_>) -> bool {
+    op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while")
 }
 
 fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Option<OperationRef<'c, 'a>> {
