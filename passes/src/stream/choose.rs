@@ -7,7 +7,7 @@
 //! make of operands which each chunk needs whole). The plan that leaves least wins. One that computes dots again has to
 //! leave half of what the best one without does.
 
-use super::emit::{Loop, is_made_again};
+use super::emit::{Loop, is_made_again, is_narrow};
 use super::outside::{Outside, is_exported};
 use super::plan::{self, Plan, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers, is_free};
@@ -111,13 +111,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                     if best.as_ref().is_none_or(|best| found.beats(best, self.chunk_bytes)) {
                         best = Some(found);
                     }
-                } else if found.apart && !found.again {
+                } else if found.apart {
                     apart.push(found);
                 }
             }
         }
         let mut outer: Option<Found<'c, 'a>> = None;
-        for mut found in apart {
+        let again = best.as_ref().is_some_and(|best| best.again);
+        for mut found in apart.into_iter().filter(|found| again || !found.again) {
             let (way, dim) = found.first;
             let units = found.plan.units;
             let inner =
@@ -235,7 +236,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         // What it could save at most is soon known, and mostly too little.
         let largest = plan.chunks.iter().filter(|chunk| chunk.source.is_op()).map(|chunk| bytes(chunk.value));
-        if largest.clone().fold(0, i64::saturating_add) <= self.chunk_bytes.saturating_mul(GAIN) {
+        let most = largest.clone().fold(widened(&plan, &group), i64::saturating_add);
+        if most <= self.chunk_bytes.saturating_mul(GAIN) {
             return None;
         }
         let matters = largest.max().unwrap_or(0) / 4;
@@ -438,6 +440,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if is_library_fused(&plan, &group) {
             saved = plan.chunks.iter().filter_map(|chunk| defining_op(chunk.value)).map(shuffled).sum();
         }
+        let widened = widened(&plan, &group);
+        saved = saved.saturating_add(widened);
+        let unit_bytes = unit_bytes.saturating_add(widened / plan.units);
         let copies = copies(&plan);
         let mut stored_besides = copies;
         for (_, consumer) in &group {
@@ -688,6 +693,34 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
         }
     }
     ends == 1
+}
+
+/// Bytes of the copies in f32 of what dots in a loop's body take whole, and would take a chunk of: back ends without narrow dots
+/// make them before the loop. What is taken from the loop's own values is small, or seen to elsewhere.
+fn widened<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
+    if !group.iter().all(|(_, consumer)| is_in_loop(consumer.op)) {
+        return 0;
+    }
+    let mut taken: HashMap<usize, i64> = HashMap::new();
+    let mut note = |operand: Value<'c, 'a>, along: Option<plan::Along>| {
+        let sliced = along
+            .and_then(|along| plan.position(operand, along))
+            .is_some_and(|at| plan.chunks[at].source == Source::Slice);
+        if sliced && defining_op(operand).is_none() && is_narrow(operand) {
+            taken.insert(ir::key(operand), bytes(operand).saturating_mul(2));
+        }
+    };
+    for chunk in plan.chunks.iter().filter(|chunk| chunk.source.is_op()) {
+        if let Some(op) = defining_op(chunk.value).filter(|op| op_name(*op) == "stablehlo.dot_general") {
+            op.operands().zip(chunk.source.operands()).for_each(|(operand, along)| note(operand, *along));
+        }
+    }
+    for (_, consumer) in group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Contract)) {
+        for (operand, dim) in consumer.inputs() {
+            note(operand, plan.all_of(operand, dim).ok());
+        }
+    }
+    taken.values().fold(0, |sum, size| sum.saturating_add(*size))
 }
 
 fn is_in_loop(op: OperationRef<'_, '_>) -> bool {

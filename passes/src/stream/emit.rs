@@ -518,7 +518,8 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
     }
 }
 
-fn is_narrow(value: Value<'_, '_>) -> bool {
+/// Whether a value's elements are floats of less than 32 bits.
+pub fn is_narrow(value: Value<'_, '_>) -> bool {
     let element = element_of(value.r#type());
     element.is_float() && plan::element_bytes(element).is_some_and(|size| size < 4)
 }
