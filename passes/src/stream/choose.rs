@@ -21,6 +21,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Rows that a dot in a chunk should have, so that it is computed as fast as the whole.
 const ROWS: i64 = 256;
+/// How many sizes of a chunk are tried for one that divides a dimension.
+const MOST_DIVISORS: usize = 1 << 12;
 /// Which part of what a loop saves its chunk may take for that.
 const SHARE: i64 = 8;
 
@@ -425,6 +427,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 _ => {}
             }
         }
+        let widened = widened(&plan, &group);
+        saved = saved.saturating_add(widened);
         let mut stored_whole: i64 = 0;
         for whole in &plan.wholes {
             let fused = defining_op(*whole).is_some_and(|op| ir::is_fusible(op_name(op)));
@@ -440,8 +444,6 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if is_library_fused(&plan, &group) {
             saved = plan.chunks.iter().filter_map(|chunk| defining_op(chunk.value)).map(shuffled).sum();
         }
-        let widened = widened(&plan, &group);
-        saved = saved.saturating_add(widened);
         let unit_bytes = unit_bytes.saturating_add(widened / plan.units);
         let copies = copies(&plan);
         let mut stored_besides = copies;
@@ -475,6 +477,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let mut chunk: i64 = 1 << most.ilog2();
         if plan.units / chunk < 2 {
             chunk = 1 << (plan.units / 2).ilog2();
+        }
+        // What is left over would need copies of its own of what is needed whole.
+        if copies > 0 && plan.units % chunk != 0 {
+            chunk = (chunk / 2..chunk)
+                .rev()
+                .take(MOST_DIVISORS)
+                .find(|part| *part > 0 && plan.units % part == 0)
+                .unwrap_or(chunk);
         }
         let thin = chunk.saturating_mul(4) < wanted.min(plan.units);
         let fits = unit_bytes.saturating_mul(chunk) <= threshold.max(stretch);
