@@ -77,8 +77,8 @@
 //!
 //! XLA for CPU hands a dot, plain arithmetic and reductions of it, and one dot more to a library that stores nothing between
 //! them, if they are not in a loop: such attention without a mask is left alone, except where operands have to be transposed
-//! first. XLA for CPU has no slices of bf16 either: it makes an f32 copy of what a loop slices, which is counted as a cost. JAX
-//! hides producers behind private functions (`jnp.clip`): run `--inline` first.
+//! first. XLA for CPU has no slices of bf16 either: it would make an f32 copy of all that a loop slices, before the loop. A barrier with
+//! the loop's counter keeps it from that, and the slice alone is widened. JAX hides producers behind private functions (`jnp.clip`): run `--inline` first.
 //!
 //! # What it costs
 //!

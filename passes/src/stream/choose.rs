@@ -7,7 +7,7 @@
 //! make of operands which each chunk needs whole). The plan that leaves least wins. One that computes dots again has to
 //! leave half of what the best one without does.
 
-use super::emit::Loop;
+use super::emit::{Loop, is_made_again, is_narrow};
 use super::outside::{Outside, is_exported};
 use super::plan::{self, Plan, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers, is_free};
@@ -21,6 +21,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Rows that a dot in a chunk should have, so that it is computed as fast as the whole.
 const ROWS: i64 = 256;
+/// How many sizes of a chunk are tried for one that divides a dimension.
+const MOST_DIVISORS: usize = 1 << 12;
 /// Which part of what a loop saves its chunk may take for that.
 const SHARE: i64 = 8;
 
@@ -111,13 +113,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                     if best.as_ref().is_none_or(|best| found.beats(best, self.chunk_bytes)) {
                         best = Some(found);
                     }
-                } else if found.apart && !found.again {
+                } else if found.apart {
                     apart.push(found);
                 }
             }
         }
         let mut outer: Option<Found<'c, 'a>> = None;
-        for mut found in apart {
+        let again = best.as_ref().is_some_and(|best| best.again);
+        for mut found in apart.into_iter().filter(|found| again || !found.again) {
             let (way, dim) = found.first;
             let units = found.plan.units;
             let inner =
@@ -235,7 +238,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         // What it could save at most is soon known, and mostly too little.
         let largest = plan.chunks.iter().filter(|chunk| chunk.source.is_op()).map(|chunk| bytes(chunk.value));
-        if largest.clone().fold(0, i64::saturating_add) <= self.chunk_bytes.saturating_mul(GAIN) {
+        let most = largest.clone().fold(widened(&plan, &group), i64::saturating_add);
+        if most <= self.chunk_bytes.saturating_mul(GAIN) {
             return None;
         }
         let matters = largest.max().unwrap_or(0) / 4;
@@ -423,10 +427,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 _ => {}
             }
         }
+        let widened = widened(&plan, &group);
+        saved = saved.saturating_add(widened);
         let mut stored_whole: i64 = 0;
         for whole in &plan.wholes {
             let fused = defining_op(*whole).is_some_and(|op| ir::is_fusible(op_name(op)));
-            if fused && ir::splat_constant(*whole).is_none() {
+            if fused && !is_made_again(*whole) {
                 stored_whole = stored_whole.saturating_add(bytes(*whole));
             }
         }
@@ -438,6 +444,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if is_library_fused(&plan, &group) {
             saved = plan.chunks.iter().filter_map(|chunk| defining_op(chunk.value)).map(shuffled).sum();
         }
+        let unit_bytes = unit_bytes.saturating_add(widened / plan.units);
         let copies = copies(&plan);
         let mut stored_besides = copies;
         for (_, consumer) in &group {
@@ -450,9 +457,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 Role::Place => 0,
             });
         }
-        let cost = stored_besides.saturating_add(widened_slices(&plan));
+        let cost = stored_besides;
         let apart = stored_besides == 0;
-        let threshold = self.chunk_bytes.saturating_mul(GAIN);
+        let mut threshold = self.chunk_bytes.saturating_mul(GAIN);
+        if group.iter().any(|(_, consumer)| is_in_loop(consumer.op)) {
+            // A chunk that was made larger for the sake of its dots is not taken apart again.
+            threshold = threshold.max(self.stretch.saturating_mul(2));
+        }
         let net = saved.saturating_sub(cost);
         if net <= threshold || plan.units < 2 {
             return None;
@@ -466,6 +477,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let mut chunk: i64 = 1 << most.ilog2();
         if plan.units / chunk < 2 {
             chunk = 1 << (plan.units / 2).ilog2();
+        }
+        // What is left over would need copies of its own of what is needed whole.
+        if copies > 0 && plan.units % chunk != 0 {
+            chunk = (chunk / 2..chunk)
+                .rev()
+                .take(MOST_DIVISORS)
+                .find(|part| *part > 0 && plan.units % part == 0)
+                .unwrap_or(chunk);
         }
         let thin = chunk.saturating_mul(4) < wanted.min(plan.units);
         let fits = unit_bytes.saturating_mul(chunk) <= threshold.max(stretch);
@@ -650,10 +669,7 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
     };
     let is_dot = |op: OperationRef<'c, 'a>| op_name(op) == "stablehlo.dot_general";
     // In loops, XLA does not do so.
-    let in_loop = |op: OperationRef<'c, 'a>| {
-        op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while")
-    };
-    if group.iter().any(|(_, consumer)| in_loop(consumer.op)) {
+    if group.iter().any(|(_, consumer)| is_in_loop(consumer.op)) {
         return false;
     }
     let mut seen: HashSet<usize> = HashSet::new();
@@ -689,18 +705,36 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
     ends == 1
 }
 
-/// Bytes of the copies that XLA for CPU makes of what a loop slices: it has no slices of narrow floats, and widens the whole.
-fn widened_slices<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
-    let mut copied: HashMap<usize, i64> = HashMap::new();
-    for chunk in plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice) {
-        let narrow = plan::plain(chunk.value).is_some_and(|tensor| {
-            tensor.element.is_float() && plan::element_bytes(tensor.element).is_some_and(|size| size < 4)
-        });
-        if narrow {
-            copied.insert(ir::key(chunk.value), 2 * bytes(chunk.value));
+/// Bytes of the copies in f32 of what dots in a loop's body take whole, and would take a chunk of: back ends without narrow dots
+/// make them before the loop. What is taken from the loop's own values is small, or seen to elsewhere.
+fn widened<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
+    if !group.iter().all(|(_, consumer)| is_in_loop(consumer.op)) {
+        return 0;
+    }
+    let mut taken: HashMap<usize, i64> = HashMap::new();
+    let mut note = |operand: Value<'c, 'a>, along: Option<plan::Along>| {
+        let sliced = along
+            .and_then(|along| plan.position(operand, along))
+            .is_some_and(|at| plan.chunks[at].source == Source::Slice);
+        if sliced && defining_op(operand).is_none() && is_narrow(operand) {
+            taken.insert(ir::key(operand), bytes(operand).saturating_mul(2));
+        }
+    };
+    for chunk in plan.chunks.iter().filter(|chunk| chunk.source.is_op()) {
+        if let Some(op) = defining_op(chunk.value).filter(|op| op_name(*op) == "stablehlo.dot_general") {
+            op.operands().zip(chunk.source.operands()).for_each(|(operand, along)| note(operand, *along));
         }
     }
-    copied.values().fold(0, |sum, size| sum.saturating_add(*size))
+    for (_, consumer) in group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Contract)) {
+        for (operand, dim) in consumer.inputs() {
+            note(operand, plan.all_of(operand, dim).ok());
+        }
+    }
+    taken.values().fold(0, |sum, size| sum.saturating_add(*size))
+}
+
+fn is_in_loop(op: OperationRef<'_, '_>) -> bool {
+    op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while")
 }
 
 fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Option<OperationRef<'c, 'a>> {

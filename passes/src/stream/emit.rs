@@ -2,17 +2,20 @@
 
 //! Making the loop: chunks of producers, what consumers do with them, the loop around, and the tail after it.
 
-use super::plan::{Along, Chunk, Plan, Source};
-use super::{Consumer, Role};
+use super::plan::{self, Along, Chunk, Plan, Source};
+use super::{Consumer, Role, is_costly};
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, location_of};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashMap;
+
+/// Ops of a value that the loop's body makes itself.
+const MOST_MADE_AGAIN: usize = 16;
 
 /// Where a chunk starts, in units.
 #[derive(Clone, Copy)]
@@ -83,12 +86,14 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let (accumulators, given) = inside[1..].split_at(self.consumers.len());
         let inner: HashMap<usize, Value<'c, 'a>> =
             captured.iter().map(|value| ir::key(*value)).zip(given.iter().copied()).collect();
+        let sliced = self.kept_narrow(inside[0], &leaves, &inner, location);
         let inner_leaves = leaves
             .iter()
             .map(|leaf| {
-                leaf.map(|leaf| Leaf {
-                    value: inner.get(&ir::key(leaf.value)).copied().unwrap_or(leaf.value),
-                    ..leaf
+                leaf.map(|leaf| {
+                    let key = ir::key(leaf.value);
+                    let value = sliced.get(&key).or_else(|| inner.get(&key)).copied();
+                    Leaf { value: value.unwrap_or(leaf.value), ..leaf }
                 })
             })
             .collect();
@@ -119,6 +124,36 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             .collect()
     }
 
+    /// The narrow floats among what is sliced, behind a barrier with the loop's counter. A back end without slices of them
+    /// widens what they are of: in the body that is done on the fly, but the whole of what does not depend on the counter would be
+    /// widened before the loop, and stored.
+    fn kept_narrow(
+        &self,
+        counter: Value<'c, 'a>,
+        leaves: &[Option<Leaf<'c, 'a>>],
+        inner: &HashMap<usize, Value<'c, 'a>>,
+        location: Location<'c>,
+    ) -> HashMap<usize, Value<'c, 'a>> {
+        let mut keys: Vec<usize> = Vec::new();
+        let mut behind = vec![counter];
+        for leaf in leaves.iter().flatten() {
+            let key = ir::key(leaf.value);
+            if let Some(value) = inner.get(&key).filter(|value| is_narrow(**value))
+                && !keys.contains(&key)
+            {
+                keys.push(key);
+                behind.push(*value);
+            }
+        }
+        if keys.is_empty() {
+            return HashMap::new();
+        }
+        let types: Vec<Type> = behind.iter().map(|value| value.r#type()).collect();
+        let op = self.build.op_with_blocks("stablehlo.optimization_barrier", &behind, &types, &[], location);
+        let results = op.results().skip(1).map(Value::from);
+        keys.into_iter().zip(results).collect()
+    }
+
     /// What is sliced, for each chunk that is a slice; and what the body needs from outside, besides what it makes itself.
     fn captured(&self, location: Location<'c>) -> (Vec<Option<Leaf<'c, 'a>>>, Vec<Value<'c, 'a>>) {
         let mut captured: Vec<Value<'c, 'a>> = Vec::new();
@@ -136,7 +171,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             }));
         }
         for value in &self.plan.wholes {
-            if ir::splat_constant(*value).is_none() {
+            if !is_made_again(*value) {
                 note(*value);
             }
         }
@@ -206,15 +241,11 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         mut given: Given<'c, 'a>,
         accumulators: &[Value<'c, 'a>],
     ) -> Vec<Value<'c, 'a>> {
-        // Constants are made again inside the loop, which back ends see through better than through a carried value.
+        // Constants are made again inside the loop, which back ends see through better than through a carried value. So is what
+        // follows from positions alone, a causal mask, say: a loop in the body may then do it a chunk at a time.
         if let Start::At(_) = start {
-            for whole in &self.plan.wholes {
-                if let Some(op) = defining_op(*whole).filter(|_| ir::splat_constant(*whole).is_some()) {
-                    let copy = self.build.copy_with(op, &[], &[], &[whole.r#type()]);
-                    given
-                        .wholes
-                        .insert(ir::key(*whole), copy.result(0).expect("constants have a result").into());
-                }
+            for whole in self.plan.wholes.iter().filter(|whole| is_made_again(**whole)) {
+                self.make_again(*whole, &mut given.wholes);
             }
         }
         let mut chunks: Vec<Value<'c, 'a>> = Vec::with_capacity(self.plan.chunks.len());
@@ -230,6 +261,19 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 self.consume(consumer, start, *accumulator, &chunks, &given.wholes)
             })
             .collect()
+    }
+
+    /// A copy of a value that follows from positions and constants alone, and of what it is computed from.
+    fn make_again(&self, value: Value<'c, 'a>, made: &mut HashMap<usize, Value<'c, 'a>>) -> Value<'c, 'a> {
+        if let Some(known) = made.get(&ir::key(value)) {
+            return *known;
+        }
+        let op = defining_op(value).expect("what follows from positions is computed");
+        let operands: Vec<_> = op.operands().map(|operand| self.make_again(operand, made)).collect();
+        let copy = self.build.copy_with(op, &operands, &[], &[value.r#type()]);
+        let copy = copy.result(0).expect("it has one result").into();
+        made.insert(ir::key(value), copy);
+        copy
     }
 
     /// One chunk of a value: `size` units from `start`. `wholes` says what stands for a value used whole, `chunks` are
@@ -472,6 +516,34 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             nested = op.next_in_block();
         }
     }
+}
+
+/// Whether a value's elements are floats of less than 32 bits.
+pub fn is_narrow(value: Value<'_, '_>) -> bool {
+    let element = element_of(value.r#type());
+    element.is_float() && plan::element_bytes(element).is_some_and(|size| size < 4)
+}
+
+/// Whether the loop's body makes a value itself: splats, and what a few ops make of positions and splats.
+pub fn is_made_again(value: Value<'_, '_>) -> bool {
+    ir::splat_constant(value).is_some() || follows_from_positions(value, &mut { MOST_MADE_AGAIN })
+}
+
+fn follows_from_positions(value: Value<'_, '_>, left: &mut usize) -> bool {
+    let Some(less) = left.checked_sub(1) else { return false };
+    *left = less;
+    let Some(op) = defining_op(value).filter(|op| ir::discardable_attributes(*op).is_empty()) else {
+        return false;
+    };
+    let name = op_name(op);
+    let simple = name == "stablehlo.iota"
+        || ir::splat_constant(value).is_some()
+        || matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.reshape")
+        || (plan::is_elementwise(name) && !is_costly(name));
+    simple
+        && op.result_count() == 1
+        && op.region_count() == 0
+        && op.operands().all(|operand| follows_from_positions(operand, left))
 }
 
 fn result_index<'c: 'a, 'a>(op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> usize {
