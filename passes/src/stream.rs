@@ -98,6 +98,7 @@
 
 mod choose;
 pub(crate) mod emit;
+pub(crate) mod fast;
 mod one_hot;
 mod outside;
 pub(crate) mod plan;
@@ -105,7 +106,8 @@ pub(crate) mod plan;
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes, element_of};
 use crate::rewrite::{defining_op, users, walk};
-use choose::Rewrite;
+use choose::{Neighbours, Rewrite};
+use fast::Keys;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
@@ -114,7 +116,8 @@ use plan::{Plan, Stop, bytes};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 crate::pass_options! {
     /// Compute what is only reduced, scattered or contracted a chunk at a time.
@@ -189,6 +192,10 @@ pub(crate) struct Consumer<'c, 'a> {
     dims: Vec<usize>,
     /// The one it is.
     dim: usize,
+    /// Bytes of the largest of its source's operands.
+    takes: i64,
+    /// Whether its source is a dot.
+    is_dot: bool,
 }
 
 impl<'c: 'a, 'a> Consumer<'c, 'a> {
@@ -219,7 +226,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             let dims = numbers.lhs_contracting_dimensions().iter().map(|&dim| dim as usize);
             let dims: Vec<usize> = dims.filter(|&dim| left.shape[dim] > 1).collect();
             let widen = narrow.then_some(f32_type);
-            ways.push(Self { source: op, op, value, role: Role::Contract, widen, dims, dim: 0 });
+            ways.push(Self::of(op, op, value, Role::Contract, widen, dims));
         }
         // A result larger than what it is made of is not what the memory goes into.
         if bytes(value) <= bytes(op.operand(0).ok()?).max(bytes(op.operand(1).ok()?)) {
@@ -257,15 +264,20 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         let result = plan::plain(value)?;
         let op = defining_op(value)?;
         let dims = (0..result.rank()).filter(|&dim| result.shape[dim] > 1).collect();
-        discardable_attributes(op).is_empty().then_some(Self {
-            source,
-            op,
-            value,
-            role: Role::Place,
-            widen: None,
-            dims,
-            dim: 0,
-        })
+        discardable_attributes(op).is_empty().then(|| Self::of(source, op, value, Role::Place, None, dims))
+    }
+
+    fn of(
+        source: OperationRef<'c, 'a>,
+        op: OperationRef<'c, 'a>,
+        value: Value<'c, 'a>,
+        role: Role,
+        widen: Option<Type<'c>>,
+        dims: Vec<usize>,
+    ) -> Self {
+        let takes = source.operands().map(bytes).max().unwrap_or(0);
+        let is_dot = op_name(source) == "stablehlo.dot_general";
+        Self { source, op, value, role, widen, dims, dim: 0, takes, is_dot }
     }
 
     fn new(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Self> {
@@ -289,7 +301,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             (Role::Scatter, scatter_dims(op, combiner.is_some())?)
         };
         let value = op.result(0).ok()?.into();
-        let mut consumer = Self { source: op, op, value, role, widen, dims, dim: 0 };
+        let mut consumer = Self::of(op, op, value, role, widen, dims);
         if widen.is_some()
             && let Role::Reduce { identity, combine } = &mut consumer.role
         {
@@ -311,15 +323,9 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         }
     }
 
-    /// Bytes of the largest of its source's operands.
-    fn takes(&self) -> i64 {
-        self.source.operands().map(bytes).max().unwrap_or(0)
-    }
-
     /// Whether there can be something worth a loop on the way to it: a dot takes large values itself if so.
     fn may_pay(&self, chunk_bytes: i64) -> bool {
-        let dot = op_name(self.source) == "stablehlo.dot_general";
-        self.takes().saturating_mul(if dot { 2 } else { 1 << 16 }) > chunk_bytes
+        self.takes.saturating_mul(if self.is_dot { 2 } else { 1 << 16 }) > chunk_bytes
     }
 
     /// Whether two are ways of one op to the same result.
@@ -375,7 +381,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         self.streamed().and_then(plan::plain).map_or(0, |tensor| tensor.shape[self.dim])
     }
 
-    fn plan(&self, plan: &mut Plan<'c, 'a>, there: &HashSet<usize>) -> Result<(), Stop> {
+    fn plan(&self, plan: &mut Plan<'c, 'a>, there: &Keys) -> Result<(), Stop> {
         for (value, dim) in self.inputs() {
             plan.add(value, plan.all_of(value, dim)?, there)?;
         }
@@ -500,8 +506,14 @@ impl Pass for Stream {
                 }
                 WalkResult::Advance
             });
-            let mut rewrite =
-                Rewrite { build: Builder::new(root), chunk_bytes, stretch, gone: HashSet::new() };
+            let mut rewrite = Rewrite {
+                build: Builder::new(root),
+                chunk_bytes,
+                stretch,
+                gone: Keys::default(),
+                facts: Rc::default(),
+                neighbours: Neighbours::default(),
+            };
             let mut done = vec![false; consumers.len()];
             // From the last one upwards: what is further down takes more of its producers along, earlier consumers among them.
             for first in (0..consumers.len()).rev() {

@@ -6,6 +6,7 @@ use super::chain::{argument_attribute, is_donated};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
+use crate::stream::fast::Keys;
 use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, element_bytes, is_elementwise, plain};
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
@@ -211,7 +212,7 @@ fn along<'c: 'a, 'a>(places: &[Place<'c, 'a>], dim: usize, chunk_bytes: i64) -> 
     let mut plan = Plan::new(units);
     for place in places {
         let along = plan.all_of(place.new, dim).ok()?;
-        plan.add(place.new, along, &HashSet::new()).ok()?;
+        plan.add(place.new, along, &Keys::default()).ok()?;
     }
     // A slab is made of the same slab of everything else: what reaches beyond reads what another turn has overwritten.
     let reaches = |chunk: &Chunk| chunk.along.from != 0 || matches!(chunk.source, Source::Pad(_));

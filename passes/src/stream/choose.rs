@@ -8,8 +8,9 @@
 //! leave half of what the best one without does.
 
 use super::emit::{Loop, is_made_again, is_narrow};
+use super::fast::{Keys, Table};
 use super::outside::{Outside, is_exported};
-use super::plan::{self, Plan, Source, Stop, bytes};
+use super::plan::{self, Along, Facts, Plan, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers, is_free};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
@@ -17,7 +18,8 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
-use std::collections::{HashMap, HashSet};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Rows that a dot in a chunk should have, so that it is computed as fast as the whole.
 const ROWS: i64 = 256;
@@ -73,6 +75,9 @@ impl Found<'_, '_> {
     }
 }
 
+/// A plan, who it is for, and the values it takes as given.
+type Gathered<'c, 'a> = (Plan<'c, 'a>, Vec<(usize, Consumer<'c, 'a>)>, Keys);
+
 pub struct Rewrite<'c, 'a> {
     pub build: Builder<'c, 'a>,
     /// About how much a chunk may take.
@@ -80,7 +85,36 @@ pub struct Rewrite<'c, 'a> {
     /// How much it may take at most where dots would otherwise be too thin.
     pub stretch: i64,
     /// Ops that were erased.
-    pub gone: HashSet<usize>,
+    pub gone: Keys,
+    /// What is known about values.
+    pub facts: Rc<Facts<'c, 'a>>,
+    /// What is known about consumers before the one that is planned, until the next loop is made.
+    pub neighbours: Neighbours<'c, 'a>,
+}
+
+/// What is known about consumers as others are asked whether they share producers with them.
+#[derive(Default)]
+pub struct Neighbours<'c, 'a> {
+    /// Ops a few steps up, by the consumer's source.
+    above: RefCell<Table<usize, Rc<[usize]>>>,
+    /// What there is to share, by a consumer's index, dimension and units; none if it cannot be streamed so.
+    shares: RefCell<Table<(usize, usize, i64), Option<Rc<Shares<'c, 'a>>>>>,
+}
+
+/// What a consumer computes in chunks.
+struct Shares<'c, 'a> {
+    /// Bytes of the largest.
+    largest: i64,
+    /// What is not free to compute again, and how large it is.
+    values: Vec<(Value<'c, 'a>, Along, i64)>,
+}
+
+impl<'c: 'a, 'a> Neighbours<'c, 'a> {
+    /// Whether an op is computed from one of some others, a few steps up.
+    fn comes_from(&self, op: OperationRef<'c, 'a>, others: &Keys) -> bool {
+        let mut known = self.above.borrow_mut();
+        known.entry(ir::op_key(op)).or_insert_with(|| above(op)).iter().any(|op| others.contains(op))
+    }
 }
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a> {
@@ -146,6 +180,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             (Some(best), _) => best,
             (None, outer) => outer?,
         };
+        self.neighbours = Neighbours::default();
         found.group.sort_by_key(|(index, _)| *index);
         let group: Vec<_> = found.group.iter().map(|(_, consumer)| consumer.clone()).collect();
         let last = last_of(group.iter().map(|consumer| consumer.op))?;
@@ -185,7 +220,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
 
     fn erase(&mut self, op: OperationRef<'c, 'a>) {
         let gone = &mut self.gone;
-        self.build.erase_with_dead_producers(op, |value| gone.extend(defining_op_key(value)));
+        let facts = &self.facts;
+        self.build.erase_with_dead_producers(op, |value| {
+            gone.extend(defining_op_key(value));
+            facts.forget(value);
+        });
     }
 
     /// A plan for a consumer along its dimension, and for those that share costly producers with it.
@@ -195,76 +234,76 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         first: (usize, Consumer<'c, 'a>),
         rest: &[usize],
     ) -> Option<Found<'c, 'a>> {
+        let way = (first.0, first.1.dim);
+        let (plan, group, there) = self.gather(consumers, first, rest)?;
         let mut handed_out = true;
-        let found = self.plan_with(consumers, first.clone(), rest, &mut handed_out);
+        let found = self.settle(plan.clone(), group.clone(), there.clone(), way, &mut handed_out);
         if found.is_some() || !handed_out {
             return found;
         }
-        self.plan_with(consumers, first, rest, &mut false)
+        self.settle(plan, group, there, way, &mut false)
     }
 
-    /// The same, with or without handing out values that the loop computes on its way, as `export` says; it tells whether any
-    /// were.
-    fn plan_with(
+    /// The consumers that go together, the plan of them all, and which values it slices because they are dots' results of no size.
+    fn gather(
         &self,
         consumers: &[Consumer<'c, 'a>],
         first: (usize, Consumer<'c, 'a>),
         rest: &[usize],
-        export: &mut bool,
-    ) -> Option<Found<'c, 'a>> {
-        let exporting = std::mem::take(export);
-        let nothing = HashSet::new();
-        let way = (first.0, first.1.dim);
+    ) -> Option<Gathered<'c, 'a>> {
         let mut units = first.1.units();
-        let mut plan = Plan::new(units);
-        match first.1.plan(&mut plan, &nothing) {
-            Ok(()) => {}
+        let mut group = vec![first];
+        let mut there = Keys::default();
+        let plan = match self.replan(units, &group, &mut there) {
             Err(Stop::Retry(fewer)) => {
                 units = fewer;
-                plan = Plan::new(units);
-                first.1.plan(&mut plan, &nothing).ok()?;
+                there.clear();
+                self.replan(units, &group, &mut there)
             }
-            Err(Stop::No) => return None,
-        }
-        let mut group = vec![first];
-        let mut there = HashSet::new();
-        for _ in 0..ROUNDS {
-            let condensed = Outside::condensed(&plan, &group);
-            if condensed.is_empty() {
-                break;
-            }
-            there.extend(condensed.into_iter().map(ir::key));
-            plan = replan(units, &group, &there)?;
-        }
+            plan => plan,
+        };
+        let mut plan = plan.ok()?;
         // What it could save at most is soon known, and mostly too little.
-        let largest = plan.chunks.iter().filter(|chunk| chunk.source.is_op()).map(|chunk| bytes(chunk.value));
+        let largest = plan.chunks.iter().filter(|chunk| chunk.source.is_op()).map(|chunk| chunk.size);
         let most = largest.clone().fold(widened(&plan, &group), i64::saturating_add);
         if most <= self.chunk_bytes.saturating_mul(GAIN) {
             return None;
         }
         let matters = largest.max().unwrap_or(0) / 4;
-        let shared: HashSet<usize> = plan
+        let shared: Keys = plan
             .chunks
             .iter()
-            .filter(|chunk| chunk.source.is_op() && bytes(chunk.value) >= matters)
-            .filter_map(|chunk| defining_op_key(chunk.value))
+            .filter(|chunk| chunk.source.is_op() && chunk.size >= matters)
+            .filter_map(|chunk| chunk.op.map(ir::op_key))
             .collect();
         let may_join = |&&next: &&usize| {
             let consumer = &consumers[next];
-            let dot = op_name(consumer.source) == "stablehlo.dot_general";
-            (!dot || consumer.takes() >= matters) && comes_from(consumer.source, &shared)
+            (!consumer.is_dot || consumer.takes >= matters)
+                && self.neighbours.comes_from(consumer.source, &shared)
         };
         for &next in rest.iter().filter(may_join) {
-            if let Some(joined) = self.join(&group, &consumers[next], &plan) {
+            if let Some(joined) = self.join(&group, next, &consumers[next], &plan) {
                 group.push((next, joined));
                 // Its own result is computed, whatever was thought of it before.
                 there.remove(&ir::key(consumers[next].value));
-                plan = replan(units, &group, &there)?;
-                let condensed = Outside::condensed(&plan, &group);
-                there.extend(condensed.into_iter().map(ir::key));
-                plan = replan(units, &group, &there)?;
+                plan = self.replan(units, &group, &mut there).ok()?;
             }
         }
+        Some((plan, group, there))
+    }
+
+    /// A plan for a group, with or without handing out values that the loop computes on its way, as `export` says; it tells
+    /// whether any were.
+    fn settle(
+        &self,
+        mut plan: Plan<'c, 'a>,
+        mut group: Vec<(usize, Consumer<'c, 'a>)>,
+        mut there: Keys,
+        way: (usize, usize),
+        export: &mut bool,
+    ) -> Option<Found<'c, 'a>> {
+        let exporting = std::mem::take(export);
+        let units = plan.units;
         // Values that are needed whole by others are there: found out only once it is known who is in the group.
         for _ in 0..ROUNDS {
             let outside = Outside::of(&plan, &group);
@@ -297,9 +336,37 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             if !more {
                 return self.weigh(plan, group, way, &there, &outside);
             }
-            plan = replan(units, &group, &there)?;
+            plan = self.replan(units, &group, &mut there).ok()?;
         }
         None
+    }
+
+    /// A plan for a group in which what is `there` is sliced. Results of dots that are not worth it turn out to be there, too.
+    fn replan(
+        &self,
+        units: i64,
+        group: &[(usize, Consumer<'c, 'a>)],
+        there: &mut Keys,
+    ) -> Result<Plan<'c, 'a>, Stop> {
+        let but: Vec<usize> =
+            group.iter().flat_map(|(_, member)| [ir::op_key(member.source), ir::key(member.value)]).collect();
+        for _ in 0..ROUNDS {
+            let mut plan = Plan::condensing(units, &self.facts, but.clone());
+            for (_, consumer) in group {
+                consumer.plan(&mut plan, there)?;
+            }
+            there.extend(plan.condensed.iter().copied());
+            // The same value along another dimension may have been planned before.
+            let strays = !plan.condensed.is_empty()
+                && plan
+                    .chunks
+                    .iter()
+                    .any(|chunk| chunk.source.is_op() && plan.condensed.contains(&ir::key(chunk.value)));
+            if !strays {
+                return Ok(plan);
+            }
+        }
+        Err(Stop::No)
     }
 
     /// Those of some values that the loop computes on its way and something outside needs which it can hand out: what uses
@@ -345,6 +412,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
     fn join(
         &self,
         group: &[(usize, Consumer<'c, 'a>)],
+        index: usize,
         consumer: &Consumer<'c, 'a>,
         plan: &Plan<'c, 'a>,
     ) -> Option<Consumer<'c, 'a>> {
@@ -352,39 +420,50 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if group[0].1.op.block() != block || group.iter().any(|(_, member)| member.is_the_same(consumer)) {
             return None;
         }
+        let computed = plan.chunks.iter().filter(|chunk| chunk.source.is_op());
+        let largest = computed.map(|chunk| chunk.size).max().unwrap_or(0);
         for &dim in &consumer.dims {
-            let consumer = consumer.along(dim);
-            let mut own = Plan::new(plan.units);
-            if consumer.plan(&mut own, &HashSet::new()).is_err() {
-                continue;
-            }
-            let condensed =
-                Outside::condensed(&own, &[(0, consumer.clone())]).into_iter().map(ir::key).collect();
-            let mut own = Plan::new(plan.units);
-            if consumer.plan(&mut own, &condensed).is_err() {
-                continue;
-            }
-            let largest = |plan: &Plan<'c, 'a>| {
-                let computed = plan.chunks.iter().filter(|chunk| chunk.source.is_op());
-                computed.map(|chunk| bytes(chunk.value)).max().unwrap_or(0)
-            };
-            let matters = (largest(&own).max(largest(plan)) / 2).max(self.chunk_bytes);
-            let shares = own.chunks.iter().any(|chunk| {
-                chunk.source.is_op()
-                    && bytes(chunk.value) >= matters
-                    && defining_op(chunk.value).is_some_and(|op| !is_free(op_name(op)))
-                    && plan
-                        .position(chunk.value, chunk.along)
-                        .is_some_and(|at| plan.chunks[at].source.is_op())
+            let Some(own) = self.shares(index, consumer, dim, plan.units) else { continue };
+            let matters = (own.largest.max(largest) / 2).max(self.chunk_bytes);
+            let shares = own.values.iter().any(|&(value, along, size)| {
+                size >= matters
+                    && plan.position(value, along).is_some_and(|at| plan.chunks[at].source.is_op())
             });
+            if !shares {
+                continue;
+            }
             // The loop goes to the last consumer: what uses the results of the others has to come after it.
             let members: Vec<_> = group.iter().map(|(_, member)| member.op).chain([consumer.op]).collect();
-            let waits = early_users(&members, &HashSet::new()).is_some();
-            if shares && waits {
-                return Some(consumer);
+            let waits = early_users(&members, &Keys::default()).is_some();
+            if waits {
+                return Some(consumer.along(dim));
             }
         }
         None
+    }
+
+    /// What a consumer would compute in chunks by itself.
+    fn shares(
+        &self,
+        index: usize,
+        consumer: &Consumer<'c, 'a>,
+        dim: usize,
+        units: i64,
+    ) -> Option<Rc<Shares<'c, 'a>>> {
+        if let Some(known) = self.neighbours.shares.borrow().get(&(index, dim, units)) {
+            return known.clone();
+        }
+        let group = [(index, consumer.along(dim))];
+        let shares = self.replan(units, &group, &mut Keys::default()).ok().map(|plan| {
+            let computed = || plan.chunks.iter().filter(|chunk| chunk.source.is_op());
+            let values = computed().filter(|chunk| !is_free(chunk.name));
+            Rc::new(Shares {
+                largest: computed().map(|chunk| chunk.size).max().unwrap_or(0),
+                values: values.map(|chunk| (chunk.value, chunk.along, chunk.size)).collect(),
+            })
+        });
+        self.neighbours.shares.borrow_mut().insert((index, dim, units), shares.clone());
+        shares
     }
 
     /// The plan with its chunk, if the loop saves enough.
@@ -393,7 +472,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         plan: Plan<'c, 'a>,
         group: Vec<(usize, Consumer<'c, 'a>)>,
         first: (usize, usize),
-        there: &HashSet<usize>,
+        there: &Keys,
         outside: &Outside<'c, 'a>,
     ) -> Option<Found<'c, 'a>> {
         if !is_ahead(&plan, &group, outside) {
@@ -407,17 +486,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .chunks
             .iter()
             .enumerate()
-            .map(|(at, chunk)| {
-                defining_op(chunk.value).is_some_and(|op| ir::is_fusible(op_name(op)))
-                    && outside.temporaries[at] > bytes(chunk.value) / 4
-            })
+            .map(|(at, chunk)| ir::is_fusible(chunk.name) && outside.temporaries[at] > chunk.size / 4)
             .collect();
         for (at, (chunk, stored)) in plan.chunks.iter().zip(&stored).enumerate() {
-            let size = bytes(chunk.value);
+            let size = chunk.size;
             match chunk.source {
                 Source::Slice => {
                     // Sliced, a value that was computed on the fly has to be stored.
-                    let fused = defining_op(chunk.value).is_some_and(|op| ir::is_fusible(op_name(op)));
+                    let fused = ir::is_fusible(chunk.name);
                     let padded = plan.beyond(chunk) != (0, 0);
                     if padded || (fused && !there.contains(&ir::key(chunk.value))) {
                         saved = saved.saturating_sub(size);
@@ -499,9 +575,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .fold(0, i64::saturating_add)
             / plan.units;
         let again = plan.chunks.iter().enumerate().any(|(at, chunk)| {
-            chunk.source.is_op()
-                && outside.needed[at]
-                && defining_op(chunk.value).is_some_and(|op| op_name(op) == "stablehlo.dot_general")
+            chunk.source.is_op() && outside.needed[at] && chunk.name == "stablehlo.dot_general"
         });
         Some(Found { plan, group, chunk, unit_bytes, saved, cost, apart, again, fits, thin, around, first })
     }
@@ -515,7 +589,7 @@ fn is_ahead<'c: 'a, 'a>(
 ) -> bool {
     let members: Vec<_> = group.iter().map(|(_, member)| member.op).collect();
     let Some(early) = early_users(&members, &outside.dying(plan)) else { return false };
-    let late: HashSet<usize> = early.iter().chain(&members).map(|op| ir::op_key(*op)).collect();
+    let late: Keys = early.iter().chain(&members).map(|op| ir::op_key(*op)).collect();
     let slices = plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice).map(|chunk| chunk.value);
     slices
         .chain(plan.wholes.iter().copied())
@@ -556,7 +630,7 @@ fn wanted_units<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, '
             .map_or(1, |tensor| dims.iter().map(|&dim| tensor.shape[dim]).fold(1i64, i64::saturating_mul))
     };
     for chunk in &plan.chunks {
-        let Some(op) = defining_op(chunk.value).filter(|op| op_name(*op) == "stablehlo.dot_general") else {
+        let Some(op) = chunk.op.filter(|_| chunk.name == "stablehlo.dot_general") else {
             continue;
         };
         let (Some(dims), [left, right]) = (dot_dims(op), chunk.source.operands()) else { continue };
@@ -633,9 +707,9 @@ fn is_turned(op: OperationRef<'_, '_>, index: usize) -> bool {
 /// Bytes of the copies that back ends make of what dots in chunks need whole: in f32 where there is no narrow dot, and
 /// in the order they want.
 fn copies<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
-    let mut copied: HashMap<usize, i64> = HashMap::new();
+    let mut copied: Table<usize, i64> = Table::default();
     for chunk in &plan.chunks {
-        let Some(op) = defining_op(chunk.value).filter(|op| op_name(*op) == "stablehlo.dot_general") else {
+        let Some(op) = chunk.op.filter(|_| chunk.name == "stablehlo.dot_general") else {
             continue;
         };
         for (index, (operand, along)) in op.operands().zip(chunk.source.operands()).enumerate() {
@@ -672,10 +746,10 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
     if group.iter().any(|(_, consumer)| is_in_loop(consumer.op)) {
         return false;
     }
-    let mut seen: HashSet<usize> = HashSet::new();
+    let mut seen: Keys = Keys::default();
     let mut pending = Vec::new();
     for chunk in &plan.chunks {
-        let Some(op) = defining_op(chunk.value).filter(|_| chunk.source.is_op()) else { continue };
+        let Some(op) = chunk.op.filter(|_| chunk.source.is_op()) else { continue };
         if !is_fused(op) {
             return false;
         }
@@ -711,7 +785,7 @@ fn widened<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)])
     if !group.iter().all(|(_, consumer)| is_in_loop(consumer.op)) {
         return 0;
     }
-    let mut taken: HashMap<usize, i64> = HashMap::new();
+    let mut taken: Table<usize, i64> = Table::default();
     let mut note = |operand: Value<'c, 'a>, along: Option<plan::Along>| {
         let sliced = along
             .and_then(|along| plan.position(operand, along))
@@ -741,40 +815,29 @@ fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Optio
     ops.reduce(|last, op| if last != op && ir::is_before(last, op) { op } else { last })
 }
 
-/// Whether an op is computed from one of some others, a few steps up.
-fn comes_from(op: OperationRef<'_, '_>, others: &HashSet<usize>) -> bool {
+/// What an op is computed from, a few steps up.
+fn above(op: OperationRef<'_, '_>) -> Rc<[usize]> {
     const MOST: usize = 48;
-    let mut seen: Vec<usize> = Vec::new();
+    let mut seen = Keys::default();
+    let mut found: Vec<usize> = Vec::new();
     let mut pending = std::collections::VecDeque::from([op]);
     while let Some(op) = pending.pop_front() {
         for from in op.operands().filter_map(defining_op) {
             let key = ir::op_key(from);
-            if others.contains(&key) {
-                return true;
-            }
-            if seen.len() < MOST && !seen.contains(&key) {
-                seen.push(key);
-                pending.push_back(from);
+            if !seen.contains(&key) {
+                found.push(key);
+                if seen.len() < MOST {
+                    seen.insert(key);
+                    pending.push_back(from);
+                }
             }
         }
     }
-    false
+    found.into()
 }
 
 fn defining_op_key(value: Value<'_, '_>) -> Option<usize> {
     defining_op(value).map(ir::op_key)
-}
-
-fn replan<'c: 'a, 'a>(
-    units: i64,
-    group: &[(usize, Consumer<'c, 'a>)],
-    there: &HashSet<usize>,
-) -> Option<Plan<'c, 'a>> {
-    let mut plan = Plan::new(units);
-    for (_, consumer) in group {
-        consumer.plan(&mut plan, there).ok()?;
-    }
-    Some(plan)
 }
 
 /// The op around `op`, or itself, that is in the block of `other`.
@@ -796,7 +859,7 @@ fn in_block_of<'c: 'a, 'a>(
 /// done, because it is no mere elementwise op or the last consumer needs it. What the loop takes in for good does not count.
 fn early_users<'c: 'a, 'a>(
     members: &[OperationRef<'c, 'a>],
-    dying: &HashSet<usize>,
+    dying: &Keys,
 ) -> Option<Vec<OperationRef<'c, 'a>>> {
     const MOST: usize = 16;
     let last = last_of(members.iter().copied())?;

@@ -333,7 +333,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 }
                 let operands: Vec<_> = op
                     .operands()
-                    .zip(operands)
+                    .zip(operands.iter())
                     .map(|(operand, along)| match along {
                         Some(along) => {
                             chunks[self.plan.position(operand, *along).expect("operands are planned first")]

@@ -9,21 +9,19 @@
 //! computed from nothing but what such values need anyway; dots only as long as those computed again take no more
 //! multiplications than those that are computed once: scores and logits in a forward pass and again in its gradient, say.
 
-use super::plan::{Plan, Source, bytes};
+use super::fast::{Bits, Keys, Table};
+use super::plan::{EXPANDS, Plan, Source, bytes};
 use super::{Consumer, Role, SMALL, dot_numbers, is_costly, is_free};
 use crate::ir;
-use crate::rewrite::{defining_op, users, uses};
+use crate::rewrite::{users, uses};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::GatherDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
-use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How many values are looked at to see whether one is fleeting.
 const LONGEST: usize = 256;
-/// How many times larger than its sources a value has to be to be computed again.
-const EXPANDS: i64 = 2;
 /// How much smaller than what it is computed from a value has to be to be handed out.
 const EXPORTED: i64 = 8;
 /// Contracted elements up to which a dot is computed as easily as what follows it.
@@ -42,14 +40,14 @@ pub struct Outside<'c, 'a> {
     /// The same without arguments, whose memory is not free to be used again.
     pub temporaries: Vec<i64>,
     /// Ops that the loop takes in.
-    inside: HashSet<usize>,
+    inside: Keys,
 }
 
 impl<'c: 'a, 'a> Outside<'c, 'a> {
     pub fn of(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Self {
-        let mut inside: HashSet<usize> = group.iter().map(|(_, consumer)| ir::op_key(consumer.op)).collect();
+        let mut inside: Keys = group.iter().map(|(_, consumer)| ir::op_key(consumer.op)).collect();
         for chunk in plan.chunks.iter().filter(|chunk| chunk.source != Source::Slice) {
-            inside.extend(defining_op(chunk.value).map(ir::op_key));
+            inside.extend(chunk.op.map(ir::op_key));
         }
         let placed = |value| {
             group.iter().any(|(_, member)| matches!(member.role, Role::Place) && member.result() == value)
@@ -66,36 +64,36 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut needed: Vec<bool> = users.iter().map(|users| !users.is_empty()).collect();
         for at in (0..plan.chunks.len()).rev().filter(|&at| plan.chunks[at].source != Source::Slice) {
             if needed[at] && !placed(plan.chunks[at].value) {
-                streamed_operands(plan, at).for_each(|from| needed[from] = true);
+                plan.operands(at).for_each(|from| needed[from] = true);
             }
         }
         let mut sources = vec![0i64; plan.chunks.len()];
         for at in 0..plan.chunks.len() {
             sources[at] = match plan.chunks[at].source {
-                Source::Slice => bytes(plan.chunks[at].value),
-                _ => streamed_operands(plan, at).fold(0, |sum, from| sum.saturating_add(sources[from])),
+                Source::Slice => plan.chunks[at].size,
+                _ => plan.operands(at).fold(0, |sum, from| sum.saturating_add(sources[from])),
             };
         }
         let mut temporaries = vec![0i64; plan.chunks.len()];
         for at in 0..plan.chunks.len() {
             let chunk = &plan.chunks[at];
             temporaries[at] = match chunk.source {
-                Source::Slice if defining_op(chunk.value).is_some() => bytes(chunk.value),
+                Source::Slice if chunk.op.is_some() => chunk.size,
                 Source::Slice => 0,
-                _ => streamed_operands(plan, at).fold(0, |sum, from| sum.saturating_add(temporaries[from])),
+                _ => plan.operands(at).fold(0, |sum, from| sum.saturating_add(temporaries[from])),
             };
         }
         Self { users, needed, sources, temporaries, inside }
     }
 
     /// Ops that nothing outside needs anything of.
-    pub fn dying(&self, plan: &Plan<'c, 'a>) -> HashSet<usize> {
-        let mut dying = HashSet::new();
-        let mut living = HashSet::new();
+    pub fn dying(&self, plan: &Plan<'c, 'a>) -> Keys {
+        let mut dying = Keys::default();
+        let mut living = Keys::default();
         for (chunk, needed) in
             plan.chunks.iter().zip(&self.needed).filter(|(chunk, _)| chunk.source != Source::Slice)
         {
-            let Some(op) = defining_op(chunk.value) else { continue };
+            let Some(op) = chunk.op else { continue };
             if *needed {
                 living.insert(ir::op_key(op))
             } else {
@@ -107,7 +105,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
     }
 
     /// The same if some values, by their keys, came out of the loop.
-    pub fn only_inside(&self, plan: &Plan<'c, 'a>, cut: &HashSet<usize>) -> HashSet<usize> {
+    pub fn only_inside(&self, plan: &Plan<'c, 'a>, cut: &Keys) -> Keys {
         let mut needed: Vec<bool> = plan
             .chunks
             .iter()
@@ -116,7 +114,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             .collect();
         for at in (0..plan.chunks.len()).rev().filter(|&at| needed_from(plan, at)) {
             if needed[at] && !cut.contains(&ir::key(plan.chunks[at].value)) {
-                streamed_operands(plan, at).for_each(|from| needed[from] = true);
+                plan.operands(at).for_each(|from| needed[from] = true);
             }
         }
         let probe = Self {
@@ -124,7 +122,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             users: Vec::new(),
             sources: Vec::new(),
             temporaries: Vec::new(),
-            inside: HashSet::new(),
+            inside: Keys::default(),
         };
         probe.dying(plan)
     }
@@ -140,18 +138,18 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut whole = Vec::new();
         // For each chunk the largest value it is computed from in the loop.
         let mut largest: Vec<i64> = Vec::with_capacity(plan.chunks.len());
-        let mut fleeting = Fleeting { inside: &self.inside, known: HashMap::new(), left: LONGEST };
+        let mut fleeting = Fleeting { inside: &self.inside, known: Table::default(), left: LONGEST };
         let mut once = self.multiplications_done_once(plan, group);
         // For each chunk what it is computed from: the places of those that are there.
-        let mut leaves: Vec<BTreeSet<usize>> = Vec::with_capacity(plan.chunks.len());
+        let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
         // Those that are sliced anyway, for values that are computed again.
-        let mut accepted: BTreeSet<usize> = BTreeSet::new();
+        let mut accepted = Bits::default();
         for (at, (chunk, users)) in plan.chunks.iter().zip(&self.users).enumerate() {
-            let mut from: BTreeSet<usize> =
-                streamed_operands(plan, at).flat_map(|at| &leaves[at]).copied().collect();
-            let through = streamed_operands(plan, at).map(|at| largest[at]).max().unwrap_or(0);
-            largest.push(if chunk.source.is_op() { through.max(bytes(chunk.value)) } else { 0 });
-            let op = defining_op(chunk.value).filter(|op| chunk.source.is_op() && !is_free(op_name(*op)));
+            let mut from = Bits::default();
+            plan.operands(at).for_each(|at| from.extend(&leaves[at]));
+            let through = plan.operands(at).map(|at| largest[at]).max().unwrap_or(0);
+            largest.push(if chunk.source.is_op() { through.max(chunk.size) } else { 0 });
+            let op = chunk.op.filter(|_| chunk.source.is_op() && !is_free(chunk.name));
             let Some(op) = op else {
                 if chunk.source == Source::Slice {
                     from.insert(at);
@@ -159,7 +157,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 leaves.push(from);
                 continue;
             };
-            let name = op_name(op);
+            let name = chunk.name;
             let stored_for = |user: &OperationRef<'c, 'a>| {
                 !ir::is_fusible(op_name(*user)) && op_name(*user) != "stablehlo.reduce"
             };
@@ -182,10 +180,9 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 }
             }
             if stays {
-                let exported =
-                    !plan.wholes.contains(&chunk.value) && is_exported(bytes(chunk.value), largest[at]);
+                let exported = !plan.wholes.contains(&chunk.value) && is_exported(chunk.size, largest[at]);
                 whole.push((chunk.value, exported));
-                from = BTreeSet::from([at]);
+                from = Bits::only(at);
             }
             leaves.push(from);
         }
@@ -206,18 +203,17 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         for at in (0..count).rev() {
             // What is computed on the fly reads its operands when it is read itself.
             let read = if stored[at] { at } else { last[at] };
-            streamed_operands(plan, at).for_each(|from| last[from] = last[from].max(read));
+            plan.operands(at).for_each(|from| last[from] = last[from].max(read));
         }
         let mut ends: Vec<Vec<usize>> = vec![Vec::new(); count + 1];
         (0..count).filter(|&at| stored[at]).for_each(|at| ends[last[at]].push(at));
         let (mut live, mut most) = (0i64, 0i64);
         for at in 0..count {
-            let size = bytes(plan.chunks[at].value);
-            let ending = ends[at].iter().map(|&at| bytes(plan.chunks[at].value)).fold(0, i64::saturating_add);
+            let size = plan.chunks[at].size;
+            let ending = ends[at].iter().map(|&at| plan.chunks[at].size).fold(0, i64::saturating_add);
             if stored[at] {
                 // An elementwise result takes the place of an operand read for the last time.
-                let fusible =
-                    defining_op(plan.chunks[at].value).is_some_and(|op| ir::is_fusible(op_name(op)));
+                let fusible = ir::is_fusible(plan.chunks[at].name);
                 let reused = if fusible { ending.min(size) } else { 0 };
                 live = live.saturating_add(size);
                 most = most.max(live.saturating_sub(reused));
@@ -225,31 +221,6 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             live = live.saturating_sub(ending);
         }
         most.max(live)
-    }
-
-    /// Results of dots in a plan, on the way to its consumers, that are no larger than what they are computed from: nothing is
-    /// gained by computing those in chunks, and all that is further up.
-    pub fn condensed(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Vec<Value<'c, 'a>> {
-        let mut condensed = Vec::new();
-        let mut leaves: Vec<BTreeSet<usize>> = Vec::with_capacity(plan.chunks.len());
-        for (at, chunk) in plan.chunks.iter().enumerate() {
-            let mut from: BTreeSet<usize> =
-                streamed_operands(plan, at).flat_map(|at| &leaves[at]).copied().collect();
-            if chunk.source == Source::Slice {
-                from.insert(at);
-            }
-            let dot = defining_op(chunk.value)
-                .filter(|op| chunk.source.is_op() && op_name(*op) == "stablehlo.dot_general");
-            if let Some(op) = dot
-                && group.iter().all(|(_, member)| member.source != op && member.value != chunk.value)
-                && !expands(plan, &from, chunk.value)
-            {
-                condensed.push(chunk.value);
-                from = BTreeSet::from([at]);
-            }
-            leaves.push(from);
-        }
-        condensed
     }
 
     /// Multiplications of the dots that only the loop needs.
@@ -260,7 +231,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             .iter()
             .enumerate()
             .filter(|(at, chunk)| chunk.source.is_op() && !self.needed[*at])
-            .filter_map(|(_, chunk)| defining_op(chunk.value));
+            .filter_map(|(_, chunk)| chunk.op);
         consumed
             .map(|(_, consumer)| consumer.op)
             .chain(planned)
@@ -273,7 +244,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let count = plan.chunks.len();
         let mut stored = vec![false; count];
         // Which kernels a value is needed in: numbered by the chunk, or the consumer after them, that each computes.
-        let mut kernels: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); count];
+        let mut kernels: Vec<Bits> = vec![Bits::default(); count];
         let reads = |op: OperationRef<'c, 'a>, operand: usize| match op_name(op) {
             "stablehlo.scatter" => operand > 0,
             "stablehlo.gather" | "stablehlo.dot_general" => true,
@@ -295,12 +266,11 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             .collect();
         for at in (0..count).rev() {
             let chunk = &plan.chunks[at];
-            let Some(op) = defining_op(chunk.value) else { continue };
-            let name = op_name(op);
+            let Some(op) = chunk.op else { continue };
+            let name = chunk.name;
             let kernel = !ir::is_fusible(name) && !is_small_reduction(op);
             // What is computed from values of its size takes the place of one of them: nothing is gained there.
-            let needed_outside =
-                !outside.users[at].is_empty() && outside.sources[at] <= bytes(chunk.value) / 4;
+            let needed_outside = !outside.users[at].is_empty() && outside.sources[at] <= chunk.size / 4;
             if chunk.source == Source::Slice {
                 continue;
             }
@@ -315,7 +285,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                         kernels[from].insert(at);
                     } else {
                         let inherited = kernels[at].clone();
-                        kernels[from].extend(inherited);
+                        kernels[from].extend(&inherited);
                     }
                 }
             }
@@ -333,8 +303,8 @@ pub fn is_exported(size: i64, largest: i64) -> bool {
 
 /// Whether values go for good.
 struct Fleeting<'r> {
-    inside: &'r HashSet<usize>,
-    known: HashMap<usize, bool>,
+    inside: &'r Keys,
+    known: Table<usize, bool>,
     /// How many more values may be looked at.
     left: usize,
 }
@@ -428,25 +398,11 @@ pub fn is_small_reduction(op: OperationRef<'_, '_>) -> bool {
 }
 
 /// Whether a value is much larger than the chunks it is computed from.
-fn expands<'c: 'a, 'a>(plan: &Plan<'c, 'a>, from: &BTreeSet<usize>, value: Value<'c, 'a>) -> bool {
-    let sources = from.iter().fold(0i64, |sum, &leaf| sum.saturating_add(bytes(plan.chunks[leaf].value)));
+fn expands<'c: 'a, 'a>(plan: &Plan<'c, 'a>, from: &Bits, value: Value<'c, 'a>) -> bool {
+    let sources = from.iter().fold(0i64, |sum, leaf| sum.saturating_add(plan.chunks[leaf].size));
     sources.saturating_mul(EXPANDS) <= bytes(value)
 }
 
 fn needed_from(plan: &Plan<'_, '_>, at: usize) -> bool {
     plan.chunks[at].source != Source::Slice
-}
-
-/// The places of the chunks that the one at `at` is computed from.
-fn streamed_operands<'c: 'a, 'a>(plan: &Plan<'c, 'a>, at: usize) -> impl Iterator<Item = usize> {
-    let chunk = &plan.chunks[at];
-    let operands = match defining_op(chunk.value) {
-        Some(op) => op
-            .operands()
-            .zip(chunk.source.operands())
-            .filter_map(|(operand, along)| plan.position(operand, (*along)?))
-            .collect(),
-        None => Vec::new(),
-    };
-    operands.into_iter()
 }
