@@ -254,15 +254,21 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let mut units = first.1.units();
         let mut group = vec![first];
         let mut there = Keys::default();
-        let plan = match self.replan(units, &group, &mut there) {
+        let mut plan = match self.replan(units, &group, &there) {
             Err(Stop::Retry(fewer)) => {
                 units = fewer;
-                there.clear();
-                self.replan(units, &group, &mut there)
+                self.replan(units, &group, &there).ok()?
             }
-            plan => plan,
+            plan => plan.ok()?,
         };
-        let mut plan = plan.ok()?;
+        for _ in 0..ROUNDS {
+            let condensed = Outside::condensed(&plan, &group);
+            if condensed.is_empty() {
+                break;
+            }
+            there.extend(condensed.into_iter().map(ir::key));
+            plan = self.replan(units, &group, &there).ok()?;
+        }
         // What it could save at most is soon known, and mostly too little.
         let largest = plan.chunks.iter().filter(|chunk| chunk.source.is_op()).map(|chunk| chunk.size);
         let most = largest.clone().fold(widened(&plan, &group), i64::saturating_add);
@@ -286,7 +292,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 group.push((next, joined));
                 // Its own result is computed, whatever was thought of it before.
                 there.remove(&ir::key(consumers[next].value));
-                plan = self.replan(units, &group, &mut there).ok()?;
+                plan = self.replan(units, &group, &there).ok()?;
+                let condensed = Outside::condensed(&plan, &group);
+                if !condensed.is_empty() {
+                    there.extend(condensed.into_iter().map(ir::key));
+                    plan = self.replan(units, &group, &there).ok()?;
+                }
             }
         }
         Some((plan, group, there))
@@ -336,37 +347,23 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             if !more {
                 return self.weigh(plan, group, way, &there, &outside);
             }
-            plan = self.replan(units, &group, &mut there).ok()?;
+            plan = self.replan(units, &group, &there).ok()?;
         }
         None
     }
 
-    /// A plan for a group in which what is `there` is sliced. Results of dots that are not worth it turn out to be there, too.
+    /// A plan for a group in which what is `there` is sliced.
     fn replan(
         &self,
         units: i64,
         group: &[(usize, Consumer<'c, 'a>)],
-        there: &mut Keys,
+        there: &Keys,
     ) -> Result<Plan<'c, 'a>, Stop> {
-        let but: Vec<usize> =
-            group.iter().flat_map(|(_, member)| [ir::op_key(member.source), ir::key(member.value)]).collect();
-        for _ in 0..ROUNDS {
-            let mut plan = Plan::condensing(units, &self.facts, but.clone());
-            for (_, consumer) in group {
-                consumer.plan(&mut plan, there)?;
-            }
-            there.extend(plan.condensed.iter().copied());
-            // The same value along another dimension may have been planned before.
-            let strays = !plan.condensed.is_empty()
-                && plan
-                    .chunks
-                    .iter()
-                    .any(|chunk| chunk.source.is_op() && plan.condensed.contains(&ir::key(chunk.value)));
-            if !strays {
-                return Ok(plan);
-            }
+        let mut plan = Plan::with(units, &self.facts);
+        for (_, consumer) in group {
+            consumer.plan(&mut plan, there)?;
         }
-        Err(Stop::No)
+        Ok(plan)
     }
 
     /// Those of some values that the loop computes on its way and something outside needs which it can hand out: what uses
@@ -454,7 +451,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return known.clone();
         }
         let group = [(index, consumer.along(dim))];
-        let shares = self.replan(units, &group, &mut Keys::default()).ok().map(|plan| {
+        let whole = self.replan(units, &group, &Keys::default());
+        let plan = whole.and_then(|plan| {
+            let condensed: Keys = Outside::condensed(&plan, &group).into_iter().map(ir::key).collect();
+            if condensed.is_empty() { Ok(plan) } else { self.replan(units, &group, &condensed) }
+        });
+        let shares = plan.ok().map(|plan| {
             let computed = || plan.chunks.iter().filter(|chunk| chunk.source.is_op());
             let values = computed().filter(|chunk| !is_free(chunk.name));
             Rc::new(Shares {

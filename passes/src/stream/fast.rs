@@ -55,16 +55,13 @@ impl Bits {
         bits
     }
 
-    /// Adds a number; says whether it was not there.
-    pub fn insert(&mut self, number: usize) -> bool {
+    /// Adds a number.
+    pub fn insert(&mut self, number: usize) {
         let word = number / 64;
         if self.0.len() <= word {
             self.0.resize(word + 1, 0);
         }
-        let bit = 1 << (number % 64);
-        let new = self.0[word] & bit == 0;
-        self.0[word] |= bit;
-        new
+        self.0[word] |= 1 << (number % 64);
     }
 
     /// Adds all of another's.

@@ -10,7 +10,7 @@
 //! multiplications than those that are computed once: scores and logits in a forward pass and again in its gradient, say.
 
 use super::fast::{Bits, Keys, Table};
-use super::plan::{EXPANDS, Plan, Source, bytes};
+use super::plan::{Plan, Source, bytes};
 use super::{Consumer, Role, SMALL, dot_numbers, is_costly, is_free};
 use crate::ir;
 use crate::rewrite::{users, uses};
@@ -22,6 +22,8 @@ use slimhlo_dialect::types::Tensor;
 
 /// How many values are looked at to see whether one is fleeting.
 const LONGEST: usize = 256;
+/// How many times larger than its sources a value has to be to be computed again.
+const EXPANDS: i64 = 2;
 /// How much smaller than what it is computed from a value has to be to be handed out.
 const EXPORTED: i64 = 8;
 /// Contracted elements up to which a dot is computed as easily as what follows it.
@@ -221,6 +223,30 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             live = live.saturating_sub(ending);
         }
         most.max(live)
+    }
+
+    /// Results of dots in a plan, on the way to its consumers, that are no larger than what they are computed from: nothing is
+    /// gained by computing those in chunks, and all that is further up.
+    pub fn condensed(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Vec<Value<'c, 'a>> {
+        let mut condensed = Vec::new();
+        let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
+        for (at, chunk) in plan.chunks.iter().enumerate() {
+            let mut from = Bits::default();
+            plan.operands(at).for_each(|at| from.extend(&leaves[at]));
+            if chunk.source == Source::Slice {
+                from.insert(at);
+            }
+            let dot = chunk.op.filter(|_| chunk.source.is_op() && chunk.name == "stablehlo.dot_general");
+            if let Some(op) = dot
+                && group.iter().all(|(_, member)| member.source != op && member.value != chunk.value)
+                && !expands(plan, &from, chunk.value)
+            {
+                condensed.push(chunk.value);
+                from = Bits::only(at);
+            }
+            leaves.push(from);
+        }
+        condensed
     }
 
     /// Multiplications of the dots that only the loop needs.

@@ -6,7 +6,7 @@
 //! units of the value can be had from the same units of other values. What cannot be taken apart like that is either a
 //! value that is there and is sliced, or one that each chunk needs as a whole.
 
-use super::fast::{Bits, Keys, Table};
+use super::fast::{Keys, Table};
 use crate::ir::{self, discardable_attributes};
 use crate::rewrite::defining_op;
 use melior::ir::attribute::DenseElementsAttribute;
@@ -23,11 +23,10 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Values in one plan, and ops in a row on the way up, not counted those that lead to a dot that is judged by itself: past
-/// this, what is further up is taken as a value that is there. It keeps the pass linear.
+/// Values in one plan: past this, what is further up is taken as a value that is there. It keeps the pass linear.
 const LONGEST: usize = 128;
-/// How many times larger than its sources a value has to be to be computed in chunks, or again.
-pub const EXPANDS: i64 = 2;
+/// Ops in a row that a plan follows upwards: what is above is taken as a value that is there, too.
+const DEEPEST: usize = 1024;
 
 /// What a chunk of a value is: unit `i` holds the elements from `from + i * run` of a dimension, `run` of them. Where that
 /// is beyond the dimension's ends, a chunk holds whatever: only a pad that replaces it asks for such.
@@ -124,30 +123,12 @@ struct Way {
     along: Along,
     units: i64,
     source: Result<Source, Stop>,
-    verdict: Option<Verdict>,
-}
-
-/// Whether it is worth it to have a dot's result in chunks.
-#[derive(Clone, Copy)]
-enum Verdict {
-    /// It is no larger than what it is computed from.
-    Condensed,
-    /// It is larger.
-    Expands,
-    /// There is no plan for it.
-    Stops(Stop),
 }
 
 impl<'c: 'a, 'a> Facts<'c, 'a> {
     /// Forgets a value that goes.
     pub fn forget(&self, value: Value<'c, 'a>) {
         self.0.borrow_mut().remove(&ir::key(value));
-    }
-
-    /// Forgets which dots are worth it.
-    pub fn forget_verdicts(&self) {
-        let mut facts = self.0.borrow_mut();
-        facts.values_mut().flat_map(|fact| &mut fact.ways).for_each(|way| way.verdict = None);
     }
 
     fn with<T>(&self, value: Value<'c, 'a>, look: impl FnOnce(&mut Fact<'c, 'a>) -> T) -> T {
@@ -164,13 +145,6 @@ impl<'c: 'a, 'a> Facts<'c, 'a> {
             }
         }))
     }
-
-    fn judge(&self, value: Value<'c, 'a>, along: Along, units: i64, verdict: Verdict) {
-        self.with(value, |fact| {
-            let way = fact.ways.iter_mut().find(|way| way.along == along && way.units == units);
-            way.into_iter().for_each(|way| way.verdict = Some(verdict));
-        });
-    }
 }
 
 /// A value whose operands are being planned.
@@ -179,12 +153,6 @@ struct Frame<'c, 'a> {
     op: OperationRef<'c, 'a>,
     /// The operand that is next.
     next: usize,
-    /// Chunks and whole values there were before it.
-    before: (usize, usize),
-    /// Whether this is a dot of which it has to be found out whether it is worth it.
-    judged: bool,
-    /// Where the chunks and frames begin that are counted for it.
-    counted: (usize, usize),
 }
 
 /// How chunks of some values are computed.
@@ -199,10 +167,6 @@ pub struct Plan<'c, 'a> {
     pub wholes: Vec<Value<'c, 'a>>,
     operands: Vec<u32>,
     facts: Rc<Facts<'c, 'a>>,
-    /// Whether dots are sliced whose results are no larger than what they are computed from; but not these ops and values.
-    condenses: Option<Vec<usize>>,
-    /// Those that were.
-    pub condensed: Keys,
 }
 
 /// The tensor a value is, if chunks of it can be spoken of: static, no encoding, plain numbers.
@@ -271,11 +235,9 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         self.position(value, self.all_of(value, dim).ok()?)
     }
 
-    /// No chunks yet. Results of dots that are no larger than what they are computed from, on the way to the consumers, are
-    /// going to be sliced: nothing is gained by computing those in chunks, and all that is further up. That does not go
-    /// for ops and values in `but`.
-    pub fn condensing(units: i64, facts: &Rc<Facts<'c, 'a>>, but: Vec<usize>) -> Self {
-        Self { units, facts: Rc::clone(facts), condenses: Some(but), ..Self::default() }
+    /// No chunks yet, and what is known of values.
+    pub fn with(units: i64, facts: &Rc<Facts<'c, 'a>>) -> Self {
+        Self { units, facts: Rc::clone(facts), ..Self::default() }
     }
 
     /// The places of the chunks that the one at `at` is computed from, once per operand.
@@ -286,25 +248,9 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 
     /// Plans chunks of `value`. Values in `there` are sliced, not computed again.
     pub fn add(&mut self, value: Value<'c, 'a>, along: Along, there: &Keys) -> Result<(), Stop> {
+        // As deep as programs are, the stack is not.
         let mut frames = Vec::new();
-        let result = self.grow(value, along, there, &mut frames);
-        if let Err(stop) = result {
-            for frame in frames.iter().filter(|frame| frame.judged && there.is_empty()) {
-                self.facts.judge(frame.chunk.value, frame.chunk.along, self.units, Verdict::Stops(stop));
-            }
-        }
-        result
-    }
-
-    /// As deep as programs are, the stack is not.
-    fn grow(
-        &mut self,
-        value: Value<'c, 'a>,
-        along: Along,
-        there: &Keys,
-        frames: &mut Vec<Frame<'c, 'a>>,
-    ) -> Result<(), Stop> {
-        self.enter(value, along, there, frames)?;
+        self.enter(value, along, there, &mut frames)?;
         while let Some(frame) = frames.last_mut() {
             let next = frame.next;
             if let Some(&along) = frame.chunk.source.operands().get(next)
@@ -312,11 +258,11 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
             {
                 frame.next += 1;
                 match along {
-                    Some(along) => self.enter(operand, along, there, frames)?,
+                    Some(along) => self.enter(operand, along, there, &mut frames)?,
                     None => self.add_whole(operand)?,
                 }
             } else if let Some(frame) = frames.pop() {
-                self.leave(frame, there);
+                self.leave(frame);
             }
         }
         Ok(())
@@ -333,23 +279,20 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
             return Ok(());
         }
         let units = self.units;
-        let counted = frames.last().map_or((0, 0), |frame| frame.counted);
-        let far = self.chunks.len() - counted.0 >= LONGEST
-            || (self.condenses.is_some() && frames.len() - counted.1 >= LONGEST);
-        let sliced = there.contains(&ir::key(value)) || far;
-        let condenses = self.condenses.as_ref();
+        let far = self.chunks.len() >= LONGEST || frames.len() >= DEEPEST;
+        let sliced = far || there.contains(&ir::key(value));
         let facts = Rc::clone(&self.facts);
-        let (mut chunk, verdict) = facts.with(value, |fact| {
+        let chunk = facts.with(value, |fact| {
             let tensor = fact.tensor.ok_or(Stop::No)?;
-            let (mut source, mut verdict) = (Source::Slice, None);
+            let mut source = Source::Slice;
             if let (Some(op), false) = (fact.op, sliced) {
                 let known = fact.ways.iter().find(|way| way.along == along && way.units == units);
-                (source, verdict) = match known {
-                    Some(way) => (way.source.clone()?, way.verdict),
+                source = match known {
+                    Some(way) => way.source.clone()?,
                     None => {
                         let source = source_of(op, &tensor, along, units);
-                        fact.ways.push(Way { along, units, source: source.clone(), verdict: None });
-                        (source?, None)
+                        fact.ways.push(Way { along, units, source: source.clone() });
+                        source?
                     }
                 };
                 if source.is_op() && fact.annotated {
@@ -357,84 +300,28 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
                 }
             }
             let (op, name, size) = (fact.op, fact.name, fact.size);
-            Ok((Chunk { value, along, source, op, name, size, operands: (0, 0) }, verdict))
+            Ok(Chunk { value, along, source, op, name, size, operands: (0, 0) })
         })?;
-        let op = chunk.op.filter(|_| chunk.source.is_op());
-        let Some(op) = op else {
-            self.push(chunk);
-            return Ok(());
-        };
-        let judged = chunk.name == "stablehlo.dot_general"
-            && condenses.is_some_and(|but| !but.contains(&ir::op_key(op)) && !but.contains(&ir::key(value)));
-        match verdict.filter(|_| judged) {
-            Some(Verdict::Stops(stop)) => return Err(stop),
-            Some(Verdict::Condensed) => {
-                self.condensed.insert(ir::key(value));
-                chunk.source = Source::Slice;
-                self.push(chunk);
-                return Ok(());
-            }
-            Some(Verdict::Expands) | None => {}
+        match chunk.op.filter(|_| chunk.source.is_op()) {
+            Some(op) => frames.push(Frame { chunk, op, next: 0 }),
+            None => self.push(chunk),
         }
-        let judged = judged && verdict.is_none();
-        let counted = if judged { (self.chunks.len(), frames.len()) } else { counted };
-        let before = (self.chunks.len(), self.wholes.len());
-        frames.push(Frame { chunk, op, next: 0, before, judged, counted });
         Ok(())
     }
 
-    fn leave(&mut self, mut frame: Frame<'c, 'a>, there: &Keys) {
+    fn leave(&mut self, mut frame: Frame<'c, 'a>) {
         let from = self.operands.len();
         for (operand, along) in frame.op.operands().zip(frame.chunk.source.operands()) {
             let at = along.and_then(|along| self.position(operand, along));
             self.operands.extend(at.and_then(|at| u32::try_from(at).ok()));
         }
         frame.chunk.operands = (from as u32, self.operands.len() as u32);
-        let (value, along) = (frame.chunk.value, frame.chunk.along);
-        if !frame.judged {
-            return self.push(frame.chunk);
-        }
-        let expands = self.sources(&frame.chunk).saturating_mul(EXPANDS) <= frame.chunk.size;
-        if there.is_empty() {
-            let verdict = if expands { Verdict::Expands } else { Verdict::Condensed };
-            self.facts.judge(value, along, self.units, verdict);
-        }
-        if !expands {
-            // What was planned for nothing else but it goes.
-            let (chunks, wholes) = frame.before;
-            for chunk in self.chunks.drain(chunks..) {
-                self.index.remove(&(ir::key(chunk.value), chunk.along));
-            }
-            self.wholes.truncate(wholes);
-            self.operands.truncate(from);
-            self.condensed.insert(ir::key(value));
-            frame.chunk.source = Source::Slice;
-            frame.chunk.operands = (0, 0);
-        }
         self.push(frame.chunk);
     }
 
     fn push(&mut self, chunk: Chunk<'c, 'a>) {
         self.index.insert((ir::key(chunk.value), chunk.along), self.chunks.len());
         self.chunks.push(chunk);
-    }
-
-    /// Bytes of the slices that a chunk is computed from.
-    fn sources(&self, chunk: &Chunk<'c, 'a>) -> i64 {
-        let (mut seen, mut sum) = (Bits::default(), 0i64);
-        let (from, to) = chunk.operands;
-        let mut pending: Vec<usize> =
-            self.operands[from as usize..to as usize].iter().map(|&at| at as usize).collect();
-        while let Some(at) = pending.pop() {
-            if !seen.insert(at) {
-                continue;
-            }
-            match self.chunks[at].source {
-                Source::Slice => sum = sum.saturating_add(self.chunks[at].size),
-                _ => pending.extend(self.operands(at)),
-            }
-        }
-        sum
     }
 
     /// How many elements before a value's first and after its last chunks of it reach.
