@@ -16,7 +16,7 @@ use slimhlo_dialect::ffi::{attribute_of, element_type, op_name, string_value};
 use slimhlo_dialect::quant::Quantized;
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::{Tensor, is_static};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 pub(super) type Id = u32;
@@ -342,6 +342,18 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             _ => Vec::new(),
         };
         let given = operands.clone();
+        // Slices of 16-bit floats are read as 32-bit ones; of what does not change, all of it is converted before.
+        if let ("while", Some(body)) = (name, regions.get(1)) {
+            let sliced = sliced(body);
+            for at in 0..through.len() {
+                if through[at] && sliced.contains(&body.parameters[at]) {
+                    let wide = scope.widen(op, given[at]);
+                    if wide != given[at] {
+                        operands.push(wide);
+                    }
+                }
+            }
+        }
         let node = scope.add(class, op, operands, false);
         scope.graph.nodes[node as usize].regions = regions;
         let results: Vec<Id> = scope.graph.results_of(node).collect();
@@ -917,6 +929,12 @@ pub(super) fn is_splat(graph: &Graph<'_, '_>, node: &Node<'_, '_>) -> bool {
         && node.operands.first().is_some_and(|&operand| {
             graph.nodes[graph.values[operand as usize].node as usize].class == Class::Constant
         })
+}
+
+/// Values of which a `dynamic_slice` reads a part.
+fn sliced(graph: &Graph<'_, '_>) -> HashSet<Id> {
+    let reads = graph.nodes.iter().filter(|node| node.live && node.class == Class::Read);
+    reads.filter_map(|node| node.operands.first().copied()).collect()
 }
 
 /// Marks what is needed for results and effects.
