@@ -84,7 +84,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
 
         let inside = arguments(1);
         let (accumulators, given) = inside[1..].split_at(self.consumers.len());
-        let inner: HashMap<usize, Value<'c, 'a>> =
+        let mut inner: HashMap<usize, Value<'c, 'a>> =
             captured.iter().map(|value| ir::key(*value)).zip(given.iter().copied()).collect();
         let sliced = self.kept_narrow(inside[0], &leaves, &inner, location);
         let inner_leaves = leaves
@@ -97,6 +97,9 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 })
             })
             .collect();
+        for key in self.gathered_from() {
+            inner.extend(sliced.get(&key).map(|value| (key, *value)));
+        }
         let mut next = vec![];
         let given_inside = Given { leaves: inner_leaves, wholes: inner };
         next.extend(self.step(Start::At(inside[0]), self.chunk, given_inside, accumulators));
@@ -124,7 +127,23 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             .collect()
     }
 
-    /// The narrow floats among what is sliced, behind a barrier with the loop's counter. A back end without slices of them
+    /// What is gathered from whole, and nothing else, by key.
+    fn gathered_from(&self) -> Vec<usize> {
+        let mut gathered = Vec::new();
+        let mut others = Vec::new();
+        let consumers = self.consumers.iter().map(|consumer| consumer.op);
+        for op in self.plan.chunks.iter().filter_map(|chunk| defining_op(chunk.value)).chain(consumers) {
+            for (index, operand) in op.operands().enumerate() {
+                let from = op_name(op) == "stablehlo.gather" && index == 0;
+                if from { &mut gathered } else { &mut others }.push(ir::key(operand));
+            }
+        }
+        let whole = |key: &usize| self.plan.wholes.iter().any(|whole| ir::key(*whole) == *key);
+        gathered.retain(|key| whole(key) && !others.contains(key));
+        gathered
+    }
+
+    /// The narrow floats among what is sliced or gathered from, behind a barrier with the loop's counter. A back end without slices or gathers of them
     /// widens what they are of: in the body that is done on the fly, but the whole of what does not depend on the counter would be
     /// widened before the loop, and stored.
     fn kept_narrow(
@@ -136,8 +155,8 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
     ) -> HashMap<usize, Value<'c, 'a>> {
         let mut keys: Vec<usize> = Vec::new();
         let mut behind = vec![counter];
-        for leaf in leaves.iter().flatten() {
-            let key = ir::key(leaf.value);
+        let leaves = leaves.iter().flatten().map(|leaf| ir::key(leaf.value));
+        for key in leaves.chain(self.gathered_from()) {
             if let Some(value) = inner.get(&key).filter(|value| is_narrow(**value))
                 && !keys.contains(&key)
             {
