@@ -64,9 +64,6 @@
 //! back ends fuse; otherwise the largest is padded and the others are put in. Where a back end widens bfloat16 for an update, it
 //! is not in place; chains of those are made only in a form that selects over the whole shard, and otherwise left alone.
 //!
-//! How much more than the exchanged parts is stored at once depends on the order in which a back end runs what comes after. A step
-//! of three fields whose filled halos feed stencils of all of them takes more under XLA CPU's breadth-first schedule
-//! than with the all-reduces that used to hold the fields back from each other.
 //!
 //! # When it must not fire
 //!
@@ -78,6 +75,9 @@
 //! * Ops with discardable attributes other than `sdy.sharding`, dynamic shapes, quantized types, strides and interior padding.
 //! * Chains with rows of one along the first dimension, or along several dimensions: XLA CPU computes updates again inside of what
 //!   reads such a row, and then copies the array.
+//! * Chains of `dynamic_update_slice` that repeat one row of a cut dimension (an edge's halo), if the array is then read: a partitioner
+//!   sends one row by an all-reduce, which also keeps several fields apart in time. Without it XLA CPU has all of them
+//!   filled before the first stencil, and each update that a stencil computes again keeps a copy of its field.
 //! * What is inside a manual computation already.
 
 mod classes;
@@ -379,6 +379,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         if !steps.iter().any(|classes| self.is_worth_it(classes)) {
             return None;
         }
+        if is_read_on(target.root)
+            && updates.iter().zip(&steps).any(|(update, classes)| self.is_row_of_few(update, classes))
+        {
+            return None;
+        }
         let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
         let ty = base.r#type();
         // What reads a row of an update may compute the update again for it, from the array before it, which then has to stay:
@@ -560,6 +565,22 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         can.then_some(classes)
     }
 
+    /// Whether an update repeats one index along a dimension on some devices only: a partitioner sends such a row with a
+    /// cheap reduction over all devices, and it needs no array gathered.
+    fn is_row_of_few(&self, update: &Update<'c, 'a>, classes: &[Class]) -> bool {
+        let devices = self.known.mesh.grid.devices();
+        // Scatters are gathered whole.
+        op_name(update.op) == "stablehlo.dynamic_update_slice"
+            && classes.iter().any(|class| {
+                let mut expr = update.pieces[class.piece].1.clone();
+                let mut is_row = false;
+                expr.for_each_read(&mut |_, index| {
+                    is_row |= index.iter().any(|at| matches!(at, Index::At(_)));
+                });
+                is_row && class.devices.count() < devices
+            })
+    }
+
     /// Whether devices differ in what they do, or have to talk.
     fn is_worth_it(&self, classes: &[Class]) -> bool {
         let devices = self.known.mesh.grid.devices();
@@ -618,6 +639,11 @@ fn bottom<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
         }
     }
     value
+}
+
+/// Whether what `op` makes is needed for something other than to be returned.
+fn is_read_on<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
+    op.results().any(|result| users(result.into()).any(|user| !op_name(user).ends_with(".return")))
 }
 
 /// Whether what a box of the result reads meets a box of the array it is read from.
