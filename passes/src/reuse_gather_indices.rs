@@ -46,7 +46,7 @@
 //!
 //! # What it costs
 //!
-//! Constant time per column of the indices of each gather and scatter: a trace is no longer than a fixed number of ops.
+//! A few rounds, as long as they change something, each of constant time per column of the indices of each gather and scatter: a trace is no longer than a fixed number of ops.
 //! A slice, a comparison, an addition, a selection and a clamp per index array; what they replace is erased.
 //!
 //! # When it must not fire
@@ -95,6 +95,10 @@ crate::pass_options! {
 const REUSED: Statistic = Statistic::new(c"num-reused", c"index arrays made of the array they come from");
 const NARROWED: Statistic = Statistic::new(c"num-narrowed", c"index arrays concatenated in a narrower type");
 const SHARED: Statistic = Statistic::new(c"num-shared", c"index arrays that an equal one serves for");
+
+/// How often a function is gone through: what dies with one round was a use until then, and may have kept an index array
+/// from being taken as it is. What remains after the last round is right all the same.
+const MOST_ROUNDS: usize = 4;
 
 /// A gather or scatter.
 #[derive(Clone)]
@@ -243,30 +247,42 @@ impl Pass for ReuseGatherIndices {
     const STATISTICS: &'static [Statistic] = &[REUSED, NARROWED, SHARED];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
-        let items = adopt(items(root));
-        let mut rewrite = Rewrite {
-            build: Builder::new(root),
-            context,
-            made: HashMap::new(),
-            views: HashMap::new(),
-            changed: false,
-        };
-        for item in &items {
-            rewrite.item(item);
+        let mut changed = false;
+        for _ in 0..MOST_ROUNDS {
+            if !round(root, context) {
+                break;
+            }
+            changed = true;
         }
-        if rewrite.changed {
-            let mut gone = HashSet::new();
-            for item in &items {
-                if !gone.contains(&ir::op_key(item.op)) && is_unused(item.op) {
-                    gone.insert(ir::op_key(item.op));
-                    rewrite.build.erase_with_dead_producers(item.op, |value| {
-                        gone.extend(defining_op(value).map(ir::op_key));
-                    });
-                }
+        Ok(Changed::from(changed))
+    }
+}
+
+/// Rewrites every index array once. Says whether anything changed.
+fn round<'c>(root: OperationRef<'c, '_>, context: &PassContext<'_>) -> bool {
+    let items = adopt(items(root));
+    let mut rewrite = Rewrite {
+        build: Builder::new(root),
+        context,
+        made: HashMap::new(),
+        views: HashMap::new(),
+        changed: false,
+    };
+    for item in &items {
+        rewrite.item(item);
+    }
+    if rewrite.changed {
+        let mut gone = HashSet::new();
+        for item in &items {
+            if !gone.contains(&ir::op_key(item.op)) && is_unused(item.op) {
+                gone.insert(ir::op_key(item.op));
+                rewrite.build.erase_with_dead_producers(item.op, |value| {
+                    gone.extend(defining_op(value).map(ir::op_key));
+                });
             }
         }
-        Ok(Changed::from(rewrite.changed))
     }
+    rewrite.changed
 }
 
 /// All index arrays that are computed, in the order in which they are.
