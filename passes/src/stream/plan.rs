@@ -26,7 +26,7 @@ use std::rc::Rc;
 /// Values in one plan: past this, what is further up is taken as a value that is there. It keeps the pass linear.
 const LONGEST: usize = 128;
 /// Ops in a row that a plan follows upwards: what is above is taken as a value that is there, too.
-const DEEPEST: usize = 1024;
+const DEEPEST: usize = 256;
 
 /// What a chunk of a value is: unit `i` holds the elements from `from + i * run` of a dimension, `run` of them. Where that
 /// is beyond the dimension's ends, a chunk holds whatever: only a pad that replaces it asks for such.
