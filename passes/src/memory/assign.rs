@@ -5,7 +5,7 @@
 use super::fuse::{Kernel, Kernels, kernels};
 use super::graph::{Class, Graph, Id};
 use slimhlo_dialect::ffi::op_name;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Memory for one value, or for several that take each other's place.
 pub(super) struct Memory {
@@ -59,13 +59,13 @@ const MOST_PLACES: usize = 64;
 struct Slot {
     place: Place,
     bytes: u64,
-    /// Steps during which something is there.
-    busy: Vec<(u32, u32)>,
+    /// Steps during which something is there: first and last, apart from each other but for what is copied there at the end.
+    busy: BTreeMap<u32, u32>,
 }
 
 impl Slot {
     fn is_free(&self, from: u32, to: u32) -> bool {
-        self.busy.iter().all(|&(start, end)| to < start || end < from)
+        self.busy.range(..=to).next_back().is_none_or(|(_, &end)| end < from)
     }
 }
 
@@ -140,6 +140,8 @@ struct Assignment<'g, 'c, 'a> {
     frame: &'g Frame,
     kernels: &'g Kernels,
     order: &'g [Id],
+    /// Which parameter a value is.
+    parameters: HashMap<Id, usize>,
     /// Last step that reads a value.
     last: Vec<u32>,
     /// Kernels that read a value.
@@ -172,6 +174,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             frame,
             kernels,
             order,
+            parameters: graph.parameters.iter().enumerate().map(|(at, &value)| (value, at)).collect(),
             last,
             readers,
             home: vec![None; graph.values.len()],
@@ -196,7 +199,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
     fn parameter(&self, value: Id) -> Option<usize> {
         let node = self.graph.values[value as usize].node;
         (self.graph.nodes[node as usize].class == Class::Parameter)
-            .then(|| self.graph.parameters.iter().position(|&parameter| parameter == value))
+            .then(|| self.parameters.get(&value).copied())
             .flatten()
     }
 
@@ -311,23 +314,30 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 continue;
             }
             let home = self.home[value as usize];
-            let mut busy = Vec::new();
+            let mut busy = BTreeMap::new();
             if let Some(home) = home {
                 let memory = &mut self.memory[home as usize];
                 memory.place = Place::Parameter(at);
-                busy.push((memory.from, memory.to));
+                busy.insert(memory.from, memory.to);
             }
             let bytes = self.graph.values[value as usize].bytes;
             self.slots.push(Slot { place: Place::Parameter(at), bytes, busy });
+        }
+        let mut slots: HashMap<usize, usize> = HashMap::new();
+        for (index, slot) in self.slots.iter().enumerate() {
+            if let Place::Parameter(at) = slot.place {
+                slots.insert(at, index);
+            }
         }
         for (index, &value) in self.graph.results.iter().enumerate() {
             let bytes = self.graph.values[value as usize].bytes;
             let alias = self.frame.alias.get(index).copied().flatten();
             let place = alias.map_or(Place::Result(index), Place::Parameter);
-            let slot = match self.slots.iter().position(|slot| slot.place == place) {
+            let slot = match alias.and_then(|at| slots.get(&at).copied()) {
                 Some(slot) => slot,
                 None => {
-                    self.slots.push(Slot { place, bytes, busy: Vec::new() });
+                    alias.map(|at| slots.insert(at, self.slots.len()));
+                    self.slots.push(Slot { place, bytes, busy: BTreeMap::new() });
                     self.slots.len() - 1
                 }
             };
@@ -339,10 +349,10 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                     let slot = &mut self.slots[slot];
                     if slot.bytes >= memory.bytes && slot.is_free(memory.from, memory.to) {
                         memory.place = place;
-                        slot.busy.push((memory.from, memory.to));
+                        slot.busy.insert(memory.from, memory.to);
                     } else {
                         // It is copied there at the end.
-                        slot.busy.push((self.end, self.end));
+                        slot.busy.insert(self.end, self.end);
                     }
                 }
                 // It lies in another place.
@@ -373,7 +383,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 .take(MOST_PLACES)
                 .find(|slot| slot.is_free(memory.from, memory.to));
             if let Some(slot) = place {
-                slot.busy.push((memory.from, memory.to));
+                slot.busy.insert(memory.from, memory.to);
                 memory.place = slot.place;
             }
         }

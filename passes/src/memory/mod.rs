@@ -309,6 +309,7 @@ fn add_steps<'c>(
         at.push((start, report.steps.len().saturating_sub(1).max(start)));
     }
     at.push((report.steps.len(), report.steps.len()));
+    let results: std::collections::HashSet<_> = graph.results.iter().copied().collect();
     for memory in &plan.memory {
         for (index, &value) in memory.values.iter().enumerate() {
             let content = graph.values[value as usize];
@@ -316,7 +317,7 @@ fn add_steps<'c>(
             if node.class == Class::Parameter || content.bytes == 0 {
                 continue;
             }
-            let is_result = graph.results.contains(&value);
+            let is_result = results.contains(&value);
             if is_result && memory.place != Place::Own {
                 continue;
             }
