@@ -127,7 +127,7 @@ impl<'c: 'a, 'a> Indexer<'c, 'a> {
             }
             _ => return None,
         };
-        let table = Tensor::new(op.operand(0).ok()?.r#type()).filter(Tensor::is_static)?;
+        let table = Tensor::new(op.operands().nth(0)?.r#type()).filter(Tensor::is_static)?;
         let size = |dim: &i64| table.shape.get(*dim as usize).map(|&size| i128::from(size));
         let sizes: Vec<i128> = map.iter().map(size).collect::<Option<_>>()?;
         let last =
@@ -136,7 +136,7 @@ impl<'c: 'a, 'a> Indexer<'c, 'a> {
             sizes.iter().zip(map).map(|(size, &dim)| size - i128::from(slices[dim as usize])).collect()
         });
         let largest = sizes.iter().copied().max().unwrap_or(0);
-        let value = op.operand(operand).ok()?;
+        let value = op.operands().nth(operand)?;
         Some((Self { op, operand, last, largest }, value, usize::try_from(vectors).ok()?))
     }
 

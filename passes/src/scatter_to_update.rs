@@ -103,7 +103,7 @@ fn window_of(op: OperationRef<'_, '_>) -> Option<Window> {
         return None;
     }
     let plain = |index: usize| {
-        let tensor = Tensor::new(op.operand(index).ok()?.r#type())?;
+        let tensor = Tensor::new(op.operands().nth(index)?.r#type())?;
         (tensor.is_static() && tensor.encoding().is_none() && !ir::is_quantized_per_axis(tensor.element))
             .then_some(tensor)
     };
@@ -129,7 +129,7 @@ fn window_of(op: OperationRef<'_, '_>) -> Option<Window> {
     }
     let mut start = vec![0; input.rank()];
     for (number, &dim) in numbers.scatter_dims_to_operand_dims().iter().enumerate() {
-        start[dim as usize] = number_of(op.operand(1).ok()?, number)?;
+        start[dim as usize] = number_of(op.operands().nth(1)?, number)?;
     }
     let within = (0..input.rank()).all(|dim| {
         start[dim] >= 0 && start[dim].checked_add(size[dim]).is_some_and(|end| end <= input.shape[dim])
@@ -160,7 +160,7 @@ fn number_of(value: Value<'_, '_>, index: usize) -> Option<i64> {
                     .filter(|dense| index < dense.len())?
                     .integer(index);
             }
-            "stablehlo.reshape" => value = op.operand(0).ok()?,
+            "stablehlo.reshape" => value = op.operands().nth(0)?,
             "stablehlo.concatenate" => {
                 // The units of one vector of numbers: other dimensions have size 1.
                 let count = |value: Value| Tensor::new(value.r#type())?.element_count();

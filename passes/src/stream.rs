@@ -214,8 +214,8 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         if !discardable_attributes(op).is_empty() {
             return None;
         }
-        let left = plan::plain(op.operand(0).ok()?)?;
-        plan::plain(op.operand(1).ok()?)?;
+        let left = plan::plain(op.operands().nth(0)?)?;
+        plan::plain(op.operands().nth(1)?)?;
         let value: Value = op.result(0).ok()?.into();
         let result = plan::plain(value)?;
         let numbers = dot_numbers(op)?;
@@ -229,7 +229,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             ways.push(Self::of(op, op, value, Role::Contract, widen, dims));
         }
         // A result larger than what it is made of is not what the memory goes into.
-        if bytes(value) <= bytes(op.operand(0).ok()?).max(bytes(op.operand(1).ok()?)) {
+        if bytes(value) <= bytes(op.operands().nth(0)?).max(bytes(op.operands().nth(1)?)) {
             ways.extend(Self::place(op, root_of_dot(value)));
         }
         ways.retain(|way| !way.dims.is_empty());
@@ -244,7 +244,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             plan::plain(operand)?;
         }
         let mut ways: Vec<Self> = Self::new(op, f32_type).into_iter().collect();
-        let takes = bytes(op.operand(0).ok()?);
+        let takes = bytes(op.operands().nth(0)?);
         for result in op.results() {
             let value: Value = result.into();
             if crate::rewrite::uses(value).next().is_none() {
@@ -317,8 +317,8 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
     /// What is taken apart: the reduction's operand, the scatter's updates.
     fn streamed(&self) -> Option<Value<'c, 'a>> {
         match self.role {
-            Role::Reduce { .. } | Role::Contract => self.op.operand(0).ok(),
-            Role::Scatter => self.op.operand(2).ok(),
+            Role::Reduce { .. } | Role::Contract => self.op.operands().nth(0),
+            Role::Scatter => self.op.operands().nth(2),
             Role::Place => Some(self.result()),
         }
     }
@@ -412,7 +412,7 @@ fn scatter_dims(op: OperationRef<'_, '_>, commutes: bool) -> Option<Vec<usize>> 
         return None;
     }
     let numbers = scatter_numbers(op)?;
-    let updates = plan::plain(op.operand(2).ok()?)?;
+    let updates = plan::plain(op.operands().nth(2)?)?;
     let mut dims = Vec::new();
     for dim in (0..updates.rank()).filter(|&dim| !numbers.update_window_dims().contains(&(dim as i64))) {
         // A dimension paired with one of the input does not accumulate: each chunk would have its own part.
@@ -443,7 +443,7 @@ fn combiner(op: OperationRef<'_, '_>) -> Option<&'static str> {
         [0, 1].iter().filter_map(|&index| block.argument(index).ok()).map(|a| ir::key(a.into())).collect();
     let operands: BTreeSet<usize> = inner.operands().map(ir::key).collect();
     let end = inner.next_in_block()?;
-    let returned = end.operand(0).ok()?;
+    let returned = end.operands().nth(0)?;
     (block.argument_count() == 2
         && arguments == operands
         && discardable_attributes(inner).is_empty()
@@ -464,7 +464,7 @@ fn fresh_identity(op: OperationRef<'_, '_>, combine: &str, element: Type<'_>) ->
         "stablehlo.multiply" => (1.0, &["1", "true"]),
         _ => return Some(None),
     };
-    let init = op.operand(1).ok()?;
+    let init = op.operands().nth(1)?;
     let text = ir::splat_constant(init).map(|element| element.to_string());
     let known = text.is_some_and(|text| same.contains(&text.split(" : ").next().unwrap_or_default().trim()));
     if known {

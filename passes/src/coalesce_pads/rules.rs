@@ -262,7 +262,7 @@ fn may_be_zeros(value: Value<'_, '_>) -> bool {
         Some(op)
             if matches!(op_name(op), "stablehlo.slice" | "stablehlo.reshape" | "stablehlo.transpose") =>
         {
-            op.operand(0).ok()
+            op.operands().nth(0)
         }
         Some(_) => return true,
     };

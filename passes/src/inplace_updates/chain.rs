@@ -80,7 +80,7 @@ pub struct Chain<'c, 'a> {
 impl<'c: 'a, 'a> Chain<'c, 'a> {
     /// The chain that starts with an update, with nothing known of reads yet. Updates are added to `seen`.
     pub fn starting(first: OperationRef<'c, 'a>, seen: &mut HashSet<usize>) -> Option<Self> {
-        let base = first.operand(0).ok()?;
+        let base = first.operands().nth(0)?;
         plain(base)?;
         let mut updates = Vec::new();
         let mut next = Some(first);
@@ -263,7 +263,7 @@ fn cone_of<'c: 'a, 'a>(
 
 /// What an update overwrites, if its starts are constants.
 fn window_of(op: OperationRef<'_, '_>) -> Option<Region> {
-    let (array, update) = (plain(op.operand(0).ok()?)?, plain(op.operand(1).ok()?)?);
+    let (array, update) = (plain(op.operands().nth(0)?)?, plain(op.operands().nth(1)?)?);
     let mut start = Vec::with_capacity(array.rank());
     let mut limit = Vec::with_capacity(array.rank());
     for dim in 0..array.rank() {
@@ -287,7 +287,7 @@ fn region_of(slice: OperationRef<'_, '_>) -> Option<Region> {
             Some(Region { start: numbers("start_indices")?, limit: numbers("limit_indices")? })
         }
         "stablehlo.dynamic_slice" => {
-            let array = plain(slice.operand(0).ok()?)?;
+            let array = plain(slice.operands().nth(0)?)?;
             let start: Vec<i64> = (0..array.rank())
                 .map(|dim| {
                     let last = array.shape[dim] - result.shape[dim];
@@ -305,7 +305,7 @@ fn region_of(slice: OperationRef<'_, '_>) -> Option<Region> {
 /// Whether the value of an update is hardly anything to read beside the array.
 fn is_slight(update: OperationRef<'_, '_>) -> bool {
     let rank = |index: usize| {
-        let tensor = update.operand(index).ok().and_then(plain);
+        let tensor = update.operands().nth(index).and_then(plain);
         tensor.map_or(0, |tensor| tensor.shape.iter().filter(|&&size| size > 1).count())
     };
     rank(1) < rank(0) || update.operand(1).is_ok_and(|value| is_spread(value, DEPTH))

@@ -263,7 +263,7 @@ impl<'r> Pieces<'r> {
             let (source, origin) = match update.checked_sub(1) {
                 None => (old, &self.region.start),
                 Some(index) => {
-                    (chain.updates[index].op.operand(1).ok()?, &chain.updates[index].window.as_ref()?.start)
+                    (chain.updates[index].op.operands().nth(1)?, &chain.updates[index].window.as_ref()?.start)
                 }
             };
             start.iter_mut().zip(origin).for_each(|(at, origin)| *at -= origin);
@@ -395,7 +395,7 @@ fn is_same_slice(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {
     left == right
         || op_name(a) == "stablehlo.slice"
             && op_name(b) == "stablehlo.slice"
-            && a.operand(0).ok() == b.operand(0).ok()
+            && a.operands().nth(0) == b.operands().nth(0)
             && ["start_indices", "limit_indices", "strides"]
                 .iter()
                 .all(|name| ir::i64_array(a, name) == ir::i64_array(b, name))

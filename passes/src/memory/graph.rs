@@ -631,8 +631,11 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     /// A transposed product is the product of the other way round.
     fn is_transposed_product(&mut self, op: OperationRef<'c, 'a>) -> bool {
         let Some(&operand) = self.operands(op).first() else { return false };
-        let rank =
-            op.operand(0).ok().and_then(|operand| Tensor::new(operand.r#type())).map(|tensor| tensor.rank());
+        let rank = op
+            .operands()
+            .nth(0)
+            .and_then(|operand| Tensor::new(operand.r#type()))
+            .map(|tensor| tensor.rank());
         rank == Some(2)
             && self.node_of(operand).class == Class::Dot
             && op.operand(0).is_ok_and(crate::rewrite::has_one_use)
@@ -793,7 +796,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
 
     fn reduce_window(&mut self, op: OperationRef<'c, 'a>) {
         let mut operands = self.operands(op);
-        let input = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type()));
+        let input = op.operands().nth(0).and_then(|input| Tensor::new(input.r#type()));
         let window = i64_array(op, "window_dimensions").unwrap_or_default();
         if let (Some(input), 1) = (input, op.result_count()) {
             // A running sum: sums of tiles first, then those and their offsets.
@@ -997,7 +1000,7 @@ fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
     fn element<'c>(value: Option<Value<'c, '_>>) -> Option<Type<'c>> {
         element_type(value?.r#type())
     }
-    let operand = element(op.operand(0).ok());
+    let operand = element(op.operands().nth(0));
     let float = |ty: Type<'_>| ty.is_f32() || ty.is_f64() || ty.is_f16() || ty.is_bf16();
     let map = |expensive, known: bool| {
         let library = known
@@ -1078,7 +1081,9 @@ fn folds_with<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
 
 /// Whether a library does this reduction.
 fn is_library_reduce(op: OperationRef<'_, '_>) -> bool {
-    let Some(input) = op.operand(0).ok().and_then(|input| Tensor::new(input.r#type())) else { return false };
+    let Some(input) = op.operands().nth(0).and_then(|input| Tensor::new(input.r#type())) else {
+        return false;
+    };
     let known = matches!(folds_with(op), Some("stablehlo.add" | "stablehlo.maximum" | "stablehlo.minimum"));
     // Sums of 16 bits are not what it computes; the largest of them is.
     let half = input.element.is_bf16() && folds_with(op) != Some("stablehlo.add");

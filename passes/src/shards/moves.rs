@@ -226,12 +226,12 @@ fn sets_one_window<'c>(op: OperationRef<'c, '_>) -> Option<&'c [i64]> {
     let numbers = ffi::attribute_of(op, "scatter_dimension_numbers")?;
     let numbers = ScatterDimensionNumbers::try_from(numbers).ok()?;
     (op.operand_count() == 3 && op.result_count() == 1).then_some(())?;
-    let indices = plain(op.operand(1).ok()?)?;
-    let update = plain(op.operand(2).ok()?)?;
+    let indices = plain(op.operands().nth(1)?)?;
+    let update = plain(op.operands().nth(2)?)?;
     let body = op.region(0).ok()?.first_block()?;
     let end = body.first_operation()?;
     let second: Value = body.argument(1).ok()?.into();
-    let sets = op_name(end) == "stablehlo.return" && end.operand(0).ok()? == second;
+    let sets = op_name(end) == "stablehlo.return" && end.operands().nth(0)? == second;
     let dims = numbers.scatter_dims_to_operand_dims();
     (sets
         && indices.shape == [dims.len() as i64]
@@ -298,11 +298,11 @@ pub fn is_bare(op: OperationRef<'_, '_>) -> bool {
 
 /// Where an update goes, if that is known: its starts, clamped.
 pub fn starts_of(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
-    let array = plain(op.operand(0).ok()?)?;
+    let array = plain(op.operands().nth(0)?)?;
     let update = plain(update_of(op)?)?;
     if op_name(op) == "stablehlo.scatter" {
         let mut starts = vec![0; array.rank()];
-        for (&dim, at) in sets_one_window(op)?.iter().zip(constant_integers(op.operand(1).ok()?)?) {
+        for (&dim, at) in sets_one_window(op)?.iter().zip(constant_integers(op.operands().nth(1)?)?) {
             *starts.get_mut(usize::try_from(dim).ok()?)? = at;
         }
         // What is out of bounds does not happen.
@@ -512,7 +512,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         into: &mut Vec<Piece<'c, 'a>>,
     ) -> Option<()> {
         let depth = depth + 1;
-        let operand = op.operand(0).ok()?;
+        let operand = op.operands().nth(0)?;
         let shape = plain(operand)?.shape;
         match op_name(op) {
             "sdy.sharding_constraint" => self.value(operand, index, window, depth, into),
@@ -535,7 +535,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
             "stablehlo.pad" => {
                 let low = ir::i64_array(op, "edge_padding_low")?;
                 ir::i64_array(op, "interior_padding")?.iter().all(|&interior| interior == 0).then_some(())?;
-                let splat = self.splat(op.operand(1).ok()?)?;
+                let splat = self.splat(op.operands().nth(1)?)?;
                 let index: Vec<_> = index.iter().zip(low).map(|(index, low)| index.moved(-low)).collect();
                 let within: Box_ = shape.iter().map(|&size| (0, size)).collect();
                 let (inside, outside) = cut(window, &index, &within);

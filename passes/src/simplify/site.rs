@@ -53,7 +53,7 @@ impl<'c, 'a> Site<'c, 'a> {
 
     /// Operand `index`.
     pub fn operand(&self, index: usize) -> Option<Value<'c, 'a>> {
-        (index < self.op.operand_count()).then(|| self.op.operand(index).ok())?
+        (index < self.op.operand_count()).then(|| self.op.operands().nth(index))?
     }
 
     /// An existing value in place of the result, if it is of its type and the op has no attributes that would be lost.
@@ -143,7 +143,7 @@ pub struct Slice<'c, 'a> {
 impl<'c: 'a, 'a> Slice<'c, 'a> {
     pub fn new(op: OperationRef<'c, 'a>) -> Option<Self> {
         let slice = Self {
-            operand: op.operand(0).ok()?,
+            operand: op.operands().nth(0)?,
             start: ir::i64_array(op, "start_indices")?,
             limit: ir::i64_array(op, "limit_indices")?,
             stride: ir::i64_array(op, "strides")?,
@@ -170,10 +170,10 @@ pub struct Pad<'c, 'a> {
 
 impl<'c: 'a, 'a> Pad<'c, 'a> {
     pub fn new(op: OperationRef<'c, 'a>) -> Option<Self> {
-        let operand = op.operand(0).ok()?;
+        let operand = op.operands().nth(0)?;
         let pad = Self {
             operand,
-            padding: op.operand(1).ok()?,
+            padding: op.operands().nth(1)?,
             low: ir::i64_array(op, "edge_padding_low")?,
             high: ir::i64_array(op, "edge_padding_high")?,
             interior: ir::i64_array(op, "interior_padding")?,
@@ -211,7 +211,7 @@ pub fn broadcast_dims(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
         "stablehlo.broadcast_in_dim" => ir::i64_array(op, "broadcast_dimensions").map(<[i64]>::to_vec),
         "stablehlo.broadcast" => {
             let added = ir::i64_array(op, "broadcast_sizes")?.len() as i64;
-            let rank = plain(op.operand(0).ok()?)?.rank() as i64;
+            let rank = plain(op.operands().nth(0)?)?.rank() as i64;
             Some((added..added + rank).collect())
         }
         _ => None,

@@ -607,7 +607,7 @@ struct DotDims {
 fn dot_dims(op: OperationRef<'_, '_>) -> Option<DotDims> {
     let numbers = dot_numbers(op)?;
     let free = |index: usize, batch: &[i64], contracted: &[i64]| -> Option<Vec<usize>> {
-        let rank = plan::plain(op.operand(index).ok()?)?.rank();
+        let rank = plan::plain(op.operands().nth(index)?)?.rank();
         Some(
             (0..rank)
                 .filter(|&dim| ![batch, contracted].iter().any(|of| of.contains(&(dim as i64))))
@@ -657,7 +657,11 @@ fn wanted_units<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, '
 /// Bytes of a dot's operands whose dimensions are not in an order that back ends take as it is: batch dimensions first, and
 /// what is contracted next to each other at an end.
 fn shuffled(op: OperationRef<'_, '_>) -> i64 {
-    (0..2).filter(|&index| is_shuffled(op, index)).filter_map(|index| op.operand(index).ok()).map(bytes).sum()
+    (0..2)
+        .filter(|&index| is_shuffled(op, index))
+        .filter_map(|index| op.operands().nth(index))
+        .map(bytes)
+        .sum()
 }
 
 fn is_shuffled(op: OperationRef<'_, '_>, index: usize) -> bool {

@@ -395,7 +395,7 @@ fn source_of<'c: 'a, 'a>(
     units: i64,
 ) -> Result<Source, Stop> {
     let dim = along.dim;
-    let tensor = |index: usize| op.operand(index).ok().and_then(plain);
+    let tensor = |index: usize| op.operands().nth(index).and_then(plain);
     let numbers = |name: &str| ir::i64_array(op, name);
     let at = |index: i64| Some(along.of(index as usize));
     let same = || Some(along);
