@@ -492,9 +492,7 @@ def main() -> int:
         try:
             expected = stream.run(program.text, program.inputs) if candidates else []
             for text in candidates:
-                pairs = zip(expected, stream.run(text, program.inputs), strict=True)
-                wrong = [found for pair in pairs if (found := stream.difference(program, *pair))]
-                findings.extend((program, found, text) for found in wrong)
+                findings.extend((program, found, text) for found in stream.differences(program, text, expected))
         except Exception as error:
             findings.append((program, f"it does not run: {error}", candidates[-1]))
 

@@ -385,6 +385,14 @@ def difference(program: Program, before: np.ndarray, after: np.ndarray, largest:
     return None if fine.all() else f"{old[~fine][:4]} became {new[~fine][:4]}"
 
 
+def differences(program: Program, text: str, expected: list[np.ndarray]) -> list[str]:
+    """What is wrong with the results of a version of a program."""
+    wide = [np.abs(value.astype(np.float64)) for value in expected]
+    largest = max((float(np.max(value, where=np.isfinite(value), initial=0)) for value in wide), default=0.0)
+    pairs = zip(expected, run(text, program.inputs), strict=True)
+    return [found for before, after in pairs if (found := difference(program, before, after, largest))]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--opt", required=True, help="slimhlo-opt")
@@ -416,10 +424,7 @@ def main() -> int:
             changed += 1
             loops[program.name.partition(" ")[0]] += 1
             try:
-                expected = run(program.reference, program.inputs)
-                largest = max(float(np.max(np.abs(np.nan_to_num(value.astype(np.float64))), initial=0)) for value in expected)
-                pairs = zip(expected, run(after.output, program.inputs), strict=True)
-                wrong = [found for pair in pairs if (found := difference(program, *pair, largest))]
+                wrong = differences(program, after.output, run(program.reference, program.inputs))
             except Exception as error:
                 wrong = [f"it does not run: {error}"]
             findings.extend((program, text, after.output) for text in wrong)

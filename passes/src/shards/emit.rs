@@ -66,6 +66,8 @@ pub struct Body<'c, 'a, 'r> {
     written: Vec<Written>,
     /// How many exchanges there are.
     pub exchanges: u64,
+    /// How many elements a device receives in them all; each device has room for all, whoever sends.
+    pub received: i64,
 }
 
 impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
@@ -141,6 +143,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             latest: None,
             written: Vec::new(),
             exchanges: 0,
+            received: 0,
         })
     }
 
@@ -544,6 +547,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
 
     fn permute(&mut self, value: Value<'c, 'a>, pairs: &[(usize, usize)]) -> Value<'c, 'a> {
         self.exchanges += 1;
+        self.received = self.received.saturating_add(shape_of(value).iter().product());
         let i64_type = self.build.i64_type();
         let mut pairs = pairs.to_vec();
         pairs.sort_unstable();
