@@ -6,9 +6,7 @@ use super::chain::{argument_attribute, is_donated};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
-use crate::stream::plan::{
-    Along, Chunk, Plan, Source, bytes, element_bytes, is_elementwise, plain,
-};
+use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, element_bytes, is_elementwise, plain};
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
