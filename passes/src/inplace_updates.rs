@@ -74,7 +74,7 @@
 //!
 //! # When it must not fire
 //!
-//! * Arrays that may not be overwritten: there is a copy anyway. Versions that something needs whole later on: likewise.
+//! * Arrays that may not be overwritten, and what a loop that runs once starts from: there is a copy anyway. Versions that something needs whole later on: likewise.
 //! * Chains whose last version is not what takes the array's place: something computed of it does, for which there has to be
 //!   room in any case.
 //! * Chains in order already, so that a second run changes nothing; elementwise steps, which back ends do in place; steps with

@@ -11,6 +11,7 @@ use melior::ir::attribute::{ArrayAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{AttributeLike, BlockLike, OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use std::collections::{HashMap, HashSet};
 
 const UPDATE: &str = "stablehlo.dynamic_update_slice";
@@ -152,10 +153,13 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
                     .and_then(|result| usize::try_from(ffi::integer_value(result)).ok());
                 is_donated(parent, number) && returned(result)
             }
-            // What a loop carries belongs to it.
+            // What a loop carries belongs to it. A loop that runs once is none to a back end, and what it starts from
+            // may belong to someone else.
             "stablehlo.while" => {
                 let body = parent.region(1).ok().and_then(|region| region.first_block());
-                body.is_some_and(|block| block == argument.owner()) && returned(Some(number))
+                body.is_some_and(|block| block == argument.owner())
+                    && returned(Some(number))
+                    && !runs_once(parent)
             }
             _ => false,
         }
@@ -342,4 +346,30 @@ pub fn argument_attribute<'c>(
     let all = ArrayAttribute::try_from(ffi::attribute_of(function, "arg_attrs")?).ok()?;
     let own = all.element(argument).ok().filter(|attribute| attribute.is_dictionary())?;
     ffi::attribute_in(own.try_into().ok()?, name)
+}
+
+/// Whether a `while` counts up to a constant, and is there after one run.
+fn runs_once(op: OperationRef<'_, '_>) -> bool {
+    let block = |number| op.region(number).ok().and_then(|region| region.first_block());
+    let last = |number| block(number).and_then(|block| block.terminator());
+    let found = || {
+        let test = defining_op(last(0)?.operand(0).ok()?).filter(|op| op_name(*op) == "stablehlo.compare")?;
+        let less = ComparisonDirection::try_from(ffi::attribute_of(test, "comparison_direction")?).ok()?;
+        let counter = ffi::as_block_argument(test.operand(0).ok()?)?;
+        let step = defining_op(last(1)?.operand(counter.argument_number()).ok()?)
+            .filter(|op| op_name(*op) == "stablehlo.add")?;
+        let is_counter = |value| {
+            ffi::as_block_argument(value)
+                .is_some_and(|argument| argument.argument_number() == counter.argument_number())
+        };
+        let first = ir::constant_integer(op.operand(counter.argument_number()).ok()?)?;
+        let limit = ir::constant_integer(test.operand(1).ok()?)?;
+        let added = ir::constant_integer(step.operand(1).ok()?)?;
+        Some(
+            less == ComparisonDirection::Lt
+                && is_counter(step.operand(0).ok()?)
+                && first.checked_add(added)? >= limit,
+        )
+    };
+    found().unwrap_or(false)
 }
