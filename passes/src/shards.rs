@@ -70,8 +70,8 @@
 //! * No result element comes from another device and all devices do the same: the partitioner has nothing to do either.
 //! * Layouts that are not known or open, cut along parts of axes, or do not come out even inside of the program; meshes
 //!   that do not count up, or are not what the module is partitioned for; shardings in `mhlo.sharding`.
-//! * What is assembled would be received in more elements than a device holds of the arrays and the result together: a slice
-//!   that leaves shards of another size moves every border, and takes a part from each neighbour in turn.
+//! * What is assembled would be received in more elements than a device holds of the result: a slice that leaves shards
+//!   of another size moves every border, and takes a part from each neighbour in turn.
 //! * A result that every device needs whole from one, on a large mesh; more classes than a few. What a dimension cut
 //!   differently needs is a collective of its own.
 //! * Ops with discardable attributes other than `sdy.sharding`, dynamic shapes, quantized types, strides and interior padding.
@@ -294,7 +294,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             exprs,
             &mut self.channel,
         )?;
-        let held: i64 = locals.iter().chain([&target.local]).map(|local| local.iter().product::<i64>()).sum();
+        let held: i64 = target.local.iter().product();
         let value = body.assemble(&classes, &target.local);
         let Some(value) = value.filter(|_| body.received <= held) else {
             body.abandon();
