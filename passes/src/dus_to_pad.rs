@@ -221,7 +221,7 @@ struct Update<'c, 'a> {
 
 impl<'c: 'a, 'a> Update<'c, 'a> {
     fn new(op: OperationRef<'c, 'a>) -> Option<Self> {
-        let operand = op.operands().nth(0)?;
+        let operand = op.operands().next()?;
         let value = op.operands().nth(1)?;
         let (array, update) = (plain_tensor(operand)?, plain_tensor(value)?);
         let mut start = Vec::with_capacity(array.rank());
@@ -350,7 +350,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
 
     /// Groups of consecutive updates and what each group amounts to. Updates in no group stay. `None` if all do.
     fn plan(&mut self, chain: &[Update<'c, 'a>]) -> Option<Vec<(Range<usize>, Contents<'c, 'a>)>> {
-        let base = chain.first()?.op.operands().nth(0)?;
+        let base = chain.first()?.op.operands().next()?;
         let shape = Tensor::new(base.r#type())?.shape;
         let attributes = discardable_attributes(chain.last()?.op);
 

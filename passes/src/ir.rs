@@ -123,7 +123,7 @@ pub fn constant_integer(value: Value<'_, '_>) -> Option<i128> {
             "stablehlo.reshape" | "stablehlo.broadcast_in_dim" | "stablehlo.broadcast" => {}
             _ => return None,
         }
-        current = op.operands().nth(0)?;
+        current = op.operands().next()?;
     }
     None
 }

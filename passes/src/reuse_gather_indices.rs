@@ -127,7 +127,7 @@ impl<'c: 'a, 'a> Indexer<'c, 'a> {
             }
             _ => return None,
         };
-        let table = Tensor::new(op.operands().nth(0)?.r#type()).filter(Tensor::is_static)?;
+        let table = Tensor::new(op.operands().next()?.r#type()).filter(Tensor::is_static)?;
         let size = |dim: &i64| table.shape.get(*dim as usize).map(|&size| i128::from(size));
         let sizes: Vec<i128> = map.iter().map(size).collect::<Option<_>>()?;
         let last =

@@ -160,7 +160,7 @@ fn number_of(value: Value<'_, '_>, index: usize) -> Option<i64> {
                     .filter(|dense| index < dense.len())?
                     .integer(index);
             }
-            "stablehlo.reshape" => value = op.operands().nth(0)?,
+            "stablehlo.reshape" => value = op.operands().next()?,
             "stablehlo.concatenate" => {
                 // The units of one vector of numbers: other dimensions have size 1.
                 let count = |value: Value| Tensor::new(value.r#type())?.element_count();

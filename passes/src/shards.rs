@@ -210,7 +210,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             return;
         }
         let is_chain = is_update(target.op) && {
-            let base = target.op.operands().nth(0);
+            let base = target.op.operands().next();
             let mut moves = Moves::new(&self.known, &mut self.splats);
             !base.is_some_and(|base| moves.is_splat(bottom(base)))
         };
@@ -317,11 +317,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         ops.reverse();
         // Which version each value of the chain is; the first one is what is under all of it.
         for (version, (op, _)) in ops.iter().enumerate() {
-            let mut value = op.operands().nth(0)?;
+            let mut value = op.operands().next()?;
             loop {
                 moves.versions.insert(ir::key(value), version);
                 match defining_op(value).filter(|op| op_name(*op) == "sdy.sharding_constraint") {
-                    Some(op) if version > 0 => value = op.operands().nth(0)?,
+                    Some(op) if version > 0 => value = op.operands().next()?,
                     _ => break,
                 }
             }
@@ -339,7 +339,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         let skipped = count - updates.len();
         let first = updates.first()?;
-        let base = first.op.operands().nth(0)?;
+        let base = first.op.operands().next()?;
 
         let Moves { mut inputs, fills, .. } = moves;
         // Versions from before the first update: where the base holds the same, it is read, else they are values from

@@ -214,7 +214,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         if !discardable_attributes(op).is_empty() {
             return None;
         }
-        let left = plan::plain(op.operands().nth(0)?)?;
+        let left = plan::plain(op.operands().next()?)?;
         plan::plain(op.operands().nth(1)?)?;
         let value: Value = op.result(0).ok()?.into();
         let result = plan::plain(value)?;
@@ -229,7 +229,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             ways.push(Self::of(op, op, value, Role::Contract, widen, dims));
         }
         // A result larger than what it is made of is not what the memory goes into.
-        if bytes(value) <= bytes(op.operands().nth(0)?).max(bytes(op.operands().nth(1)?)) {
+        if bytes(value) <= bytes(op.operands().next()?).max(bytes(op.operands().nth(1)?)) {
             ways.extend(Self::place(op, root_of_dot(value)));
         }
         ways.retain(|way| !way.dims.is_empty());
@@ -244,7 +244,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             plan::plain(operand)?;
         }
         let mut ways: Vec<Self> = Self::new(op, f32_type).into_iter().collect();
-        let takes = bytes(op.operands().nth(0)?);
+        let takes = bytes(op.operands().next()?);
         for result in op.results() {
             let value: Value = result.into();
             if crate::rewrite::uses(value).next().is_none() {
@@ -317,7 +317,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
     /// What is taken apart: the reduction's operand, the scatter's updates.
     fn streamed(&self) -> Option<Value<'c, 'a>> {
         match self.role {
-            Role::Reduce { .. } | Role::Contract => self.op.operands().nth(0),
+            Role::Reduce { .. } | Role::Contract => self.op.operands().next(),
             Role::Scatter => self.op.operands().nth(2),
             Role::Place => Some(self.result()),
         }
@@ -443,7 +443,7 @@ fn combiner(op: OperationRef<'_, '_>) -> Option<&'static str> {
         [0, 1].iter().filter_map(|&index| block.argument(index).ok()).map(|a| ir::key(a.into())).collect();
     let operands: BTreeSet<usize> = inner.operands().map(ir::key).collect();
     let end = inner.next_in_block()?;
-    let returned = end.operands().nth(0)?;
+    let returned = end.operands().next()?;
     (block.argument_count() == 2
         && arguments == operands
         && discardable_attributes(inner).is_empty()

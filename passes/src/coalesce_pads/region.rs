@@ -48,12 +48,12 @@ fn region_within<'c: 'a, 'a>(mask: Value<'c, 'a>, budget: &mut usize) -> Option<
             Some(Region { low, high, inside: within })
         }
         "not" => {
-            let region = region_within(op.operands().nth(0)?, budget)?;
+            let region = region_within(op.operands().next()?, budget)?;
             Some(Region { inside: !region.inside, ..region })
         }
         // Boxes intersect to a box; by De Morgan so does what is outside of them.
         name @ ("and" | "or") => {
-            let mut left = region_within(op.operands().nth(0)?, budget)?;
+            let mut left = region_within(op.operands().next()?, budget)?;
             let right = region_within(op.operands().nth(1)?, budget)?;
             if left.inside != right.inside || left.inside != (name == "and") {
                 return None;
@@ -65,7 +65,7 @@ fn region_within<'c: 'a, 'a>(mask: Value<'c, 'a>, budget: &mut usize) -> Option<
             Some(left)
         }
         "broadcast_in_dim" | "broadcast" => {
-            let source = op.operands().nth(0)?;
+            let source = op.operands().next()?;
             let from = plain(source)?;
             let region = region_within(source, budget)?;
             let (mut low, mut high) = (vec![0; tensor.rank()], tensor.shape.to_vec());
@@ -120,7 +120,7 @@ fn constant_region(mask: &Dense<'_>, shape: &[i64]) -> Option<Region> {
 
 /// The box of an iota compared with a constant.
 fn compared<'c: 'a, 'a>(op: OperationRef<'c, 'a>, shape: &[i64]) -> Option<Region> {
-    let (left, right) = (op.operands().nth(0)?, op.operands().nth(1)?);
+    let (left, right) = (op.operands().next()?, op.operands().nth(1)?);
     let Number::Integer { width, unsigned } = Number::of(plain(left)?.element) else { return None };
     let expected = if unsigned { ComparisonType::Unsigned } else { ComparisonType::Signed };
     if let Some(kind) = ffi::attribute_of(op, "compare_type") {
@@ -173,7 +173,7 @@ fn counted_dimension<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<usize> {
                 return Some(dim);
             }
             "stablehlo.broadcast_in_dim" | "stablehlo.broadcast" => {
-                let source = op.operands().nth(0)?;
+                let source = op.operands().next()?;
                 let (from, to) = (plain(source)?, plain(value)?);
                 let map = broadcast_dims(op)?;
                 // A single element that is spread out does not count.

@@ -262,7 +262,7 @@ fn may_be_zeros(value: Value<'_, '_>) -> bool {
         Some(op)
             if matches!(op_name(op), "stablehlo.slice" | "stablehlo.reshape" | "stablehlo.transpose") =>
         {
-            op.operands().nth(0)
+            op.operands().next()
         }
         Some(_) => return true,
     };

@@ -81,7 +81,7 @@ pub struct Chain<'c, 'a> {
 impl<'c: 'a, 'a> Chain<'c, 'a> {
     /// The chain that starts with an update, with nothing known of reads yet. Updates are added to `seen`.
     pub fn starting(first: OperationRef<'c, 'a>, seen: &mut HashSet<usize>) -> Option<Self> {
-        let base = first.operands().nth(0)?;
+        let base = first.operands().next()?;
         plain(base)?;
         let mut updates = Vec::new();
         let mut next = Some(first);
@@ -267,7 +267,7 @@ fn cone_of<'c: 'a, 'a>(
 
 /// What an update overwrites, if its starts are constants.
 fn window_of(op: OperationRef<'_, '_>) -> Option<Region> {
-    let (array, update) = (plain(op.operands().nth(0)?)?, plain(op.operands().nth(1)?)?);
+    let (array, update) = (plain(op.operands().next()?)?, plain(op.operands().nth(1)?)?);
     let mut start = Vec::with_capacity(array.rank());
     let mut limit = Vec::with_capacity(array.rank());
     for dim in 0..array.rank() {
@@ -291,7 +291,7 @@ fn region_of(slice: OperationRef<'_, '_>) -> Option<Region> {
             Some(Region { start: numbers("start_indices")?, limit: numbers("limit_indices")? })
         }
         "stablehlo.dynamic_slice" => {
-            let array = plain(slice.operands().nth(0)?)?;
+            let array = plain(slice.operands().next()?)?;
             let start: Vec<i64> = (0..array.rank())
                 .map(|dim| {
                     let last = array.shape[dim] - result.shape[dim];

@@ -395,7 +395,7 @@ fn is_same_slice(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {
     left == right
         || op_name(a) == "stablehlo.slice"
             && op_name(b) == "stablehlo.slice"
-            && a.operands().nth(0) == b.operands().nth(0)
+            && a.operands().next() == b.operands().next()
             && ["start_indices", "limit_indices", "strides"]
                 .iter()
                 .all(|name| ir::i64_array(a, name) == ir::i64_array(b, name))

@@ -796,7 +796,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
 
     fn reduce_window(&mut self, op: OperationRef<'c, 'a>) {
         let mut operands = self.operands(op);
-        let input = op.operands().nth(0).and_then(|input| Tensor::new(input.r#type()));
+        let input = op.operands().next().and_then(|input| Tensor::new(input.r#type()));
         let window = i64_array(op, "window_dimensions").unwrap_or_default();
         if let (Some(input), 1) = (input, op.result_count()) {
             // A running sum: sums of tiles first, then those and their offsets.
@@ -1000,7 +1000,7 @@ fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
     fn element<'c>(value: Option<Value<'c, '_>>) -> Option<Type<'c>> {
         element_type(value?.r#type())
     }
-    let operand = element(op.operands().nth(0));
+    let operand = element(op.operands().next());
     let float = |ty: Type<'_>| ty.is_f32() || ty.is_f64() || ty.is_f16() || ty.is_bf16();
     let map = |expensive, known: bool| {
         let library = known
@@ -1081,7 +1081,7 @@ fn folds_with<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
 
 /// Whether a library does this reduction.
 fn is_library_reduce(op: OperationRef<'_, '_>) -> bool {
-    let Some(input) = op.operands().nth(0).and_then(|input| Tensor::new(input.r#type())) else {
+    let Some(input) = op.operands().next().and_then(|input| Tensor::new(input.r#type())) else {
         return false;
     };
     let known = matches!(folds_with(op), Some("stablehlo.add" | "stablehlo.maximum" | "stablehlo.minimum"));

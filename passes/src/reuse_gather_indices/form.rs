@@ -257,7 +257,7 @@ pub fn plain<'c>(value: Value<'c, '_>) -> Option<Tensor<'c>> {
 
 /// Where an op that only moves elements has the one at `at` from.
 fn moved<'c: 'a, 'a>(op: OperationRef<'c, 'a>, at: &[At]) -> Option<(Value<'c, 'a>, Vec<At>)> {
-    let value = op.operands().nth(0)?;
+    let value = op.operands().next()?;
     let from = Tensor::new(value.r#type()).filter(Tensor::is_static)?;
     let fixed = |dim: usize| from.shape[dim] == 1;
     let at = match op_name(op) {
@@ -346,12 +346,12 @@ fn number_at<'c: 'a, 'a>(value: Value<'c, 'a>, at: &[At]) -> Option<i128> {
             }
             "stablehlo.convert" => {
                 converts.push(Kind::of(element_of(value.r#type()))?);
-                value = op.operands().nth(0)?;
+                value = op.operands().next()?;
             }
             "stablehlo.minimum" | "stablehlo.maximum" => {
                 // Of constants: how bounds are put together. Not followed further.
                 let numbers =
-                    [op.operands().nth(0)?, op.operands().nth(1)?].map(|side| splat_or_vector(side, &at));
+                    [op.operands().next()?, op.operands().nth(1)?].map(|side| splat_or_vector(side, &at));
                 let [Some(left), Some(right)] = numbers else { return None };
                 let lesser = op_name(op) == "stablehlo.minimum";
                 let number = if lesser { left.min(right) } else { left.max(right) };
@@ -416,7 +416,7 @@ fn arithmetic<'c: 'a, 'a>(op: OperationRef<'c, 'a>, at: &[At]) -> Option<(Value<
             }
             let direction = ffi::attribute_of(is_negative, "comparison_direction")?;
             let direction = ComparisonDirection::try_from(direction).ok()?;
-            let (left, right) = (is_negative.operands().nth(0)?, is_negative.operands().nth(1)?);
+            let (left, right) = (is_negative.operands().next()?, is_negative.operands().nth(1)?);
             let (compared, zero, fixed, kept) = match direction {
                 ComparisonDirection::Lt => (left, right, fixed, kept),
                 ComparisonDirection::Gt => (right, left, fixed, kept),
@@ -425,7 +425,7 @@ fn arithmetic<'c: 'a, 'a>(op: OperationRef<'c, 'a>, at: &[At]) -> Option<(Value<
                 _ => return None,
             };
             let add = defining_op(fixed).filter(|op| op_name(*op) == "stablehlo.add")?;
-            let (one, other) = (add.operands().nth(0)?, add.operands().nth(1)?);
+            let (one, other) = (add.operands().next()?, add.operands().nth(1)?);
             let size = if one == kept {
                 number_at(other, at)?
             } else {

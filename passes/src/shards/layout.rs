@@ -275,7 +275,7 @@ impl<'c> Known<'c> {
             return;
         }
         let layout = match name {
-            _ if is_update(op) => op.operands().nth(0).and_then(|operand| self.layout(operand)).cloned(),
+            _ if is_update(op) => op.operands().next().and_then(|operand| self.layout(operand)).cloned(),
             _ if is_elementwise(op) => op
                 .operands()
                 .filter(|operand| same_shape(*operand, result))

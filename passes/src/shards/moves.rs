@@ -231,7 +231,7 @@ fn sets_one_window<'c>(op: OperationRef<'c, '_>) -> Option<&'c [i64]> {
     let body = op.region(0).ok()?.first_block()?;
     let end = body.first_operation()?;
     let second: Value = body.argument(1).ok()?.into();
-    let sets = op_name(end) == "stablehlo.return" && end.operands().nth(0)? == second;
+    let sets = op_name(end) == "stablehlo.return" && end.operands().next()? == second;
     let dims = numbers.scatter_dims_to_operand_dims();
     (sets
         && indices.shape == [dims.len() as i64]
@@ -298,7 +298,7 @@ pub fn is_bare(op: OperationRef<'_, '_>) -> bool {
 
 /// Where an update goes, if that is known: its starts, clamped.
 pub fn starts_of(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
-    let array = plain(op.operands().nth(0)?)?;
+    let array = plain(op.operands().next()?)?;
     let update = plain(update_of(op)?)?;
     if op_name(op) == "stablehlo.scatter" {
         let mut starts = vec![0; array.rank()];
@@ -512,7 +512,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         into: &mut Vec<Piece<'c, 'a>>,
     ) -> Option<()> {
         let depth = depth + 1;
-        let operand = op.operands().nth(0)?;
+        let operand = op.operands().next()?;
         let shape = plain(operand)?.shape;
         match op_name(op) {
             "sdy.sharding_constraint" => self.value(operand, index, window, depth, into),

@@ -117,11 +117,11 @@ pub fn reducer<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<&'c str> {
     if op_name(end) != "stablehlo.return" || end.operand_count() != 1 || body.result_count() != 1 {
         return None;
     }
-    if end.operands().nth(0)? != Value::from(body.result(0).ok()?) || body.operand_count() != 2 {
+    if end.operands().next()? != Value::from(body.result(0).ok()?) || body.operand_count() != 2 {
         return None;
     }
     let arguments: [Value; 2] = [block.argument(0).ok()?.into(), block.argument(1).ok()?.into()];
-    let operands = [body.operands().nth(0)?, body.operands().nth(1)?];
+    let operands = [body.operands().next()?, body.operands().nth(1)?];
     let name = op_name(body);
     let commutes = matches!(
         name.strip_prefix("stablehlo.")?,
@@ -186,7 +186,7 @@ pub fn holds_all_of(to: Type<'_>, from: Type<'_>) -> bool {
 /// From integers to floats that have to round it is left but for f32: there a back end may round in other steps.
 pub fn convert_of_convert<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let inner = site.producer(0, "stablehlo.convert")?;
-    let source = inner.operands().nth(0)?;
+    let source = inner.operands().next()?;
     let (from, through, to) = (plain(source)?.element, plain(site.operand(0)?)?.element, site.result.element);
     let is_integer = |ty| matches!(Number::of(ty), Number::Integer { .. });
     let rounds_alike = holds_all_of(to, from)
@@ -388,7 +388,7 @@ pub fn clamped_start<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     for d in 0..from.len() {
         let last = i128::from(from[d] - to[d]);
         let Some(clamp) = producer(operands[first + d], "stablehlo.clamp") else { continue };
-        let (low, high) = (range(clamp.operands().nth(0)?)?, range(clamp.operands().nth(2)?)?);
+        let (low, high) = (range(clamp.operands().next()?)?, range(clamp.operands().nth(2)?)?);
         if low.1 <= 0 && high.0 >= last && has_one_use(operands[first + d]) {
             operands[first + d] = clamp.operands().nth(1)?;
             changed = true;

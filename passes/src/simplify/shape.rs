@@ -135,7 +135,7 @@ fn only_sliced_within(value: Value<'_, '_>, dim: usize, ends: &[i64]) -> bool {
 pub fn slice_of_broadcast<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let outer = Slice::new(site.op)?;
     let (inner, dims) = broadcast(site, 0)?;
-    let source = inner.operands().nth(0)?;
+    let source = inner.operands().next()?;
     let tensor = plain(source)?;
     let whole = plain(outer.operand)?;
     let one_use = has_one_use(outer.operand);
@@ -283,7 +283,7 @@ pub fn slice_of_update<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     if !has_one_use(outer.operand) || inner.block() != site.op.block() {
         return None;
     }
-    let (array, update) = (inner.operands().nth(0)?, inner.operands().nth(1)?);
+    let (array, update) = (inner.operands().next()?, inner.operands().nth(1)?);
     let (whole, part) = (plain(array)?, plain(update)?);
     let mut low = Vec::with_capacity(whole.rank());
     for d in 0..whole.rank() {
@@ -318,7 +318,7 @@ pub fn slice_of_iota<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
 
 /// A reshape of a reshape is one reshape.
 pub fn reshape_of_reshape<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
-    let source = site.producer(0, "stablehlo.reshape")?.operands().nth(0)?;
+    let source = site.producer(0, "stablehlo.reshape")?.operands().next()?;
     if source.r#type() == site.result.ty {
         return site.forward(source);
     }
@@ -328,7 +328,7 @@ pub fn reshape_of_reshape<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> 
 /// A reshape of one scalar everywhere is that scalar everywhere.
 pub fn move_of_splat<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let (inner, _) = broadcast(site, 0)?;
-    let source = inner.operands().nth(0)?;
+    let source = inner.operands().next()?;
     let tensor = plain(source)?;
     (tensor.element_count() == Some(1)).then_some(())?;
     let (scalar, dims) = if tensor.rank() == 0 {
@@ -345,7 +345,7 @@ pub fn move_of_splat<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
 /// A transpose of a transpose is one transpose.
 pub fn transpose_of_transpose<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let inner = site.producer(0, "stablehlo.transpose")?;
-    let source = inner.operands().nth(0)?;
+    let source = inner.operands().next()?;
     let (outer, within) = (ir::i64_array(site.op, "permutation")?, ir::i64_array(inner, "permutation")?);
     let permutation: Vec<i64> =
         outer.iter().map(|&to| within.get(usize::try_from(to).ok()?).copied()).collect::<Option<_>>()?;
@@ -362,7 +362,7 @@ pub fn transpose_of_transpose<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, '
 pub fn transpose_of_broadcast<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let (inner, dims) = broadcast(site, 0)?;
     let permutation = ir::i64_array(site.op, "permutation")?;
-    let source = inner.operands().nth(0)?;
+    let source = inner.operands().next()?;
     let small = byte_count(&plain(source)?)?.saturating_mul(2) <= byte_count(&site.result)?;
     let dims: Vec<i64> = dims
         .iter()
@@ -379,7 +379,7 @@ pub fn transpose_of_broadcast<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, '
 pub fn broadcast_of_broadcast<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let (inner, within) = broadcast(site, 0)?;
     let outer = broadcast_dims(site.op)?;
-    let source = inner.operands().nth(0)?;
+    let source = inner.operands().next()?;
     let smaller = byte_count(&plain(source)?)?.saturating_mul(2) <= byte_count(&plain(site.operand(0)?)?)?;
     if !smaller && !site.may_skip(inner, source) {
         return None;
@@ -392,7 +392,7 @@ pub fn broadcast_of_broadcast<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, '
 /// A broadcast of a reshape that only adds or drops dimensions of size 1 needs no reshape.
 pub fn broadcast_of_reshape<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let inner = site.producer(0, "stablehlo.reshape")?;
-    let source = inner.operands().nth(0)?;
+    let source = inner.operands().next()?;
     let (from, to) = (plain(source)?, plain(site.operand(0)?)?);
     let outer = broadcast_dims(site.op)?;
     // Sizes other than 1 in order, each with where the broadcast puts it.
@@ -415,7 +415,7 @@ pub fn broadcast_of_reshape<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>
 /// One scalar everywhere stays so when turned around; so does what is spread out along the turned dimensions.
 pub fn reverse_of_broadcast<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let (inner, dims) = broadcast(site, 0)?;
-    let tensor = plain(inner.operands().nth(0)?)?;
+    let tensor = plain(inner.operands().next()?)?;
     let turned = ir::i64_array(site.op, "dimensions")?;
     turned
         .iter()

@@ -143,7 +143,7 @@ pub struct Slice<'c, 'a> {
 impl<'c: 'a, 'a> Slice<'c, 'a> {
     pub fn new(op: OperationRef<'c, 'a>) -> Option<Self> {
         let slice = Self {
-            operand: op.operands().nth(0)?,
+            operand: op.operands().next()?,
             start: ir::i64_array(op, "start_indices")?,
             limit: ir::i64_array(op, "limit_indices")?,
             stride: ir::i64_array(op, "strides")?,
@@ -170,7 +170,7 @@ pub struct Pad<'c, 'a> {
 
 impl<'c: 'a, 'a> Pad<'c, 'a> {
     pub fn new(op: OperationRef<'c, 'a>) -> Option<Self> {
-        let operand = op.operands().nth(0)?;
+        let operand = op.operands().next()?;
         let pad = Self {
             operand,
             padding: op.operands().nth(1)?,
@@ -211,7 +211,7 @@ pub fn broadcast_dims(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
         "stablehlo.broadcast_in_dim" => ir::i64_array(op, "broadcast_dimensions").map(<[i64]>::to_vec),
         "stablehlo.broadcast" => {
             let added = ir::i64_array(op, "broadcast_sizes")?.len() as i64;
-            let rank = plain(op.operands().nth(0)?)?.rank() as i64;
+            let rank = plain(op.operands().next()?)?.rank() as i64;
             Some((added..added + rank).collect())
         }
         _ => None,

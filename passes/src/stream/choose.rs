@@ -92,13 +92,16 @@ pub struct Rewrite<'c, 'a> {
     pub neighbours: Neighbours<'c, 'a>,
 }
 
+/// A consumer's index, the dimension it is streamed along, and its units.
+type Way = (usize, usize, i64);
+
 /// What is known about consumers as others are asked whether they share producers with them.
 #[derive(Default)]
 pub struct Neighbours<'c, 'a> {
     /// Ops a few steps up, by the consumer's source.
     above: RefCell<Table<usize, Rc<[usize]>>>,
-    /// What there is to share, by a consumer's index, dimension and units; none if it cannot be streamed so.
-    shares: RefCell<Table<(usize, usize, i64), Option<Rc<Shares<'c, 'a>>>>>,
+    /// What there is to share; none if a consumer cannot be streamed so.
+    shares: RefCell<Table<Way, Option<Rc<Shares<'c, 'a>>>>>,
 }
 
 /// What a consumer computes in chunks.

@@ -46,7 +46,7 @@ fn rewrite<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Opt
     if op.operand_count() != 3 || op.result_count() != 1 || !discardable_attributes(op).is_empty() {
         return None;
     }
-    let (input, indices, updates) = (op.operands().nth(0)?, op.operands().nth(1)?, op.operands().nth(2)?);
+    let (input, indices, updates) = (op.operands().next()?, op.operands().nth(1)?, op.operands().nth(2)?);
     let (whole, index, update) = (plan::plain(input)?, plan::plain(indices)?, plan::plain(updates)?);
     let numbers = scatter_numbers(op)?;
     let &[along] = numbers.inserted_window_dims() else { return None };
@@ -111,6 +111,6 @@ fn joins(op: OperationRef<'_, '_>) -> Option<Option<&'static str>> {
     let block = op.region(0).ok()?.first_block()?;
     let end = block.first_operation()?;
     let update: Value = block.argument(1).ok()?.into();
-    (end.operand_count() == 1 && end.next_in_block().is_none() && end.operands().nth(0)? == update)
+    (end.operand_count() == 1 && end.next_in_block().is_none() && end.operands().next()? == update)
         .then_some(None)
 }

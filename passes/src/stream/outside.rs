@@ -401,7 +401,7 @@ fn multiplications(op: OperationRef<'_, '_>) -> i64 {
         if op_name(op) != "stablehlo.dot_general" {
             return None;
         }
-        let left = Tensor::new(op.operands().nth(0)?.r#type())?;
+        let left = Tensor::new(op.operands().next()?.r#type())?;
         let contracted = dot_numbers(op)?
             .lhs_contracting_dimensions()
             .iter()
@@ -416,7 +416,7 @@ fn multiplications(op: OperationRef<'_, '_>) -> i64 {
 /// Whether a reduction takes so few elements that it is done on the fly.
 pub fn is_small_reduction(op: OperationRef<'_, '_>) -> bool {
     let taken = || {
-        let shape = Tensor::new(op.operands().nth(0)?.r#type())?.shape;
+        let shape = Tensor::new(op.operands().next()?.r#type())?.shape;
         let dims = ir::i64_array(op, "dimensions")?;
         Some(dims.iter().map(|&dim| shape[dim as usize]).fold(1i64, i64::saturating_mul))
     };
