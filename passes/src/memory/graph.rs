@@ -463,7 +463,18 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 self.add(Class::Update, op, operands, false);
             }
             "slice" => {
-                self.add(Class::Opaque, op, operands, false);
+                // What is cut out is elsewhere: it is brought together, and cut anew.
+                let shape: Vec<i64> = (0..to.rank())
+                    .map(|dim| {
+                        let Some(own) = Tensor::new(ty).and_then(|own| own.shape.get(dim).copied()) else {
+                            return 1;
+                        };
+                        if moved[dim] { to.shape[dim] } else { own }
+                    })
+                    .collect();
+                let whole = Tensor::get(&shape, to.element, None);
+                let whole = self.one(Class::Opaque, op, operands, whole);
+                self.add(Class::Move, op, vec![whole], false);
             }
             _ => {
                 // Pieces come from other devices and are put together.

@@ -52,6 +52,9 @@ impl Shards {
         for &op in ops.iter().rev() {
             shards.backwards(op);
         }
+        for &op in &ops {
+            shards.uneven_results(op);
+        }
         shards
     }
 
@@ -106,6 +109,23 @@ impl Shards {
                     for (result, sharding) in op.results().zip(list.shardings().iter()) {
                         self.set(result.into(), of_sharding(op, sharding.into()));
                     }
+                }
+            }
+        }
+    }
+
+    /// Results that pieces do not divide are handed out whole.
+    fn uneven_results(&mut self, op: OperationRef<'_, '_>) {
+        if op_name(op) != "func.func" {
+            return;
+        }
+        let Some(last) = body(op, 0).and_then(|block| block.terminator()) else { return };
+        for value in last.operands() {
+            let Some(tensor) = Tensor::new(value.r#type()) else { continue };
+            let Some(pieces) = self.pieces.get_mut(&key(value)) else { continue };
+            for (count, size) in pieces.iter_mut().zip(tensor.shape) {
+                if *count > 1 && size % *count != 0 {
+                    *count = 1;
                 }
             }
         }
