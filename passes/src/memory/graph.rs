@@ -107,6 +107,8 @@ pub(super) struct Graph<'c, 'a> {
     pub results: Vec<Id>,
     /// Values of the graph around it that this one reads: the last parameters.
     pub captures: Vec<Id>,
+    /// What went through barriers, each: what is made of it stays where it is.
+    barred: Vec<Vec<Id>>,
 }
 
 impl<'c, 'a> Graph<'c, 'a> {
@@ -216,6 +218,9 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             "constant" => return scope.constant(op),
             "reshape" | "sdy.sharding_constraint" | "optimization_barrier" | "sdy.propagation_barrier" => {
                 let operands = scope.operands(op);
+                if local == "optimization_barrier" {
+                    scope.graph.barred.push(operands.clone());
+                }
                 if operands.len() == op.result_count() {
                     return scope.forward(op, &operands);
                 }
@@ -344,7 +349,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
         let given = operands.clone();
         // Slices of 16-bit floats are read as 32-bit ones; of what does not change, all of it is converted before.
         if let ("while", Some(body)) = (name, regions.get(1)) {
-            let sliced = sliced(body);
+            let sliced = sliced(body, &through);
             for at in 0..through.len() {
                 if through[at] && sliced.contains(&body.parameters[at]) {
                     let wide = scope.widen(op, given[at]);
@@ -463,7 +468,18 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 self.add(Class::Update, op, operands, false);
             }
             "slice" => {
-                self.add(Class::Opaque, op, operands, false);
+                // What is cut out is elsewhere: it is brought together, and cut anew.
+                let shape: Vec<i64> = (0..to.rank())
+                    .map(|dim| {
+                        let Some(own) = Tensor::new(ty).and_then(|own| own.shape.get(dim).copied()) else {
+                            return 1;
+                        };
+                        if moved[dim] { to.shape[dim] } else { own }
+                    })
+                    .collect();
+                let whole = Tensor::get(&shape, to.element, None);
+                let whole = self.one(Class::Opaque, op, operands, whole);
+                self.add(Class::Move, op, vec![whole], false);
             }
             _ => {
                 // Pieces come from other devices and are put together.
@@ -934,10 +950,15 @@ pub(super) fn is_splat(graph: &Graph<'_, '_>, node: &Node<'_, '_>) -> bool {
         })
 }
 
-/// Values of which a `dynamic_slice` reads a part.
-fn sliced(graph: &Graph<'_, '_>) -> HashSet<Id> {
-    let reads = graph.nodes.iter().filter(|node| node.live && node.class == Class::Read);
-    reads.filter_map(|node| node.operands.first().copied()).collect()
+/// Values of which a `dynamic_slice` in a loop's body reads a part, with no barrier between. A barrier on nothing but
+/// what is handed `through` is none: it is moved out of the loop itself.
+fn sliced(body: &Graph<'_, '_>, through: &[bool]) -> HashSet<Id> {
+    let unchanging: HashSet<Id> =
+        body.parameters.iter().zip(through).filter(|(_, through)| **through).map(|(&id, _)| id).collect();
+    let barriers = body.barred.iter().filter(|values| values.iter().any(|value| !unchanging.contains(value)));
+    let barred: HashSet<Id> = barriers.flatten().copied().collect();
+    let reads = body.nodes.iter().filter(|node| node.live && node.class == Class::Read);
+    reads.filter_map(|node| node.operands.first().copied()).filter(|value| !barred.contains(value)).collect()
 }
 
 /// Marks what is needed for results and effects.

@@ -9,7 +9,9 @@ use super::ffi;
 use super::graph::body;
 use crate::ir::{i64_array, key};
 use crate::rewrite::walk;
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute, StringAttribute};
+use melior::ir::attribute::{
+    ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, IntegerAttribute, StringAttribute,
+};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, OperationRef, Value, ValueLike};
@@ -46,11 +48,50 @@ impl Shards {
         for &op in &ops {
             shards.given(op);
         }
-        for &op in &ops {
-            shards.forwards(op);
+        let functions: HashMap<&str, OperationRef<'c, 'a>> = ops
+            .iter()
+            .filter(|op| op_name(**op) == "func.func")
+            .filter_map(|&op| {
+                Some((string_value(StringAttribute::try_from(attribute_of(op, "sym_name")?).ok()?), op))
+            })
+            .collect();
+        let callee = |op: OperationRef<'c, 'a>| {
+            if op_name(op) != "func.call" {
+                return None;
+            }
+            let name = FlatSymbolRefAttribute::try_from(attribute_of(op, "callee")?).ok()?;
+            functions.get(name.value()).and_then(|callee| body(*callee, 0))
+        };
+        // What a callee is given is known when its caller has been seen, and what becomes of its results, too.
+        for _ in 0..2 {
+            for &op in &ops {
+                if let Some(block) = callee(op) {
+                    for (at, operand) in op.operands().enumerate().take(block.argument_count()) {
+                        if let Ok(argument) = block.argument(at) {
+                            shards.same(operand, argument.into());
+                        }
+                    }
+                    for (value, result) in
+                        block.terminator().iter().flat_map(|last| last.operands()).zip(op.results())
+                    {
+                        shards.same(value, result.into());
+                    }
+                }
+                shards.forwards(op);
+            }
+            for &op in ops.iter().rev() {
+                if let Some(block) = callee(op) {
+                    for (value, result) in
+                        block.terminator().iter().flat_map(|last| last.operands()).zip(op.results())
+                    {
+                        shards.same(result.into(), value);
+                    }
+                }
+                shards.backwards(op);
+            }
         }
-        for &op in ops.iter().rev() {
-            shards.backwards(op);
+        for &op in &ops {
+            shards.uneven_results(op);
         }
         shards
     }
@@ -63,6 +104,14 @@ impl Shards {
     fn set(&mut self, value: Value<'_, '_>, pieces: Option<Vec<i64>>) {
         if let Some(pieces) = pieces.filter(|pieces| pieces.iter().any(|&count| count > 1)) {
             self.pieces.insert(key(value), pieces);
+        }
+    }
+
+    /// `to` is cut as `from` is, if nothing else is known of it.
+    fn same(&mut self, from: Value<'_, '_>, to: Value<'_, '_>) {
+        if self.of(to).is_none() {
+            let pieces = self.of(from).map(<[i64]>::to_vec);
+            self.set(to, pieces);
         }
     }
 
@@ -102,10 +151,37 @@ impl Shards {
                     }
                     return;
                 };
+                let given = attribute_of(op, "in_shardings")
+                    .filter(|_| name == "sdy.manual_computation")
+                    .and_then(|list| TensorShardingPerValue::try_from(list).ok());
+                if let Some(given) = given {
+                    for (operand, sharding) in op.operands().zip(given.shardings().iter()) {
+                        if self.of(operand).is_none() {
+                            self.set(operand, of_sharding(op, sharding.into()));
+                        }
+                    }
+                }
                 if let Ok(list) = TensorShardingPerValue::try_from(list) {
                     for (result, sharding) in op.results().zip(list.shardings().iter()) {
                         self.set(result.into(), of_sharding(op, sharding.into()));
                     }
+                }
+            }
+        }
+    }
+
+    /// Results that pieces do not divide are handed out whole.
+    fn uneven_results(&mut self, op: OperationRef<'_, '_>) {
+        if op_name(op) != "func.func" {
+            return;
+        }
+        let Some(last) = body(op, 0).and_then(|block| block.terminator()) else { return };
+        for value in last.operands() {
+            let Some(tensor) = Tensor::new(value.r#type()) else { continue };
+            let Some(pieces) = self.pieces.get_mut(&key(value)) else { continue };
+            for (count, size) in pieces.iter_mut().zip(tensor.shape) {
+                if *count > 1 && size % *count != 0 {
+                    *count = 1;
                 }
             }
         }
