@@ -447,6 +447,24 @@ def generate(count: int, seed: int) -> list[stream.Program]:
     return programs
 
 
+def same_by_definition(program: stream.Program, after: str) -> bool:
+    """Whether the StableHLO interpreter finds the same before and after.
+
+    A maximum of NaNs is one by the specification; XLA for CPU drops them where it reduces a whole dimension at once, and keeps
+    them where it goes through it in chunks.
+    """
+    import execute
+    import jaxlib_ir
+
+    context = jaxlib_ir.make_context()
+    execute.stablehlo.register_interpreter_dialect(context)
+    try:
+        results = [execute.run_interpreter(text, program.inputs, context) for text in (program.text, after)]
+    except Exception:  # the interpreter lacks some types, and then XLA's word counts
+        return False
+    return results[0] == results[1]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--opt", required=True, help="slimhlo-opt")
@@ -459,6 +477,7 @@ def main() -> int:
     programs = generate(args.count, args.seed)
     driver = Driver(args.opt).ready()
     findings: list[tuple[stream.Program, str, str]] = []
+    xlas_own = 0
     families: collections.Counter[str] = collections.Counter()
     rewritten = looped_programs = 0
     prepared = driver.run([program.text for program in programs], PREPARE)
@@ -492,7 +511,11 @@ def main() -> int:
         try:
             expected = stream.run(program.text, program.inputs) if candidates else []
             for text in candidates:
-                findings.extend((program, found, text) for found in stream.differences(program, text, expected))
+                found = stream.differences(program, text, expected)
+                if found and same_by_definition(program, text):
+                    xlas_own += 1
+                    continue
+                findings.extend((program, each, text) for each in found)
         except Exception as error:
             findings.append((program, f"it does not run: {error}", candidates[-1]))
 
@@ -510,7 +533,8 @@ def main() -> int:
     )
     enough = share >= REWRITTEN_SHARE
     print(
-        f"{len(programs) - failed} passed, {failed} failed; {'' if enough else 'too few changed; '}{time.monotonic() - started:.0f} s"
+        f"{len(programs) - failed} passed, {failed} failed; {'' if enough else 'too few changed; '}"
+        f"{xlas_own} with other bits only by XLA's own arithmetic; {time.monotonic() - started:.0f} s"
     )
     return 0 if enough and not findings else 1
 

@@ -12,7 +12,7 @@ use crate::report::Findings;
 use crate::text;
 use anyhow::Result;
 use serde::Serialize;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 /// The most points in time.
@@ -293,7 +293,8 @@ fn pile_up(
         let line = value.source.as_ref().filter(|_| by_line);
         line.map_or_else(|| op.to_owned(), |line| format!("{op}, {}:{}", line.file, line.line))
     };
-    let mut groups: HashMap<String, (u64, Vec<i128>)> = HashMap::new();
+    // In the order of their labels: the page is the same each time.
+    let mut groups: BTreeMap<String, (u64, Vec<i128>)> = BTreeMap::new();
     for (value, (from, to)) in &small {
         let (count, changes) = groups.entry(key(value)).or_insert_with(|| (0, vec![0; live.len() + 1]));
         *count += 1;
