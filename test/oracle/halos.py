@@ -35,7 +35,7 @@ DTYPES = ("float64", "float32", "float64", "float32", "bfloat16", "int32", "int8
 KINDS = ("periodic", "copy", "copy", "mirror", "flip", "constant")
 STENCILS = ("none", "none", "none", "own", "swap", "flux", "shift")
 FORMS = ("at", "dus", "dynamic")
-CHANGED_SHARE = 0.15
+CHANGED_SHARE = 0.1
 # What small arrays and the growth of others may cost, and what a loop's own scalars take.
 SLACK_BYTES = 4096
 

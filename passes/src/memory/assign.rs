@@ -266,7 +266,14 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             Class::Update => {
                 kernel.reads.iter().take(1).filter(|read| read.pointwise).map(|read| read.value).collect()
             }
-            Class::Scatter | Class::Loop => operand
+            // The first of several that start from the same value takes its place; the others get copies.
+            Class::Loop => operand
+                .filter(|operand| {
+                    node.operands.iter().position(|other| other == operand) == Some(index as usize)
+                })
+                .into_iter()
+                .collect(),
+            Class::Scatter => operand
                 .filter(|operand| node.operands.iter().filter(|other| *other == operand).count() == 1)
                 .into_iter()
                 .collect(),

@@ -190,6 +190,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
         let mut scope = Scope { shards: self.shards.clone(), ..Scope::default() };
         scope.add_parameters(block);
         scope.graph.results = self.block(&mut scope, block);
+        scope.even_results(block);
         let mut graph = scope.graph;
         prune(&mut graph);
         Some(graph)
@@ -421,6 +422,27 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             |(&size, &count): (&i64, &i64)| if is_static(size) { (size + count - 1) / count } else { size };
         let shape: Vec<i64> = tensor.shape.iter().zip(pieces).map(cut).collect();
         if shape.len() == tensor.rank() { Tensor::get(&shape, tensor.element, None) } else { ty }
+    }
+
+    /// What pieces do not divide is handed out whole along that dimension.
+    fn even_results(&mut self, block: BlockRef<'c, 'a>) {
+        let Some(last) = block.terminator() else { return };
+        for (at, value) in last.operands().enumerate().take(self.graph.results.len()) {
+            let (local, whole) = (Tensor::new(self.local(value)), Tensor::new(value.r#type()));
+            let (Some(local), Some(whole)) = (local, whole) else { continue };
+            if !(0..whole.rank()).any(|dim| self.shards.is_uneven(value, dim)) {
+                continue;
+            }
+            let shape: Vec<i64> = (0..whole.rank())
+                .map(
+                    |dim| if self.shards.is_uneven(value, dim) { whole.shape[dim] } else { local.shape[dim] },
+                )
+                .collect();
+            let ty = Tensor::get(&shape, whole.element, None);
+            let result = self.graph.results[at];
+            let gathered = self.push(Class::Opaque, Some(last), vec![result], &[ty]);
+            self.graph.results[at] = self.graph.nodes[gathered as usize].first;
+        }
     }
 
     fn local_types(&self, op: OperationRef<'c, 'a>) -> Vec<Type<'c>> {

@@ -90,9 +90,6 @@ impl Shards {
                 shards.backwards(op);
             }
         }
-        for &op in &ops {
-            shards.uneven_results(op);
-        }
         shards
     }
 
@@ -170,21 +167,11 @@ impl Shards {
         }
     }
 
-    /// Results that pieces do not divide are handed out whole.
-    fn uneven_results(&mut self, op: OperationRef<'_, '_>) {
-        if op_name(op) != "func.func" {
-            return;
-        }
-        let Some(last) = body(op, 0).and_then(|block| block.terminator()) else { return };
-        for value in last.operands() {
-            let Some(tensor) = Tensor::new(value.r#type()) else { continue };
-            let Some(pieces) = self.pieces.get_mut(&key(value)) else { continue };
-            for (count, size) in pieces.iter_mut().zip(tensor.shape) {
-                if *count > 1 && size % *count != 0 {
-                    *count = 1;
-                }
-            }
-        }
+    /// Whether a dimension is cut into pieces that do not divide it.
+    pub fn is_uneven(&self, value: Value<'_, '_>, dim: usize) -> bool {
+        let size = Tensor::new(value.r#type()).and_then(|tensor| tensor.shape.get(dim).copied());
+        let count = self.of(value).and_then(|pieces| pieces.get(dim).copied());
+        matches!((size, count), (Some(size), Some(count)) if count > 1 && size % count != 0)
     }
 
     fn forwards<'c: 'a, 'a>(&mut self, op: OperationRef<'c, 'a>) {
