@@ -64,7 +64,7 @@ pub(super) fn memory_model(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     let mut args = vec!["--corpus", &folder, "--pipeline=--slimhlo-optimize"];
     if !run.all {
-        args.extend(["--sample", "1000"]);
+        args.extend(["--sample", "400"]);
     }
     with_driver(run, "memory_model.py", &args)
 }
