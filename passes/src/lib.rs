@@ -13,6 +13,7 @@ pub mod splat;
 
 pub mod coalesce_pads;
 pub mod dus_to_pad;
+pub mod gpu;
 pub mod inplace_updates;
 pub mod memory;
 pub mod optimize;

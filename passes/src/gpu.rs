@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! From StableHLO to kernels for a GPU.
+
+pub mod emit;
