@@ -3,3 +3,4 @@
 //! From StableHLO to kernels for a GPU.
 
 pub mod emit;
+pub mod program;
