@@ -34,7 +34,7 @@
 //!
 //! ```mlir
 //! %loop:3 = stablehlo.while(%i = %c0, %u_ = %u, %h_ = %h) do {
-//!   %slabs:2 = "stablehlo.if"(%goes_on) ({ slab %i of %u_ and of %h_ }, { zeros })
+//!   %slabs:2 = "stablehlo.if"(%goes_on) ({ optimization_barrier of slab %i of %u_ and of %h_ }, { zeros })
 //!   ...                                                              // the step on slabs
 //!   %u1 = stablehlo.dynamic_update_slice %u_, %new_u, %i, %c0, %c0
 //!   %h1 = stablehlo.dynamic_update_slice %h_, %new_h, %i, %c0, %c0
@@ -61,9 +61,10 @@
 //!   before, which stays alive by that. No read takes such a version where another will do; where none will, the
 //!   update's value is made of two halves, of which a barrier hides one.
 //!
-//! In a step's loop all slabs are read by one `if`, whose condition is that of the loop: back ends take no `if` apart, so
-//! that every update waits for all reads. (Slabs concatenated behind a barrier are fused into what slices them by XLA, and
-//! read from the arrays again.) The step itself knows nothing but slabs, so that it fuses into the updates. A back end that
+//! In a step's loop all slabs are read by one `if`, whose condition is that of the loop, and stand behind a barrier in it:
+//! back ends take no such `if` apart, so that every update waits for all reads. (An `if` without a barrier becomes a select
+//! of slices in XLA, and slabs concatenated behind a barrier without an `if` are fused into what slices them: both read
+//! from the arrays again.) The step itself knows nothing but slabs, so that it fuses into the updates. A back end that
 //! asks its host for the condition of an `if` does so once per slab.
 //!
 //! # What it costs

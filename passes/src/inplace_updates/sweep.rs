@@ -435,6 +435,15 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
                 .zip(&types)
                 .map(|(&index, ty)| if taken { slab_of(index) } else { zeros(build, *ty, location) })
                 .collect();
+            // Two branches of nothing but slices and zeros would be computed both, and selected from, wherever a slab is
+            // used: an update would read what the one before has written, or a copy of it.
+            let values: Vec<Value<'c, 'a>> = if taken {
+                let barrier =
+                    build.op_with_blocks("stablehlo.optimization_barrier", &values, &types, &[], location);
+                barrier.results().map(Value::from).collect()
+            } else {
+                values
+            };
             build.terminator("stablehlo.return", &values, location);
         }
         let body = op.region(1).ok().and_then(|region| region.first_block()).expect("made with blocks");

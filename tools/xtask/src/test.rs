@@ -147,7 +147,7 @@ impl Step {
             Step::Stream => oracle::generated(run, "stream.py", 500),
             Step::Pads => oracle::generated(run, "pads.py", 1000),
             Step::Gathers => oracle::generated(run, "gathers.py", 500),
-            Step::Halos => oracle::generated(run, "halos.py", 200),
+            Step::Halos => oracle::generated(run, "halos.py", 300),
             Step::Shards => oracle::generated(run, "shards.py", 200),
             Step::Families => oracle::generated(run, "families.py", 2000),
             Step::Optimize => oracle::optimize(run),
