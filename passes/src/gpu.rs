@@ -3,4 +3,5 @@
 //! From StableHLO to kernels for a GPU.
 
 pub mod emit;
+pub mod form_kernels;
 pub mod program;

@@ -688,4 +688,62 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
     pub fn erase(&self, op: OperationRef<'c, 'a>) {
         self.base().erase_op(op);
     }
+
+    /// An op of any name.
+    pub fn op_with(
+        &self,
+        name: &str,
+        operands: &[Value<'c, 'a>],
+        attributes: &[(&str, Attribute<'c>)],
+        results: &[Type<'c>],
+        location: Location<'c>,
+    ) -> OperationRef<'c, 'a> {
+        self.op_with_regions(name, operands, attributes, results, &[], location)
+    }
+
+    /// An op of any name with regions of one block each, whose arguments have the types given; blocks are empty.
+    pub fn op_with_regions(
+        &self,
+        name: &str,
+        operands: &[Value<'c, 'a>],
+        attributes: &[(&str, Attribute<'c>)],
+        results: &[Type<'c>],
+        blocks: &[&[Type<'c>]],
+        location: Location<'c>,
+    ) -> OperationRef<'c, 'a> {
+        let context = context_of(self.root);
+        let attributes: Vec<_> =
+            attributes.iter().map(|(name, attribute)| (Identifier::new(context, name), *attribute)).collect();
+        let regions = blocks
+            .iter()
+            .map(|types| {
+                let arguments: Vec<_> = types.iter().map(|ty| (*ty, location)).collect();
+                let region = Region::new();
+                region.append_block(Block::new(&arguments));
+                region
+            })
+            .collect();
+        let op = OperationBuilder::new(name, location)
+            .add_operands(operands)
+            .add_attributes(&attributes)
+            .add_results(results)
+            .add_regions_vec(regions)
+            .build()
+            .expect("an op with explicit result types always builds");
+        let op = self.base().insert(op).to_raw();
+        // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
+        unsafe { OperationRef::from_raw(op) }
+    }
+
+    /// `stablehlo.compare` of numbers of any kind.
+    pub fn compare_of(
+        &self,
+        direction: ComparisonDirection,
+        kind: ComparisonType,
+        left: Value<'c, 'a>,
+        right: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        self.compare_as(direction, kind, left, right, location)
+    }
 }

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-form-kernels`: a function as calls of kernels.
+//!
+//! # What it does
+//!
+//! Splits `@main` (loops and branches included) into kernels: functions of StableHLO ops of which all but the last are
+//! computed on the fly, element by element. Only what leaves a kernel is ever in memory.
+//!
+//! ```mlir
+//! func.func @main(%x: tensor<8xf32>, %i: tensor<2xi32>) -> tensor<f32> {
+//!   %y = stablehlo.sine %x : tensor<8xf32>
+//!   %z = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0] ...
+//!   return %z : tensor<f32>
+//! }
+//! ```
+//!
+//! becomes
+//!
+//! ```mlir
+//! func.func @main(%x: tensor<8xf32>) -> tensor<f32> {
+//!   %z = call @reduce_0(%x) : (tensor<8xf32>) -> tensor<f32>
+//!   return %z : tensor<f32>
+//! }
+//! func.func private @reduce_0(%x: tensor<8xf32>) -> tensor<f32> attributes {slimhlo.kernel = "reduce"} {
+//!   // the sine, the constant and the reduction
+//! }
+//! ```
+//!
+//! What stays in a block: calls of kernels, `while`, `if` and `case`, constants that are neither splats nor small,
+//! reshapes (views of the same bytes) and terminators. On kernel functions,
+//!
+//! * `slimhlo.kernel` is the kind: `map` (all results have as many elements; each is computed on the fly), or what the root is:
+//!   `reduce`, `scatter`, `update`, `sort`, `dot`, `convolution`, `reduce_window`, `select_and_scatter`, `rng`, `fft`,
+//!   `cholesky`, `triangular_solve`;
+//! * `slimhlo.in_place` has for each result the argument whose buffer it has to be in, or -1;
+//! * `slimhlo.may_share` has for each result an argument whose buffer it may take over, because each element is read only by
+//!   who writes it (all results of an element are computed before any is stored), or -1.
+//!
+//! Calls have been inlined before; composites are inlined here, `chlo.top_k` becomes a sort, and barriers and
+//! annotations go.
+//!
+//! # What is stored
+//!
+//! Results of the function, operands and results of loops and branches, operands that are updated in place, and what
+//! needs a kernel of its own: reductions, scatters, updates, sorts, dots, convolutions, windows and the like. All else can be
+//! computed on the fly, and is, unless that costs more than to store it. Both are counted in bytes moved:
+//!
+//! * one evaluation costs the bytes it loads, and a byte for each 16 operations (a quotient is 8, an exponential 20, a power 40);
+//!   what is smaller than 64 KiB is near and costs a fourth; gathered elements of what is larger than 32 MiB cost a sector of 32;
+//! * on the fly, that is paid for each evaluation: once per element of each kernel that needs it, for as many different
+//!   places as it is needed at, times what a broadcast, a tile of a dot or a window repeats;
+//! * stored, it is paid once per element, then the store, each load, a launch (4 MB), and four bytes for each byte that it takes:
+//!   memory is what this compiler is for. Where what it is computed from would only live on for it and is larger, that is not
+//!   counted.
+//!
+//! A kernel has at most 1500 ops, counted at each place where they are evaluated; what would be more is stored.
+//!
+//! What is read after it has been updated in place would force a copy of it: the smallest of what is computed from it on the
+//! way is stored, before the update, unless what the update itself reads is apart from what it writes (halos) or the very
+//! element.
+//!
+//! # Why it is right
+//!
+//! Ops are copied as they are; which of them share a function changes no value. Kernels are called where their root was, so
+//! that all they need is there; stored operands are results of earlier calls.
+//!
+//! # What it costs
+//!
+//! One walk, backwards, with all users of an op decided before it; looking at what a value costs stops after 400 ops.
+
+mod build;
+mod decompose;
+pub mod ops;
+mod partition;
+
+use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
+use crate::ir::key;
+use crate::rewrite::walk;
+use build::Build;
+use melior::dialect::{DialectHandle, DialectRegistry};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::{OperationRef, RegionLike, ValueLike};
+use partition::Partition;
+use slimhlo_dialect::ffi::{attribute_in, attribute_of, op_name};
+use std::collections::HashSet;
+
+crate::pass_options! {
+    /// Split a function into kernels.
+    ///
+    /// `@main` becomes calls of private functions, one per kernel, and nothing but what goes from one kernel to another is in
+    /// memory: producers are computed on the fly in their consumers by index arithmetic, where a cost model in bytes and
+    /// operations finds that better than storing them. Fails, with the op and its location, where a module has what no kernel can
+    /// do: dynamic shapes, collectives, custom calls, tuples.
+    ///
+    /// ```sh
+    /// slimhlo-opt --inline --canonicalize --cse --symbol-dce --slimhlo-form-kernels in.mlir
+    /// ```
+    pub struct FormKernels {}
+}
+
+const KERNELS: Statistic = Statistic::new(c"num-kernels", c"kernels formed");
+const CALLS: Statistic = Statistic::new(c"num-calls", c"calls of kernels");
+
+/// The entry function of a module: `@main`, else the only one that is public.
+pub fn entry<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
+    let functions: Vec<_> = functions(module);
+    let public = |function: &OperationRef<'c, 'a>| {
+        attribute_of(*function, "sym_visibility")
+            .and_then(|visibility| StringAttribute::try_from(visibility).ok())
+            .is_none_or(|visibility| visibility.value() == "public")
+    };
+    if let Some(main) = functions.iter().copied().find(|function| name_of(*function) == "main") {
+        return Ok(main);
+    }
+    let mut candidates = functions.into_iter().filter(public);
+    match (candidates.next(), candidates.next()) {
+        (Some(only), None) => Ok(only),
+        _ => Err(PassError::at(module, "has neither a function @main nor just one public function")),
+    }
+}
+
+/// The functions of a module.
+pub fn functions<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
+    let block = module.region(0).ok().and_then(|region| region.first_block());
+    let first = block.and_then(|block| block.first_operation());
+    std::iter::successors(first, |op| op.next_in_block()).filter(|op| op_name(*op) == "func.func").collect()
+}
+
+/// The symbol of a function.
+pub fn name_of(function: OperationRef<'_, '_>) -> String {
+    attribute_of(function, "sym_name")
+        .and_then(|name| StringAttribute::try_from(name).ok())
+        .map_or_else(String::new, |name| name.value().to_owned())
+}
+
+/// What a function says of its argument or result; `which` is `arg_attrs` or `res_attrs`.
+pub fn attributes_at<'c>(
+    function: OperationRef<'c, '_>,
+    which: &str,
+    index: usize,
+) -> Option<DictionaryAttribute<'c>> {
+    let all = ArrayAttribute::try_from(attribute_of(function, which)?).ok()?;
+    if index >= all.len() {
+        return None;
+    }
+    DictionaryAttribute::try_from(all.element(index).ok()?).ok()
+}
+
+/// Whether the buffer of an argument may be written to.
+pub fn is_donated(function: OperationRef<'_, '_>, argument: usize) -> bool {
+    attributes_at(function, "arg_attrs", argument).is_some_and(|attributes| {
+        ["tf.aliasing_output", "jax.buffer_donor"].iter().any(|name| attribute_in(attributes, name).is_some())
+    })
+}
+
+impl Pass for FormKernels {
+    const ARGUMENT: &'static str = "slimhlo-form-kernels";
+    const ANCHOR: Anchor = Anchor::Module;
+    const STATISTICS: &'static [Statistic] = &[KERNELS, CALLS];
+
+    fn dependent_dialects(registry: &DialectRegistry) {
+        DialectHandle::func().insert_dialect(registry);
+    }
+
+    fn run<'c>(&self, module: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        if is_formed(module) {
+            return Ok(Changed::No);
+        }
+        decompose::decompose(module, context)?;
+        let main = entry(module)?;
+        let block = main
+            .region(0)
+            .ok()
+            .and_then(|region| region.first_block())
+            .ok_or_else(|| PassError::at(main, "has no body"))?;
+        if block.next_in_region().is_some() {
+            return Err(PassError::at(main, "has more than one block"));
+        }
+        let mut read_only = HashSet::new();
+        for index in 0..block.argument_count() {
+            let argument = block.argument(index)?;
+            ops::check_type(argument.r#type()).map_err(|reason| {
+                PassError::at(main, format!("cannot be compiled: argument {index}: {reason}"))
+            })?;
+            if !is_donated(main, index) {
+                read_only.insert(key(argument.into()));
+            }
+        }
+        let partition = Partition::new(main, read_only)?;
+        let module_block = module
+            .region(0)
+            .ok()
+            .and_then(|region| region.first_block())
+            .ok_or_else(|| PassError::at(module, "has no body"))?;
+        let names = functions(module).into_iter().map(name_of).collect();
+        context.count(&CALLS, partition.kernels.len() as u64);
+        let kernels = Build::new(module, module_block, &partition, names).run()?;
+        context.count(&KERNELS, kernels as u64);
+        Ok(Changed::Yes)
+    }
+}
+
+/// Whether kernels have been formed already.
+fn is_formed(module: OperationRef<'_, '_>) -> bool {
+    let mut found = false;
+    walk(module, |op| {
+        if op_name(op) == "func.func" {
+            found |= attribute_of(op, "slimhlo.kernel").is_some();
+            return WalkResult::Skip;
+        }
+        WalkResult::Advance
+    });
+    found
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Makes the kernel functions of a partition, and puts calls in the place of what they compute.
+
+use super::ops::{Class, is_plain_operand, size_of};
+use super::partition::Partition;
+use crate::framework::{PassError, fingerprint};
+use crate::ir::{Builder, key, op_key};
+use crate::rewrite::{defining_op, uses, walk};
+use melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::r#type::FunctionType;
+use melior::ir::{
+    Attribute, AttributeLike, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike,
+};
+use slimhlo_dialect::ffi::op_name;
+use std::collections::{HashMap, HashSet};
+
+/// Writes kernels at the end of a module, and calls of them.
+pub struct Build<'c, 'a, 'p> {
+    partition: &'p Partition<'c, 'a>,
+    builder: Builder<'c, 'a>,
+    module: BlockRef<'c, 'a>,
+    /// Kernels by all that tells two apart.
+    known: HashMap<Vec<usize>, String>,
+    /// Names that are taken.
+    names: HashSet<String>,
+    /// How many kernels have been named after an op.
+    numbers: HashMap<String, usize>,
+    /// What stored values have become.
+    values: HashMap<usize, Value<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
+    /// Writes to `module`, in which `names` are taken.
+    pub fn new(
+        module: OperationRef<'c, 'a>,
+        block: BlockRef<'c, 'a>,
+        partition: &'p Partition<'c, 'a>,
+        names: HashSet<String>,
+    ) -> Self {
+        Self {
+            partition,
+            builder: Builder::new(module),
+            module: block,
+            known: HashMap::new(),
+            names,
+            numbers: HashMap::new(),
+            values: HashMap::new(),
+        }
+    }
+
+    /// Replaces all that is computed by calls, and erases it. Gives how many kernels there are.
+    pub fn run(mut self) -> Result<usize, PassError<'c>> {
+        let count = self.partition.nodes.len();
+        // A kernel is called where its last root was.
+        let mut at: HashMap<usize, usize> = HashMap::new();
+        for (kernel, made) in self.partition.kernels.iter().enumerate() {
+            if let Some(&last) = made.roots.iter().max() {
+                at.insert(last, kernel);
+            }
+        }
+        for node in 0..count {
+            let entry = &self.partition.nodes[node];
+            if let Some(&kernel) = at.get(&node) {
+                self.call(kernel)?;
+                continue;
+            }
+            match entry.class {
+                Class::Control | Class::Terminator => self.renew_operands(entry.op),
+                Class::View if entry.stored => self.renew_operands(entry.op),
+                _ => {}
+            }
+        }
+        for node in (0..count).rev() {
+            let entry = &self.partition.nodes[node];
+            let stays = match entry.class {
+                Class::Control | Class::Terminator => true,
+                Class::View | Class::Table => entry.stored,
+                _ => false,
+            };
+            if !stays {
+                self.builder.erase(entry.op);
+            }
+        }
+        Ok(self.known.len())
+    }
+
+    fn renew(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.values.get(&key(value)).copied().unwrap_or(value)
+    }
+
+    fn renew_operands(&self, op: OperationRef<'c, 'a>) {
+        let operands: Vec<_> = op.operands().collect();
+        for (index, operand) in operands.into_iter().enumerate() {
+            let renewed = self.renew(operand);
+            if key(renewed) != key(operand) {
+                self.builder.set_operand(op, index, renewed);
+            }
+        }
+    }
+
+    fn call(&mut self, kernel: usize) -> Result<(), PassError<'c>> {
+        let (nodes, given) = self.partition.body(kernel);
+        let roots = &self.partition.kernels[kernel].roots;
+        let last = *roots.iter().max().unwrap_or(&0);
+        let op = self.partition.nodes[last].op;
+        let signature = self.signature(kernel, &nodes, &given);
+        let name = match self.known.get(&signature) {
+            Some(name) => name.clone(),
+            None => {
+                let name = self.name(kernel);
+                self.function(kernel, &name, &nodes, &given)?;
+                self.known.insert(signature, name.clone());
+                name
+            }
+        };
+        self.builder.set_insertion_point_before(op);
+        let operands: Vec<_> = given.iter().map(|value| self.renew(*value)).collect();
+        let old: Vec<Value> = self.results(kernel);
+        let types: Vec<Type> = old.iter().map(|value| value.r#type()).collect();
+        let callee = FlatSymbolRefAttribute::new(self.builder.context(), &name);
+        let call =
+            self.builder.op_with("func.call", &operands, &[("callee", callee.into())], &types, op.location());
+        for (old, new) in old.iter().zip(call.results()) {
+            self.values.insert(key(*old), new.into());
+        }
+        Ok(())
+    }
+
+    fn results(&self, kernel: usize) -> Vec<Value<'c, 'a>> {
+        let roots = &self.partition.kernels[kernel].roots;
+        roots.iter().flat_map(|&root| self.partition.nodes[root].op.results().map(Value::from)).collect()
+    }
+
+    /// Named after what it is rooted at.
+    fn name(&mut self, kernel: usize) -> String {
+        let kernel = &self.partition.kernels[kernel];
+        let root = kernel.roots.last().map_or("", |&root| op_name(self.partition.nodes[root].op));
+        let local = root.split_once('.').map_or(root, |(_, local)| local);
+        loop {
+            let number = self.numbers.entry(local.to_owned()).or_default();
+            let name = format!("{local}_{number}");
+            *number += 1;
+            if self.names.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+
+    /// All that tells a kernel from others: ops, how they hang together, attributes and types.
+    fn signature(&self, kernel: usize, nodes: &[usize], given: &[Value<'c, 'a>]) -> Vec<usize> {
+        let mut numbers = HashMap::new();
+        let mut signature = vec![self.partition.kernels[kernel].kind.as_ptr() as usize, given.len()];
+        for value in given {
+            numbers.insert(key(*value), numbers.len());
+            signature.push(value.r#type().to_raw().ptr as usize);
+        }
+        for &node in nodes {
+            let op = self.partition.nodes[node].op;
+            signature.push(op_name(op).as_ptr() as usize);
+            for operand in self.partition.operands(node) {
+                signature.push(numbers.get(&key(operand)).copied().unwrap_or(usize::MAX));
+            }
+            for (name, attribute) in op.attributes() {
+                signature.push(name.to_raw().ptr as usize);
+                signature.push(attribute.to_raw().ptr as usize);
+            }
+            if op.region_count() > 0 {
+                // Values captured from outside are printed as part of it, so those that differ tell ops apart, at worst too often.
+                signature.push(fingerprint(op) as usize);
+            }
+            for result in op.results() {
+                numbers.insert(key(result.into()), numbers.len());
+                signature.push(result.r#type().to_raw().ptr as usize);
+            }
+        }
+        signature.push(usize::MAX);
+        for result in self.results(kernel) {
+            signature.push(numbers.get(&key(result)).copied().unwrap_or(usize::MAX));
+        }
+        signature
+    }
+
+    fn function(
+        &mut self,
+        kernel: usize,
+        name: &str,
+        nodes: &[usize],
+        given: &[Value<'c, 'a>],
+    ) -> Result<(), PassError<'c>> {
+        let context = self.builder.context();
+        let partition = self.partition;
+        let made = &partition.kernels[kernel];
+        let inputs: Vec<Type> = given.iter().map(|value| value.r#type()).collect();
+        let results = self.results(kernel);
+        let outputs: Vec<Type> = results.iter().map(|value| value.r#type()).collect();
+        let location = partition.nodes[*made.roots.last().unwrap_or(&0)].op.location();
+        self.builder.set_insertion_point_to_end(self.module);
+        let (in_place, may_share) = self.sharing(kernel, nodes, given);
+        let mut attributes: Vec<(&str, Attribute)> = vec![
+            ("sym_name", StringAttribute::new(context, name).into()),
+            (
+                "function_type",
+                TypeAttribute::new(FunctionType::new(context, &inputs, &outputs).into()).into(),
+            ),
+            ("sym_visibility", StringAttribute::new(context, "private").into()),
+            ("slimhlo.kernel", StringAttribute::new(context, made.kind).into()),
+        ];
+        if in_place.iter().any(|&argument| argument >= 0) {
+            attributes.push(("slimhlo.in_place", self.builder.i64_array(&in_place)));
+        }
+        if may_share.iter().any(|&argument| argument >= 0) {
+            attributes.push(("slimhlo.may_share", self.builder.i64_array(&may_share)));
+        }
+        let function = self.builder.op_with_regions("func.func", &[], &attributes, &[], &[&inputs], location);
+        let block = function
+            .region(0)
+            .ok()
+            .and_then(|region| region.first_block())
+            .ok_or_else(|| PassError::new("a function was made without a block"))?;
+        let mut values: HashMap<usize, Value<'c, 'a>> = HashMap::new();
+        for (index, value) in given.iter().enumerate() {
+            values.insert(key(*value), block.argument(index)?.into());
+        }
+        let map = |values: &HashMap<usize, Value<'c, 'a>>, value: Value<'c, 'a>| {
+            values.get(&key(value)).copied().unwrap_or(value)
+        };
+        for &node in nodes {
+            let op = partition.nodes[node].op;
+            self.builder.set_insertion_point_to_end(block);
+            let operands: Vec<_> = op.operands().map(|operand| map(&values, operand)).collect();
+            let types: Vec<_> = op.results().map(|result| result.r#type()).collect();
+            let copy = self.builder.copy_with(op, &operands, &[], &types);
+            self.renew_captures(copy, &values);
+            for (old, new) in op.results().zip(copy.results()) {
+                values.insert(key(old.into()), new.into());
+            }
+        }
+        self.builder.set_insertion_point_to_end(block);
+        let returned: Vec<_> = results.iter().map(|result| map(&values, *result)).collect();
+        self.builder.terminator("func.return", &returned, location);
+        Ok(())
+    }
+
+    /// Lets regions of a copy use what is in the kernel; constants are put into the region.
+    fn renew_captures(&self, copy: OperationRef<'c, 'a>, values: &HashMap<usize, Value<'c, 'a>>) {
+        if copy.region_count() == 0 {
+            return;
+        }
+        let mut nested = Vec::new();
+        walk(copy, |op| {
+            if op_key(op) != op_key(copy) {
+                nested.push(op);
+            }
+            WalkResult::Advance
+        });
+        let mut own: HashMap<(usize, usize), Value<'c, 'a>> = HashMap::new();
+        for op in nested {
+            let operands: Vec<_> = op.operands().collect();
+            for (index, operand) in operands.into_iter().enumerate() {
+                let Some(&inside) = values.get(&key(operand)) else { continue };
+                let constant = defining_op(inside).filter(|op| op_name(*op) == "stablehlo.constant");
+                let renewed = match (constant, op.block()) {
+                    (Some(constant), Some(block)) => {
+                        let place = (block.to_raw().ptr as usize, key(inside));
+                        *own.entry(place).or_insert_with(|| {
+                            if let Some(first) = block.first_operation() {
+                                self.builder.set_insertion_point_before(first_of(first, op));
+                            }
+                            let types = [inside.r#type()];
+                            let copy = self.builder.copy_with(constant, &[], &[], &types);
+                            copy.result(0).map_or(inside, Value::from)
+                        })
+                    }
+                    _ => inside,
+                };
+                self.builder.set_operand(op, index, renewed);
+            }
+        }
+    }
+
+    /// By result: the argument it must lie in, and the one it may lie in; -1 for none.
+    fn sharing(&self, kernel: usize, nodes: &[usize], given: &[Value<'c, 'a>]) -> (Vec<i64>, Vec<i64>) {
+        let made = &self.partition.kernels[kernel];
+        let results = self.results(kernel);
+        let position = |value: Value<'c, 'a>| {
+            given.iter().position(|other| key(*other) == key(value)).map_or(-1, |at| at as i64)
+        };
+        if made.kind != "map" {
+            let op = self.partition.nodes[made.roots[0]].op;
+            let operands: Vec<_> = op.operands().collect();
+            let in_place: Vec<i64> = (0..results.len())
+                .map(|index| match made.kind {
+                    "update" | "scatter" if is_plain_operand(op, made.kind, index) => {
+                        position(operands[index])
+                    }
+                    _ => -1,
+                })
+                .collect();
+            let none = vec![-1; results.len()];
+            return (in_place, none);
+        }
+        // An argument that is read only where its own element is written: its users are elementwise, and so on.
+        let inside: HashSet<usize> = nodes.iter().copied().collect();
+        let mut elsewhere: HashSet<usize> = HashSet::new();
+        for &node in nodes.iter().rev() {
+            let entry = &self.partition.nodes[node];
+            let moved = elsewhere.contains(&node);
+            for operand in self.partition.operands(node) {
+                let pointwise = match entry.class {
+                    Class::Pointwise => size_of(operand).0 == made.elements,
+                    Class::View => true,
+                    _ => false,
+                };
+                if moved || !pointwise || entry.elements != made.elements {
+                    match self.partition.node_of(operand).filter(|node| inside.contains(node)) {
+                        Some(inner) => {
+                            elsewhere.insert(inner);
+                        }
+                        None => {
+                            elsewhere.insert(usize::MAX - position(operand).unsigned_abs() as usize);
+                        }
+                    }
+                }
+            }
+        }
+        let mut taken = HashSet::new();
+        let may_share = results
+            .iter()
+            .map(|result| {
+                let found = given.iter().enumerate().find(|(index, value)| {
+                    size_of(**value) == size_of(*result)
+                        && !elsewhere.contains(&(usize::MAX - index))
+                        && !taken.contains(index)
+                        && uses(**value).next().is_some()
+                });
+                found.map_or(-1, |(index, _)| {
+                    taken.insert(index);
+                    index as i64
+                })
+            })
+            .collect();
+        (vec![-1; results.len()], may_share)
+    }
+}
+
+/// The first op of a block, with the lifetime of another op of that block.
+fn first_of<'c: 'a, 'a>(first: OperationRef<'c, '_>, op: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
+    let mut current = op;
+    while op_key(current) != op_key(first) {
+        match current.previous_in_block() {
+            Some(previous) => current = previous,
+            None => break,
+        }
+    }
+    current
+}

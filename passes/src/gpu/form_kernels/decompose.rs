@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Ops in terms of others, before kernels are formed.
+
+use crate::framework::{PassContext, PassError};
+use crate::ir::{self, Builder};
+use crate::rewrite::{ops_named, remove_attribute, uses, walk};
+use melior::ir::attribute::{BoolAttribute, FlatSymbolRefAttribute, IntegerAttribute};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::r#type::IntegerType;
+use melior::ir::{OperationRef, RegionLike, Type, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, attribute_of, op_name};
+use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType};
+use slimhlo_dialect::types::Tensor;
+
+/// Leaves ops that the formation of kernels knows, as far as there are such.
+pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) -> Result<(), PassError<'c>> {
+    let builder = Builder::new(module);
+    let composites = ops_named(module, "stablehlo.composite");
+    let mut calls = !composites.is_empty();
+    for op in composites {
+        let Some(callee) =
+            attribute_of(op, "decomposition").and_then(|name| FlatSymbolRefAttribute::try_from(name).ok())
+        else {
+            return Err(PassError::at(op, "has no decomposition"));
+        };
+        builder.set_insertion_point_before(op);
+        let operands: Vec<_> = op.operands().collect();
+        let types: Vec<_> = op.results().map(|result| result.r#type()).collect();
+        let call =
+            builder.op_with("func.call", &operands, &[("callee", callee.into())], &types, op.location());
+        replace(&builder, op, &call.results().map(Value::from).collect::<Vec<_>>());
+    }
+    calls |= !ops_named(module, "func.call").is_empty();
+    if calls {
+        for function in super::functions(module) {
+            remove_attribute(function, "no_inline");
+        }
+        context.run_pipeline(module, "inline,symbol-dce")?;
+    }
+    let mut found = Vec::new();
+    walk(module, |op| {
+        if matches!(
+            op_name(op),
+            "stablehlo.optimization_barrier"
+                | "sdy.sharding_constraint"
+                | "sdy.propagation_barrier"
+                | "stablehlo.custom_call"
+                | "chlo.top_k"
+                | "stablehlo.dynamic_update_slice"
+                | "stablehlo.scatter"
+                | "stablehlo.while"
+                | "stablehlo.return"
+                | "func.return"
+        ) {
+            found.push(op);
+        }
+        WalkResult::Advance
+    });
+    for op in found {
+        match op_name(op) {
+            "chlo.top_k" => top_k(&builder, op)?,
+            "stablehlo.custom_call" => {
+                let target =
+                    attribute_of(op, "call_target_name").map_or_else(String::new, |name| name.to_string());
+                let types_match = op.operand_count() == 1
+                    && op.result_count() == 1
+                    && op.operand(0)?.r#type() == op.result(0)?.r#type();
+                if types_match && matches!(target.trim_matches('"'), "Sharding" | "annotate_device_placement")
+                {
+                    let operand = op.operand(0)?;
+                    replace(&builder, op, &[operand]);
+                }
+            }
+            "stablehlo.dynamic_update_slice"
+            | "stablehlo.scatter"
+            | "stablehlo.while"
+            | "stablehlo.return"
+            | "func.return" => own_splats(&builder, op),
+            _ => {
+                let operands: Vec<_> = op.operands().collect();
+                replace(&builder, op, &operands);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn replace<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>, values: &[Value<'c, 'a>]) {
+    for (result, value) in op.results().zip(values) {
+        builder.replace_all_uses_with(result.into(), *value);
+    }
+    builder.erase(op);
+}
+
+/// Gives what is written to its own zeros: memory that several start from would have to be copied.
+fn own_splats<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) {
+    let operands: Vec<_> = op.operands().collect();
+    let count = match op_name(op) {
+        "stablehlo.dynamic_update_slice" => 1,
+        "stablehlo.scatter" => op.result_count(),
+        _ => operands.len(),
+    };
+    for (index, operand) in operands.into_iter().enumerate().take(count) {
+        let mut copied = Vec::new();
+        let mut value = operand;
+        // Broadcasts of constants, too.
+        while let Some(producer) = crate::rewrite::defining_op(value)
+            && matches!(
+                op_name(producer),
+                "stablehlo.constant"
+                    | "stablehlo.iota"
+                    | "stablehlo.broadcast_in_dim"
+                    | "stablehlo.broadcast"
+            )
+        {
+            copied.push(producer);
+            match producer.operands().next() {
+                Some(inner) => value = inner,
+                None => break,
+            }
+        }
+        let made_of_nothing = copied.last().is_some_and(|op| op.operand_count() == 0);
+        if made_of_nothing && uses(operand).nth(1).is_some() {
+            builder.set_insertion_point_before(op);
+            let types: Vec<_> = copied[0].results().map(|result| result.r#type()).collect();
+            let operands: Vec<_> = copied[0].operands().collect();
+            let copy = builder.copy_with(copied[0], &operands, &[], &types);
+            if let Ok(result) = copy.result(0) {
+                builder.set_operand(op, index, result.into());
+            }
+        }
+    }
+}
+
+/// The largest of each row, as a sort from the largest down of values and positions.
+fn top_k<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
+    let operand = op.operand(0)?;
+    let location = op.location();
+    let Some(tensor) = Tensor::new(operand.r#type()) else { return Ok(()) };
+    let (Some(count), Some(dim)) = (ir::constant_attribute(op, "k"), tensor.rank().checked_sub(1)) else {
+        return Ok(());
+    };
+    let positions = ir::element_of(op.result(1)?.r#type());
+    let context = builder.context();
+    builder.set_insertion_point_before(op);
+    let numbers = Tensor::get(tensor.shape, positions, None);
+    let iota = builder.iota(numbers, dim, location);
+    let scalar = |element: Type<'c>| Tensor::get(&[], element, None);
+    let (value, number) = (scalar(tensor.element), scalar(positions));
+    let dimension = IntegerAttribute::new(IntegerType::new(context, 64).into(), dim as i64);
+    let sort = builder.op_with_regions(
+        "stablehlo.sort",
+        &[operand, iota],
+        &[("dimension", dimension.into()), ("is_stable", BoolAttribute::new(context, true).into())],
+        &[operand.r#type(), numbers],
+        &[&[value, value, number, number]],
+        location,
+    );
+    let block = sort
+        .region(0)
+        .ok()
+        .and_then(|region| region.first_block())
+        .ok_or_else(|| PassError::at(op, "cannot become a sort"))?;
+    builder.set_insertion_point_to_end(block);
+    let (left, right) = (block.argument(0)?.into(), block.argument(1)?.into());
+    let kind = match IntegerType::try_from(tensor.element) {
+        Ok(integer) if integer.is_unsigned() || integer.width() == 1 => ComparisonType::Unsigned,
+        Ok(_) => ComparisonType::Signed,
+        Err(_) => ComparisonType::TotalOrder,
+    };
+    let greater = builder.compare_of(ComparisonDirection::Gt, kind, left, right, location);
+    builder.terminator("stablehlo.return", &[greater], location);
+    builder.set_insertion_point_before(op);
+    let mut results = Vec::new();
+    for (sorted, result) in sort.results().zip(op.results()) {
+        let ty = result.r#type();
+        let shape = ffi::shape(ty).unwrap_or(&[]);
+        if shape.last() != Some(&count) {
+            return Err(PassError::at(op, "has a result of another size than k"));
+        }
+        results.push(builder.slice(sorted.into(), &vec![0; shape.len()], ty, location));
+    }
+    replace(builder, op, &results);
+    Ok(())
+}
