@@ -5,3 +5,4 @@
 pub mod emit;
 pub mod form_kernels;
 pub mod program;
+pub mod to_host;

@@ -38,6 +38,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<coalesce_pads::CoalescePads>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
+            PassInfo::of::<gpu::to_host::KernelsToHost>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),
             PassInfo::of::<memory::PrintMemory>(),
             PassInfo::of::<optimize::Optimize>(),

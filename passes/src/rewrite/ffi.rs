@@ -4,19 +4,23 @@
 
 use super::{Applied, Callback, Greedy, Pattern, Rewriter};
 use crate::framework::{PassError, apply_greedily, panic_message};
+use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, AttributeLike, Location, Operation, OperationRef, Value, ValueLike};
+use melior::ir::{
+    Attribute, AttributeLike, BlockRef, Location, Operation, OperationRef, RegionLike, RegionRef, Value,
+    ValueLike,
+};
 use melior::{Context, RewritePatternSet, RewriterBase, StringRef, create_op_rewrite_pattern};
 use mlir_sys::{
     MlirAttribute, MlirContext, MlirOpOperand, MlirOperation, MlirPatternRewriter, MlirRewritePattern,
-    mlirBlockAppendOwnedOperation, mlirBlockGetFirstOperation, mlirBlockGetNumArguments,
-    mlirBlockInsertOwnedOperationBefore, mlirLocationFusedGet, mlirOpOperandGetNextUse,
-    mlirOpOperandGetOperandNumber, mlirOpOperandGetOwner, mlirOpOperandIsNull, mlirOpResultGetOwner,
-    mlirOperationClone, mlirOperationDestroy, mlirOperationGetBlock, mlirOperationGetContext,
-    mlirOperationGetNumRegions, mlirOperationGetRegion, mlirOperationRemoveAttributeByName,
-    mlirOperationRemoveFromParent, mlirOperationSetAttributeByName,
+    mlirBlockAppendOwnedOperation, mlirBlockEraseArgument, mlirBlockGetFirstOperation,
+    mlirBlockGetNumArguments, mlirBlockInsertOwnedOperationBefore, mlirLocationFusedGet,
+    mlirOpOperandGetNextUse, mlirOpOperandGetOperandNumber, mlirOpOperandGetOwner, mlirOpOperandIsNull,
+    mlirOpResultGetOwner, mlirOperationClone, mlirOperationDestroy, mlirOperationGetBlock,
+    mlirOperationGetContext, mlirOperationGetNumRegions, mlirOperationGetRegion,
+    mlirOperationRemoveAttributeByName, mlirOperationRemoveFromParent, mlirOperationSetAttributeByName,
     mlirOperationSetDiscardableAttributeByName, mlirPatternRewriterAsBase, mlirRegionGetFirstBlock,
-    mlirValueGetFirstUse,
+    mlirRegionTakeBody, mlirValueGetFirstUse,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -166,6 +170,23 @@ pub fn move_body(op: OperationRef<'_, '_>, from: Operation<'_>) {
             mlirBlockAppendOwnedOperation(to, first);
         }
     }
+}
+
+/// Moves all blocks of `from` into `to`, whose own are destroyed.
+pub fn take_body(to: RegionRef<'_, '_>, from: RegionRef<'_, '_>) {
+    // SAFETY: both regions are those of live ops.
+    unsafe { mlirRegionTakeBody(to.to_raw(), from.to_raw()) }
+}
+
+/// Takes an argument that nothing uses from a block.
+///
+/// # Panics
+/// If there is none of that number, or it is used.
+pub fn erase_argument(block: BlockRef<'_, '_>, index: usize) {
+    let argument = block.argument(index).expect("the block has this argument");
+    assert!(uses(argument.into()).next().is_none(), "the argument is in use");
+    // SAFETY: the block is alive and has the argument, which nothing refers to.
+    unsafe { mlirBlockEraseArgument(block.to_raw(), index as u32) }
 }
 
 /// Removes an attribute, inherent or not; false if there was none of that name.
