@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! The interpreter: a package's steps on a device.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use slimhlo_package::{Manifest, Package, Selector, Slot, Step};
+
+use crate::device::{Buffer, Device, DeviceError, Region, Shape};
+use crate::plan;
+
+/// After so many timed launches their times are read, so that events do not pile up in long loops.
+const EVENTS_AT_ONCE: usize = 4096;
+
+/// A package on a device: its memory is allocated, its constants are there, its steps are resolved to addresses.
+///
+/// Arguments are set with [`Self::set_argument`]; after [`Self::run`] results are read with [`Self::result`]. A donated argument
+/// is overwritten by a run and must be set again before the next.
+pub struct Executor<'a, D: Device> {
+    manifest: &'a Manifest,
+    device: &'a mut D,
+    /// What was allocated, to be freed.
+    allocations: Vec<Buffer>,
+    arguments: Vec<Region>,
+    results: Vec<Region>,
+    /// By kernel, by function.
+    functions: Vec<Vec<(D::Function, Shape)>>,
+    schedule: Vec<Command>,
+}
+
+/// A step with places instead of names.
+enum Command {
+    Launch { kernel: usize, regions: Vec<Region> },
+    Copy { from: Region, to: Region },
+    While { condition: Vec<Self>, predicate: Region, body: Vec<Self> },
+    Case { selector: Region, kind: Selector, branches: Vec<Vec<Self>> },
+}
+
+/// How often a kernel ran, and how long in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Launches, or copies.
+    pub count: u64,
+    /// The bytes that these moved.
+    pub bytes: u64,
+    /// From the start to the end of each, summed.
+    pub time: Duration,
+}
+
+/// What a timed run took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// The whole run, by the device's clock.
+    pub total: Duration,
+    /// By kernel, in the manifest's order.
+    pub kernels: Vec<Tally>,
+    /// The copies.
+    pub copies: Tally,
+}
+
+impl<'a, D: Device> Executor<'a, D> {
+    /// Allocates what the package needs and uploads its constants.
+    ///
+    /// # Errors
+    /// If the device has not enough memory (the message has the plan and its largest values), or lacks a function.
+    pub fn new(package: &'a Package, device: &'a mut D) -> Result<Self> {
+        let manifest = &package.manifest;
+        // Regions are made of the manifest's numbers: they must have been checked.
+        manifest.validate()?;
+        let functions = manifest
+            .kernels
+            .iter()
+            .map(|kernel| {
+                let functions = kernel.functions.iter().map(|function| {
+                    let shape = Shape {
+                        grid: function.grid,
+                        block: function.block,
+                        shared_bytes: function.shared_bytes,
+                    };
+                    Ok((device.function(&function.name)?, shape))
+                });
+                functions.collect::<Result<Vec<_>, DeviceError>>()
+            })
+            .collect::<Result<Vec<_>, _>>()
+            .context("the package's code and its manifest do not belong together")?;
+        let mut executor = Self {
+            manifest,
+            device,
+            allocations: Vec::new(),
+            arguments: Vec::new(),
+            results: Vec::new(),
+            functions,
+            schedule: Vec::new(),
+        };
+        for (number, argument) in manifest.arguments.iter().enumerate() {
+            let region = executor.allocate(argument.bytes, || format!("argument {number}"))?;
+            executor.arguments.push(region);
+        }
+        for (number, result) in manifest.results.iter().enumerate() {
+            let region = match result.argument {
+                Some(argument) => executor.arguments[argument],
+                None => executor.allocate(result.bytes, || format!("result {number}"))?,
+            };
+            executor.results.push(region);
+        }
+        let arena = executor.allocate(manifest.arena_bytes, || "the arena".into())?;
+        let constants = executor.allocate(manifest.constants_bytes, || "the constants".into())?;
+        executor.device.upload(constants, &package.constants).context("uploading the constants")?;
+        executor.schedule = Resolver { executor: &executor, arena, constants }.steps(&manifest.steps)?;
+        Ok(executor)
+    }
+
+    fn allocate(&mut self, bytes: u64, what: impl Fn() -> String) -> Result<Region> {
+        let buffer = match self.device.allocate(bytes) {
+            Ok(buffer) => buffer,
+            Err(error @ DeviceError::OutOfMemory { .. }) => {
+                let memory = self.device.memory().ok();
+                bail!(
+                    "{}: {error}, for {}\n{}",
+                    self.device.describe(),
+                    what(),
+                    plan::explain(self.manifest, memory)
+                );
+            }
+            Err(error) => return Err(error).with_context(|| format!("allocating {}", what())),
+        };
+        self.allocations.push(buffer);
+        Ok(Region { buffer, offset: 0, bytes })
+    }
+
+    /// The program's manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &'a Manifest {
+        self.manifest
+    }
+
+    /// The arguments that a run may overwrite, by number.
+    #[must_use]
+    pub fn donated(&self) -> Vec<usize> {
+        let arguments = self.manifest.arguments.iter().enumerate();
+        arguments.filter(|(_, argument)| argument.donated).map(|(number, _)| number).collect()
+    }
+
+    /// The device it is on.
+    pub fn device(&mut self) -> &mut D {
+        self.device
+    }
+
+    /// Uploads an argument.
+    ///
+    /// # Errors
+    /// If there is no such argument, it has another length, or the device fails.
+    pub fn set_argument(&mut self, number: usize, bytes: &[u8]) -> Result<()> {
+        let Some(&region) = self.arguments.get(number) else {
+            bail!("there is no argument {number}, only {}", self.arguments.len());
+        };
+        if bytes.len() as u64 != region.bytes {
+            bail!("argument {number} has {} bytes, not {}", region.bytes, bytes.len());
+        }
+        self.device.upload(region, bytes).with_context(|| format!("uploading argument {number}"))
+    }
+
+    /// Downloads a result.
+    ///
+    /// # Errors
+    /// If there is no such result, or the device fails.
+    pub fn result(&mut self, number: usize) -> Result<Vec<u8>> {
+        let Some(&region) = self.results.get(number) else {
+            bail!("there is no result {number}, only {}", self.results.len());
+        };
+        // It was allocated on the device; here it may still be too much.
+        let mut bytes = Vec::new();
+        let length = usize::try_from(region.bytes)?;
+        bytes.try_reserve_exact(length).with_context(|| format!("no memory here for result {number}"))?;
+        bytes.resize(length, 0);
+        self.device.download(region, &mut bytes).with_context(|| format!("downloading result {number}"))?;
+        Ok(bytes)
+    }
+
+    /// Runs the program once and waits for it.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn run(&mut self) -> Result<Duration> {
+        let before = self.device.record()?;
+        let (manifest, functions) = (self.manifest, &self.functions);
+        Machine { manifest, device: self.device, functions, timer: None }.run(&self.schedule)?;
+        let after = self.device.record()?;
+        self.device.synchronize()?;
+        Ok(self.device.elapsed(&before, &after)?)
+    }
+
+    /// Runs the program once, with every launch timed. Timing takes time itself, so that the total is more than that of
+    /// [`Self::run`].
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn profile(&mut self) -> Result<Profile> {
+        let traffic = self.manifest.kernels.iter().map(slimhlo_package::Kernel::traffic).collect();
+        let profile = Profile { kernels: vec![Tally::default(); self.functions.len()], ..Profile::default() };
+        let timer = Timer { profile, traffic, pending: Vec::new() };
+        let before = self.device.record()?;
+        let (manifest, functions) = (self.manifest, &self.functions);
+        let mut machine = Machine { manifest, device: self.device, functions, timer: Some(timer) };
+        machine.run(&self.schedule)?;
+        let mut timer = machine.timer.take().context("timer")?;
+        let after = self.device.record()?;
+        self.device.synchronize()?;
+        timer.read(self.device)?;
+        timer.profile.total = self.device.elapsed(&before, &after)?;
+        Ok(timer.profile)
+    }
+}
+
+impl<D: Device> Drop for Executor<'_, D> {
+    fn drop(&mut self) {
+        for buffer in self.allocations.drain(..) {
+            // There is nobody to tell, and what failed has been told before.
+            let _ = self.device.free(buffer);
+        }
+    }
+}
+
+/// Turns slots into regions.
+struct Resolver<'e, 'a, D: Device> {
+    executor: &'e Executor<'a, D>,
+    arena: Region,
+    constants: Region,
+}
+
+impl<D: Device> Resolver<'_, '_, D> {
+    fn steps(&self, steps: &[Step]) -> Result<Vec<Command>> {
+        steps.iter().map(|step| self.step(step)).collect()
+    }
+
+    fn step(&self, step: &Step) -> Result<Command> {
+        Ok(match step {
+            Step::Launch { kernel: name, buffers } => {
+                let kernels = &self.executor.manifest.kernels;
+                let kernel = kernels.iter().position(|kernel| kernel.name == *name);
+                let kernel = kernel.with_context(|| format!("there is no kernel `{name}`"))?;
+                let parameters = &kernels[kernel].parameters;
+                let regions = buffers
+                    .iter()
+                    .zip(parameters)
+                    .map(|(&slot, parameter)| self.region(slot, parameter.bytes));
+                Command::Launch { kernel, regions: regions.collect::<Result<_>>()? }
+            }
+            &Step::Copy { from, to, bytes } => {
+                Command::Copy { from: self.region(from, bytes)?, to: self.region(to, bytes)? }
+            }
+            Step::While { condition, predicate, body } => Command::While {
+                condition: self.steps(condition)?,
+                predicate: self.region(*predicate, 1)?,
+                body: self.steps(body)?,
+            },
+            Step::Case { selector, kind, branches } => Command::Case {
+                selector: self.region(*selector, kind.bytes())?,
+                kind: *kind,
+                branches: branches.iter().map(|branch| self.steps(branch)).collect::<Result<_>>()?,
+            },
+        })
+    }
+
+    fn region(&self, slot: Slot, bytes: u64) -> Result<Region> {
+        let (whole, offset) = match slot {
+            Slot::Argument(number) => (self.executor.arguments.get(number).copied(), 0),
+            Slot::Result(number) => (self.executor.results.get(number).copied(), 0),
+            Slot::Arena(offset) => (Some(self.arena), offset),
+            Slot::Constant(offset) => (Some(self.constants), offset),
+        };
+        let whole = whole.with_context(|| format!("there is no `{slot}`"))?;
+        Ok(Region { buffer: whole.buffer, offset, bytes })
+    }
+}
+
+/// Runs commands.
+struct Machine<'e, D: Device> {
+    manifest: &'e Manifest,
+    device: &'e mut D,
+    functions: &'e [Vec<(D::Function, Shape)>],
+    timer: Option<Timer<D::Event>>,
+}
+
+/// Adds up what launches take.
+struct Timer<E> {
+    profile: Profile,
+    /// Bytes that a launch moves, by kernel.
+    traffic: Vec<u64>,
+    /// Launches (by kernel) and copies whose times are not read yet.
+    pending: Vec<(Option<usize>, E, E)>,
+}
+
+impl<E> Timer<E> {
+    fn read<D: Device<Event = E>>(&mut self, device: &mut D) -> Result<()> {
+        for (kernel, before, after) in self.pending.drain(..) {
+            let tally = match kernel {
+                Some(kernel) => &mut self.profile.kernels[kernel],
+                None => &mut self.profile.copies,
+            };
+            tally.time += device.elapsed(&before, &after)?;
+        }
+        Ok(())
+    }
+}
+
+impl<D: Device> Machine<'_, D> {
+    fn run(&mut self, commands: &[Command]) -> Result<()> {
+        commands.iter().try_for_each(|command| self.command(command))
+    }
+
+    fn command(&mut self, command: &Command) -> Result<()> {
+        match command {
+            Command::Launch { kernel, regions } => {
+                let functions = &self.functions[*kernel];
+                self.timed(Some(*kernel), |device| {
+                    functions
+                        .iter()
+                        .try_for_each(|(function, shape)| device.launch(function, *shape, regions))
+                })?;
+                if let Some(timer) = &mut self.timer {
+                    let tally = &mut timer.profile.kernels[*kernel];
+                    tally.count += 1;
+                    tally.bytes = tally.bytes.saturating_add(timer.traffic[*kernel]);
+                }
+            }
+            &Command::Copy { from, to } => {
+                self.timed(None, |device| device.copy(from, to))?;
+                if let Some(timer) = &mut self.timer {
+                    timer.profile.copies.count += 1;
+                    let bytes = &mut timer.profile.copies.bytes;
+                    *bytes = bytes.saturating_add(from.bytes.saturating_mul(2));
+                }
+            }
+            Command::While { condition, predicate, body } => loop {
+                self.run(condition)?;
+                let mut byte = [0];
+                self.device.download(*predicate, &mut byte)?;
+                if byte == [0] {
+                    break;
+                }
+                self.run(body)?;
+            },
+            Command::Case { selector, kind, branches } => {
+                let taken = match kind {
+                    Selector::Predicate => {
+                        let mut byte = [0];
+                        self.device.download(*selector, &mut byte)?;
+                        usize::from(byte == [0])
+                    }
+                    Selector::Index => {
+                        let mut bytes = [0; 4];
+                        self.device.download(*selector, &mut bytes)?;
+                        usize::try_from(i32::from_le_bytes(bytes)).unwrap_or(usize::MAX)
+                    }
+                };
+                let branch = branches.get(taken).or(branches.last());
+                self.run(branch.context("a case without branches")?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn timed(
+        &mut self,
+        kernel: Option<usize>,
+        work: impl FnOnce(&mut D) -> Result<(), DeviceError>,
+    ) -> Result<()> {
+        let name = || match kernel {
+            Some(kernel) => format!("kernel `{}`", self.manifest.kernels[kernel].name),
+            None => "a copy".to_string(),
+        };
+        let Some(timer) = &mut self.timer else {
+            return work(self.device).with_context(|| format!("launching {}", name()));
+        };
+        let before = self.device.record()?;
+        work(self.device).with_context(|| format!("launching {}", name()))?;
+        let after = self.device.record()?;
+        timer.pending.push((kernel, before, after));
+        if timer.pending.len() >= EVENTS_AT_ONCE {
+            self.device.synchronize()?;
+            timer.read(self.device)?;
+        }
+        Ok(())
+    }
+}
