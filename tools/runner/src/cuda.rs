@@ -139,7 +139,7 @@ impl Cuda {
             Some(cubin) if code.cubin_runs_on(device) => Module::load(cubin),
             _ if code.ptx_runs_on(device) => Module::load(package.ptx.as_bytes()),
             _ => bail!(
-                "the package is for {chip}, GPU {number} is an {described}: compile with `--chip sm_{}`",
+                "the package is for {chip}, which GPU {number} ({described}) does not run: compile with `--chip sm_{}`",
                 device.number
             ),
         };

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `slimhlo-run` with a driver that is not NVIDIA's: every call it makes, and what it says when the driver refuses.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use slimhlo_package::{
+    Access, Argument, ElementType, FORMAT, Function, Kernel, Manifest, Output as ProgramResult, Package,
+    Parameter, Slot, Step, Tensor,
+};
+use slimhlo_runner::npy;
+
+/// Compiles the driver into a folder of its own; none if there is no C compiler.
+fn driver(folder: &Path) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver.c");
+    let library = folder.join("libcuda.so.1");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let done = Command::new(compiler).args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
+    match done {
+        Ok(status) => {
+            assert!(status.success());
+            Some(folder.to_path_buf())
+        }
+        Err(_) => None,
+    }
+}
+
+fn vector() -> Tensor {
+    Tensor { element: ElementType::F32, shape: vec![1000] }
+}
+
+/// (argument 0 + constants) + argument 0, in place.
+fn package() -> Package {
+    let add = |buffers: [Slot; 3]| Step::Launch { kernel: "sum".into(), buffers: buffers.to_vec() };
+    let parameter = |access| Parameter { bytes: 4000, access };
+    let manifest = Manifest {
+        format: FORMAT,
+        producer: "test".into(),
+        name: "sample".into(),
+        chip: "sm_80".into(),
+        arguments: vec![Argument { name: None, tensor: vector(), bytes: 4000, donated: true }],
+        results: vec![ProgramResult { name: None, tensor: vector(), bytes: 4000, argument: Some(0) }],
+        arena_bytes: 8192,
+        constants_bytes: 4000,
+        kernels: vec![Kernel {
+            name: "sum".into(),
+            functions: vec![Function { name: "add".into(), grid: 7, block: 256, shared_bytes: 0 }],
+            parameters: vec![parameter(Access::Read), parameter(Access::Read), parameter(Access::Write)],
+            bytes_moved: None,
+            location: None,
+        }],
+        buffers: vec![],
+        steps: vec![
+            add([Slot::Argument(0), Slot::Constant(0), Slot::Arena(0)]),
+            Step::Copy { from: Slot::Arena(0), to: Slot::Arena(4096), bytes: 4000 },
+            add([Slot::Arena(4096), Slot::Argument(0), Slot::Argument(0)]),
+        ],
+    };
+    let constants = (0..1000).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    Package { manifest, ptx: ".version 8.0\n".into(), cubin: None, constants }
+}
+
+struct Session {
+    folder: tempfile::TempDir,
+    driver: PathBuf,
+}
+
+impl Session {
+    fn new() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let driver = driver(folder.path())?;
+        Some(Self { folder, driver })
+    }
+
+    /// Runs the package with these settings of the driver and these further arguments.
+    fn run(&self, package: &Package, settings: &[(&str, &str)], arguments: &[&str]) -> Output {
+        let path = self.folder.path().join("package");
+        package.write(&path).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_slimhlo-run"));
+        command.arg(path).args(arguments).env("LD_LIBRARY_PATH", &self.driver).envs(settings.iter().copied());
+        command.output().unwrap()
+    }
+
+    #[track_caller]
+    fn refused(&self, package: &Package, settings: &[(&str, &str)], arguments: &[&str], words: &[&str]) {
+        let done = self.run(package, settings, arguments);
+        let message = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(1), "{message}");
+        for word in words {
+            assert!(message.contains(word), "`{word}` is not in: {message}");
+        }
+    }
+}
+
+#[test]
+fn a_program_runs_on_a_gpu() {
+    let Some(session) = Session::new() else { return };
+    let x = session.folder.path().join("x.npy");
+    let values: Vec<u8> = (0..1000).flat_map(|i| (i as f32 / 4.0).to_le_bytes()).collect();
+    npy::write(&x, &vector(), &values).unwrap();
+    let out = session.folder.path().join("out");
+    let arguments =
+        ["--json", "--bench", "3", "--input", x.to_str().unwrap(), "--output-dir", out.to_str().unwrap()];
+    let done = session.run(&package(), &[], &arguments);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(report["device"], "Fake GPU, sm_90");
+    assert_eq!(report["memory"]["allocated"], 4000 + 8192 + 4000);
+    assert_eq!(report["memory"]["device"], 1 << 30);
+    // The fake's clock: a quarter of a millisecond for a launch, half of one for a copy.
+    assert_eq!(report["seconds"], 0.001);
+    assert_eq!(report["kernels"][0]["name"], "sum");
+    assert_eq!(report["kernels"][0]["launches"], 2);
+    assert_eq!(report["kernels"][0]["seconds"], 0.0005);
+    assert_eq!(report["kernels"][0]["bandwidth"], 2.0 * 12000.0 / 0.0005);
+    assert_eq!(report["kernels"][1]["name"], "(copies)");
+    let copied = 2.0 * f64::from((((1 << 30) / 4) & !255) as u32) / 0.0005;
+    assert_eq!(report["copy_bandwidth"], copied);
+    let expected: Vec<u8> = (0..1000).flat_map(|i| (i as f32 * 1.5).to_le_bytes()).collect();
+    assert_eq!(npy::read(&out.join("result0.npy"), &vector()).unwrap(), expected);
+}
+
+#[test]
+fn code_is_chosen_by_the_chip() {
+    let Some(session) = Session::new() else { return };
+    let mut package = package();
+    package.manifest.chip = "sm_90".into();
+    let words = ["the package is for sm_90", "GPU 0 (Fake GPU, sm_80) does not run", "--chip sm_80"];
+    session.refused(&package, &[("FAKE_CHIP", "80")], &[], &words);
+    package.ptx = "nonsense".into();
+    let words =
+        ["loading the kernels on GPU 0 (Fake GPU, sm_90)", "CUDA_ERROR_INVALID_PTX", "line 1: syntax error"];
+    session.refused(&package, &[], &[], &words);
+    // Machine code of the same generation is preferred to PTX; that of another is not used.
+    package.cubin = Some(b"\x7fELF".to_vec());
+    assert!(session.run(&package, &[], &[]).status.success());
+    session.refused(&package, &[("FAKE_CHIP", "100")], &[], &["CUDA_ERROR_INVALID_PTX"]);
+    package.manifest.chip = "gfx942".into();
+    session.refused(&package, &[], &[], &["`gfx942`, which is no NVIDIA chip"]);
+}
+
+#[test]
+fn missing_gpus_and_functions_are_named() {
+    let Some(session) = Session::new() else { return };
+    let mut package = package();
+    session.refused(&package, &[("FAKE_GPUS", "0")], &[], &["no NVIDIA GPU", "--device cpu"]);
+    session.refused(&package, &[], &["--device", "1"], &["no GPU 1", "has 1"]);
+    package.manifest.kernels[0].functions[0].name = "subtract".into();
+    session.refused(&package, &[], &[], &["no function `subtract`"]);
+    package.manifest.kernels[0].functions[0] =
+        Function { name: "add".into(), grid: 8, block: 256, shared_bytes: 0 };
+    session.refused(&package, &[], &[], &["launching kernel `sum`", "the CUDA driver says"]);
+}
+
+#[test]
+fn memory_that_runs_out_is_explained() {
+    let Some(session) = Session::new() else { return };
+    let words = [
+        "Fake GPU, sm_90: out of memory: 4000 bytes asked for, 808 free, for the constants",
+        "the device has 12.7 KiB",
+    ];
+    session.refused(&package(), &[("FAKE_MEMORY", "13000")], &[], &words);
+    // Just enough, with nothing left to measure a copy with.
+    assert!(session.run(&package(), &[("FAKE_MEMORY", "16192")], &["--bench", "1"]).status.success());
+}
+
+#[test]
+fn a_machine_without_a_driver_is_told() {
+    let Some(session) = Session::new() else { return };
+    // No library is one: it is there, but it is not loaded.
+    fs::write(session.driver.join("libcuda.so.1"), "").unwrap();
+    if Path::new("/proc/driver/nvidia").exists() {
+        return;
+    }
+    session.refused(&package(), &[], &[], &["no NVIDIA driver", "`slimhlo run --device cpu`"]);
+}
