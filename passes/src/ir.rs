@@ -684,27 +684,6 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         Some(self.insert("stablehlo.constant", &[], &[("value", value)], result, location))
     }
 
-    /// An op without operands and results, with the regions given: a function, a module.
-    pub fn op_with_regions(
-        &self,
-        name: &str,
-        attributes: &[(&str, Attribute<'c>)],
-        regions: Vec<Region<'c>>,
-        location: Location<'c>,
-    ) -> OperationRef<'c, 'a> {
-        let context = context_of(self.root);
-        let attributes: Vec<_> =
-            attributes.iter().map(|(name, attribute)| (Identifier::new(context, name), *attribute)).collect();
-        let op = OperationBuilder::new(name, location)
-            .add_attributes(&attributes)
-            .add_regions_vec(regions)
-            .build()
-            .expect("an op without results always builds");
-        let op = self.base().insert(op).to_raw();
-        // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
-        unsafe { OperationRef::from_raw(op) }
-    }
-
     /// Erases an op that nothing uses.
     pub fn erase(&self, op: OperationRef<'c, 'a>) {
         self.base().erase_op(op);

@@ -48,7 +48,7 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationBuilder, OperationLike, WalkResult};
 use melior::ir::r#type::{FunctionType, IntegerType, MemRefType, ShapedTypeLike};
 use melior::ir::{
-    Attribute, BlockRef, Identifier, OperationRef, Region, RegionLike, Type, TypeLike, Value, ValueLike,
+    Attribute, BlockRef, Identifier, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike,
 };
 use slimhlo_dialect::ffi::{attribute_of, function_type, op_name, string_value};
 
@@ -96,7 +96,7 @@ impl Pass for KernelsToHost {
 fn convert_module<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
     let build = Builder::new(module);
     build.set_insertion_point_before(module);
-    let host = build.op_with_regions("builtin.module", &[], vec![Region::new()], module.location());
+    let host = build.op_with_regions("builtin.module", &[], &[], &[], &[&[]], module.location());
     if let Some(name) = attribute_of(module, "sym_name") {
         set_attribute(host, "sym_name", name);
     }
@@ -212,18 +212,15 @@ fn convert_function<'c: 'a, 'a>(
         let known: Vec<_> = (0..all.len()).map(|i| known.element(i).unwrap_or(none)).collect();
         attributes.push(("arg_attrs", ArrayAttribute::new(context, &known).into()));
     }
-    let body = build.op_with_regions("func.func", &attributes, vec![Region::new()], location);
+    let body = build.op_with_regions("func.func", &[], &attributes, &[], &[&[]], location);
     take_body(body.region(0)?, region);
     if is_kernel {
         let i64_type: Type<'c> = IntegerType::new(context, 64).into();
         let inputs_of_loop = [pointer, i64_type, i64_type, i64_type];
         let signature = FunctionType::new(context, &inputs_of_loop, &[]);
-        let block = melior::ir::Block::new(&inputs_of_loop.map(|ty| (ty, location)));
-        let loop_region = Region::new();
-        loop_region.append_block(block);
         let attributes =
             [("sym_name", string(&name)), ("function_type", TypeAttribute::new(signature.into()).into())];
-        let over = build.op_with_regions("func.func", &attributes, vec![loop_region], location);
+        let over = build.op_with_regions("func.func", &[], &attributes, &[], &[&inputs_of_loop], location);
         let block = over.region(0)?.first_block().ok_or_else(|| PassError::at(function, "has no body"))?;
         write_loop(build, block, &body_name, inputs.len(), location)?;
     }
