@@ -52,7 +52,7 @@ impl<'c> Arithmetic<'c> {
         let code = &kernel.code;
         match self.kind {
             Kind::Boolean => Scalar::Real(code.integer(0, code.int(1))),
-            Kind::Integer => Scalar::Real(code.integer(0, numbers::register_type(self.accumulator))),
+            Kind::Integer => Scalar::Real(code.integer(0, register(code, self.accumulator))),
             Kind::Float => Scalar::Real(code.float(0.0, self.accumulator)),
             Kind::Complex(part) => Scalar::Complex(code.float(0.0, part), code.float(0.0, part)),
         }
@@ -152,4 +152,9 @@ pub fn number<'c: 'a, 'a>(code: &Code<'c, 'a>, value: f64, ty: Type<'c>) -> Valu
         IntegerAttribute::new(ty, value as i64).into()
     };
     code.op_with("arith.constant", &[], &[("value", attribute)], ty)
+}
+
+/// The type of registers for elements of a type that is not complex.
+pub fn register<'c: 'a, 'a>(code: &Code<'c, 'a>, element: Type<'c>) -> Type<'c> {
+    numbers::register_type(code, element).unwrap_or(element)
 }

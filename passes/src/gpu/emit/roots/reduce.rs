@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Reductions by many threads.
+//!
+//! A result is computed by a thread where results are many and the last dimension stays (threads that follow each other
+//! then read elements that do), by a warp or a block where the last dimension is reduced. Where results are too few to
+//! busy the device, each reduction is cut into chunks; a second launch combines what they came to, by way of scratch
+//! memory. The initial value goes into every result once. With one thread per block the elements are combined in
+//! row-major order, chunk by chunk. Bodies are taken to be associative and commutative, as everywhere on devices.
+//!
+//! Elementwise ops and reshapes may follow the reduction; they are computed where the result is.
+
+use super::group::{Group, Size, word_count};
+use super::reducer::Reducer;
+use super::serial::{flat, merge, only_if, operand_tensor, result_tensor, unflat};
+use super::{Result, launch_blocks, map, shared_words, store_results};
+use crate::framework::PassError;
+use crate::gpu::emit::code::{Int, Scalar};
+use crate::gpu::emit::element::Kernel;
+use crate::ir;
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, Value, ValueLike};
+use slimhlo_dialect::ffi;
+use slimhlo_dialect::quant::Number;
+use slimhlo_dialect::types::Tensor;
+use std::collections::HashSet;
+
+/// How a reduction is spread over threads.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    results: i64,
+    length: i64,
+    /// Chunks of each reduction, and elements of a chunk.
+    chunks: i64,
+    chunk: i64,
+    /// Who reduces a chunk.
+    size: Size,
+    /// Whether chunk i has the elements i, i + chunks, ... instead of such that follow each other.
+    interleaved: bool,
+}
+
+fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
+    let shape = operand_tensor(op, 0)?.shape;
+    let dims = ir::i64_array(op, "dimensions").unwrap_or_default();
+    let results: i64 = result_tensor(op, 0)?.shape.iter().product();
+    let length: i64 = dims.iter().map(|&dim| shape[dim as usize]).product();
+    let last = (0..shape.len()).rev().find(|&dim| shape[dim] > 1).unwrap_or_default() as i64;
+    let rows = dims.contains(&last);
+    let (size, wanted, least) = match (rows, length) {
+        (_, ..32) => (Size::Thread, 1, 1),
+        (false, _) => (Size::Thread, 65536 / results.max(1), 32),
+        (true, 32..1024) if results >= 64 => (Size::Warp, 1, 1),
+        _ => (Size::Block, 1024 / results.max(1), 8192),
+    };
+    let chunks = wanted.min(length / least).max(1);
+    let chunk = ((length + chunks - 1) / chunks).max(1);
+    // None is empty.
+    let chunks = ((length + chunk - 1) / chunk).max(1);
+    Ok(Plan { results, length, chunks, chunk, size, interleaved: size == Size::Thread && results < 32 })
+}
+
+/// Bytes of what the chunks come to, for each operand.
+pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
+    let plan = plan(op)?;
+    if plan.chunks == 1 {
+        return Ok(vec![]);
+    }
+    let count = (plan.chunks * plan.results) as u64;
+    Ok(Reducer::of(op)?.accumulator_bytes().iter().map(|bytes| bytes * count).collect())
+}
+
+/// Who combines the chunks of a result.
+fn second(plan: &Plan) -> Size {
+    match plan.chunks {
+        ..32 => Size::Thread,
+        _ if plan.size == Size::Thread && plan.results >= 4096 => Size::Thread,
+        _ => Size::Warp,
+    }
+}
+
+fn words_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> i64 {
+    let words = op.results().map(|result| {
+        let element = ffi::element_type(result.r#type()).unwrap_or(result.r#type());
+        match Number::of(element) {
+            Number::Complex { part } => 2 * word_count(part),
+            Number::Integer { width, .. } | Number::Float { width } => {
+                if width > 32 {
+                    2
+                } else {
+                    1
+                }
+            }
+            _ => 2,
+        }
+    });
+    words.sum()
+}
+
+/// Writes the kernel.
+pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
+    if !is_pointwise(op) {
+        return map(kernel);
+    }
+    let mut plan = plan(op)?;
+    let reducer = Reducer::of(op)?;
+    if kernel.scratch(op.result_count() - 1).is_none() {
+        (plan.chunks, plan.chunk, plan.interleaved) = (1, plan.length, false);
+    }
+    launch(kernel, plan.size, plan.results * plan.chunks);
+    first_launch(kernel, op, &plan, &reducer)?;
+    if plan.chunks > 1 {
+        let kernel = kernel.stage(1)?;
+        launch(&kernel, second(&plan), plan.results);
+        second_launch(&kernel, op, &plan, &reducer)?;
+        kernel.finish();
+    }
+    Ok(())
+}
+
+fn launch(kernel: &Kernel<'_, '_>, size: Size, tasks: i64) {
+    match size {
+        Size::Thread => kernel.launch_for(tasks),
+        Size::Warp => kernel.launch_for(tasks.saturating_mul(32)),
+        Size::Block => launch_blocks(kernel, tasks),
+    }
+}
+
+/// One of the scratch buffers.
+fn scratch_buffer<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, number: usize) -> Result<'c, Value<'c, 'a>> {
+    kernel.scratch(number).ok_or_else(|| PassError::at(kernel.function, "lacks scratch memory"))
+}
+
+fn first_launch<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    plan: &Plan,
+    reducer: &Reducer<'c, 'a>,
+) -> Result<'c, ()> {
+    let code = &kernel.code;
+    let shape = operand_tensor(op, 0)?.shape;
+    let result_shape = result_tensor(op, 0)?.shape;
+    let dims = ir::i64_array(op, "dimensions").unwrap_or_default();
+    let reduced: Vec<i64> = dims.iter().map(|&dim| shape[dim as usize]).collect();
+    let group = Group::new(code, plan.size);
+    let shared = (plan.size == Size::Block).then(|| shared_words(kernel, 32 * words_of(op)));
+    group.tasks(code, plan.results * plan.chunks, |task| {
+        // Results that follow each other are chunks of threads that do.
+        let result = code.rem(task, plan.results);
+        let chunk = code.div(task, plan.results);
+        let outside = kernel.indices(result_shape, result);
+        let inputs = |element: Value<'c, 'a>| {
+            let inside = kernel.indices(&reduced, element);
+            reducer.inputs(kernel, &merge(shape.len(), dims, &inside, &outside))
+        };
+        let (from, to, step) = if plan.interleaved {
+            (chunk, code.index(plan.length), code.index(plan.chunks))
+        } else if plan.chunks == 1 {
+            (code.index(0), code.index(plan.length), code.index(1))
+        } else {
+            let from = code.mul(chunk, code.index(plan.chunk));
+            let to = code.add(from, code.index(plan.chunk));
+            (from, code.binary("arith.minui", to, code.index(plan.length)), code.index(1))
+        };
+        let first = code.add(from, code.mul(group.lane, step));
+        let step = code.mul(step, group.threads);
+        let is_first = (plan.chunks > 1).then(|| code.compare(Int::Eq, chunk, code.index(0)));
+        let sums = thread_sums(kernel, reducer, &group, is_first, [first, to, step], &inputs)?;
+        let live = code.binary("arith.minui", group.threads, code.sub(to, from));
+        let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
+        let sums = group.combine(kernel, sums, live, shared, &merge)?;
+        group.leader(code, || {
+            if plan.chunks > 1 {
+                for (number, (sum, ty)) in sums.iter().zip(reducer.accumulators(kernel)).enumerate() {
+                    kernel.store(scratch_buffer(kernel, number)?, ty, task, *sum)?;
+                }
+                return Ok(());
+            }
+            let results = reducer.finish(kernel, &sums)?;
+            store_results(kernel, op, result, &results)
+        })
+    })
+}
+
+fn second_launch<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    plan: &Plan,
+    reducer: &Reducer<'c, 'a>,
+) -> Result<'c, ()> {
+    let code = &kernel.code;
+    let group = Group::new(code, second(plan));
+    let types = reducer.accumulators(kernel);
+    group.tasks(code, plan.results, |result| {
+        let inputs = |chunk: Value<'c, 'a>| {
+            let place = code.add(code.mul(chunk, code.index(plan.results)), result);
+            let parts = types.iter().enumerate();
+            parts.map(|(number, ty)| kernel.load(scratch_buffer(kernel, number)?, *ty, place)).collect()
+        };
+        // The first chunk has the initial value.
+        let to = code.index(plan.chunks);
+        let first = group.lane;
+        let start = inputs_if(kernel, reducer, code.compare(Int::Ult, first, to), first, &inputs)?;
+        let from = code.add(first, group.threads);
+        let sums = thread_loop(kernel, reducer, start, [from, to, group.threads], &inputs)?;
+        let live = code.binary("arith.minui", group.threads, to);
+        let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
+        let sums = group.combine(kernel, sums, live, None, &merge)?;
+        group.leader(code, || {
+            let results = reducer.finish(kernel, &sums)?;
+            store_results(kernel, op, result, &results)
+        })
+    })
+}
+
+type Inputs<'f, 'c, 'a> = dyn Fn(Value<'c, 'a>) -> Result<'c, Vec<Scalar<'c, 'a>>> + 'f;
+
+/// What the running thread comes to of the elements `[first, to, step]`: with the initial value in the first thread of
+/// the first chunk, else with its first element as start.
+fn thread_sums<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    reducer: &Reducer<'c, 'a>,
+    group: &Group<'c, 'a>,
+    is_first_chunk: Option<Value<'c, 'a>>,
+    [first, to, step]: [Value<'c, 'a>; 3],
+    inputs: &Inputs<'_, 'c, 'a>,
+) -> Result<'c, Vec<Scalar<'c, 'a>>> {
+    let code = &kernel.code;
+    let initial = reducer.start(kernel)?;
+    let is_leader =
+        (group.size != Size::Thread).then(|| code.compare(Int::Eq, group.lane, code.index(0)));
+    let has_initial = super::window::both(code, is_first_chunk, is_leader);
+    let (start, from) = match has_initial {
+        None => (initial, first),
+        Some(has_initial) => {
+            let some = code.compare(Int::Ult, first, to);
+            let other = code.binary("arith.xori", has_initial, code.integer(1, code.int(1)));
+            let takes = code.binary("arith.andi", other, some);
+            let carried = [initial, vec![Scalar::Real(first)]].concat();
+            let mut start = only_if(kernel, Some(takes), carried, |_| {
+                let elements = inputs(first)?;
+                Ok([elements, vec![Scalar::Real(code.add(first, step))]].concat())
+            })?;
+            let from = start.pop().map_or(first, Scalar::real);
+            (start, from)
+        }
+    };
+    thread_loop(kernel, reducer, start, [from, to, step], inputs)
+}
+
+/// The element `at` if there is one; else the initial value, for nobody to use.
+fn inputs_if<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    reducer: &Reducer<'c, 'a>,
+    condition: Value<'c, 'a>,
+    at: Value<'c, 'a>,
+    inputs: &Inputs<'_, 'c, 'a>,
+) -> Result<'c, Vec<Scalar<'c, 'a>>> {
+    let initial = reducer.start(kernel)?;
+    only_if(kernel, Some(condition), initial, |_| inputs(at))
+}
+
+fn thread_loop<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    reducer: &Reducer<'c, 'a>,
+    start: Vec<Scalar<'c, 'a>>,
+    [from, to, step]: [Value<'c, 'a>; 3],
+    inputs: &Inputs<'_, 'c, 'a>,
+) -> Result<'c, Vec<Scalar<'c, 'a>>> {
+    let parts = kernel.code.for_loop(from, to, step, &flat(&start), |at, parts| {
+        let sums = unflat(&start, parts);
+        Ok(flat(&reducer.merge(kernel, &sums, &inputs(at)?)?))
+    })?;
+    Ok(unflat(&start, &parts))
+}
+
+/// Whether what is computed after the reduction is so element by element, in the same order of elements.
+fn is_pointwise<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
+    let count = |value: Value<'c, 'a>| Tensor::new(value.r#type()).and_then(|tensor| tensor.element_count());
+    let mut after: HashSet<usize> = op.results().map(|result| ir::key(result.into())).collect();
+    let expected = op.results().next().and_then(|result| count(result.into()));
+    let mut next = op.next_in_block();
+    while let Some(current) = next {
+        next = current.next_in_block();
+        let uses: Vec<Value> =
+            current.operands().filter(|operand| after.contains(&ir::key(*operand))).collect();
+        let name = ffi::op_name(current);
+        if name == "func.return" {
+            return current.operands().all(|operand| count(operand) == expected);
+        }
+        if uses.is_empty() {
+            continue;
+        }
+        let keeps_order = match name.strip_prefix("stablehlo.").unwrap_or(name) {
+            "reshape" => true,
+            "broadcast_in_dim" => {
+                let dims = ir::i64_array(current, "broadcast_dimensions").unwrap_or_default();
+                dims.is_sorted()
+            }
+            "transpose" | "reverse" | "slice" | "dynamic_slice" | "pad" | "concatenate" | "gather" | "reduce"
+            | "reduce_window" | "dot" | "dot_general" | "convolution" | "dynamic_update_slice" | "broadcast" => {
+                false
+            }
+            _ => true,
+        };
+        let same_count = current.results().all(|result| count(result.into()) == expected);
+        if !keeps_order || !same_count {
+            return false;
+        }
+        after.extend(current.results().map(|result| ir::key(result.into())));
+    }
+    true
+}

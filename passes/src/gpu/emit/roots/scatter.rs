@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Scatters: one thread per element of the updates, which are computed on the fly.
+//!
+//! Updates of which several may meet in one place are atomic where memory has the op, else tried by compare-and-swap;
+//! plain loads and stores do where the op says that indices are unique. Updates whose window would not lie in the operand
+//! as a whole are skipped, as XLA skips them. Where the order of updates must not matter but would (several operands that
+//! change together, numbers wider than 64 bits, the deterministic mode) a thread goes through all updates that could meet:
+//! there are as many threads as the updates have places along dimensions that no index moves.
+//!
+//! Blocks take updates that follow each other, so that one thread that runs all blocks one after the other applies the
+//! updates in row-major order.
+
+use super::atomic::{self, Update};
+use super::group::{Group, Size};
+use super::serial::{nest, operand_tensor};
+use super::{Result, copy_operands, deterministic, in_place, result_buffers};
+use crate::framework::PassError;
+use crate::gpu::emit::code::{Code, Int, Scalar};
+use crate::gpu::emit::element::Kernel;
+use crate::ir;
+use melior::ir::block::BlockLike;
+use melior::ir::operation::OperationLike;
+use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
+use slimhlo_dialect::ffi;
+use slimhlo_dialect::quant::Number;
+use slimhlo_dialect::stablehlo::attrs::ScatterDimensionNumbers;
+
+/// What the dimensions of a scatter are.
+struct Scatter<'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    numbers: ScatterDimensionNumbers<'c>,
+    operands: usize,
+    block: BlockRef<'c, 'a>,
+    shape: &'c [i64],
+    updates: &'c [i64],
+    indices_rank: usize,
+    unique: bool,
+}
+
+impl<'c: 'a, 'a> Scatter<'c, 'a> {
+    fn of(op: OperationRef<'c, 'a>) -> Result<'c, Self> {
+        let operands = op.result_count();
+        let numbers = ffi::attribute_of(op, "scatter_dimension_numbers")
+            .and_then(|numbers| ScatterDimensionNumbers::try_from(numbers).ok())
+            .ok_or_else(|| PassError::at(op, "has no dimension numbers"))?;
+        let block = op
+            .region(0)
+            .ok()
+            .and_then(|region| region.first_block())
+            .ok_or_else(|| PassError::at(op, "has no body"))?;
+        let unique = ffi::attribute_of(op, "unique_indices")
+            .and_then(|unique| melior::ir::attribute::BoolAttribute::try_from(unique).ok())
+            .is_some_and(|unique| unique.value());
+        Ok(Self {
+            op,
+            numbers,
+            operands,
+            block,
+            shape: operand_tensor(op, 0)?.shape,
+            updates: operand_tensor(op, operands + 1)?.shape,
+            indices_rank: operand_tensor(op, operands)?.rank(),
+            unique,
+        })
+    }
+
+    /// The operand dimension that update window dimension number `place` runs along.
+    fn window_dims(&self) -> Vec<usize> {
+        let gone = |dim: i64| {
+            self.numbers.inserted_window_dims().contains(&dim)
+                || self.numbers.input_batching_dims().contains(&dim)
+        };
+        (0..self.shape.len() as i64).filter(|&dim| !gone(dim)).map(|dim| dim as usize).collect()
+    }
+
+    /// Update dimensions along which no two updates can meet: those of windows that no index moves, and of batches.
+    fn apart(&self) -> Vec<usize> {
+        let windows = self.window_dims();
+        let moved = self.numbers.scatter_dims_to_operand_dims();
+        let mut apart: Vec<usize> = self
+            .numbers
+            .update_window_dims()
+            .iter()
+            .zip(&windows)
+            .filter(|(_, dim)| !moved.contains(&(**dim as i64)))
+            .map(|(update, _)| *update as usize)
+            .collect();
+        let scatter = self.scatter_dims();
+        for &dim in self.numbers.scatter_indices_batching_dims() {
+            apart.push(scatter[self.place_of_indices_dim(dim)]);
+        }
+        apart.sort_unstable();
+        apart
+    }
+
+    /// Update dimensions that are not a window's.
+    fn scatter_dims(&self) -> Vec<usize> {
+        let window = self.numbers.update_window_dims();
+        (0..self.updates.len()).filter(|dim| !window.contains(&(*dim as i64))).collect()
+    }
+
+    /// Which of the update's scatter dimensions a dimension of the indices is.
+    fn place_of_indices_dim(&self, dim: i64) -> usize {
+        (if dim > self.numbers.index_vector_dim() { dim - 1 } else { dim }) as usize
+    }
+
+    /// Where in the operand an update goes, and whether its window lies in it.
+    fn target(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        update: &[Value<'c, 'a>],
+    ) -> Result<'c, (Vec<Value<'c, 'a>>, Option<Value<'c, 'a>>)> {
+        let code = &kernel.code;
+        let scatter = self.scatter_dims();
+        let vector = self.numbers.index_vector_dim() as usize;
+        let indices = self.op.operand(self.operands)?;
+        let element = operand_tensor(self.op, self.operands)?.element;
+        let mut target = vec![code.index(0); self.shape.len()];
+        let mut window = vec![1; self.shape.len()];
+        for (dim, update_dim) in self.window_dims().into_iter().zip(self.numbers.update_window_dims()) {
+            target[dim] = update[*update_dim as usize];
+            window[dim] = self.updates[*update_dim as usize];
+        }
+        let batches = self.numbers.input_batching_dims().iter();
+        for (dim, indices_dim) in batches.zip(self.numbers.scatter_indices_batching_dims()) {
+            target[*dim as usize] = update[scatter[self.place_of_indices_dim(*indices_dim)]];
+        }
+        let mut within = None;
+        for (number, dim) in self.numbers.scatter_dims_to_operand_dims().iter().enumerate() {
+            let dim = *dim as usize;
+            let mut at: Vec<Value> = scatter.iter().map(|dim| update[*dim]).collect();
+            if vector < self.indices_rank {
+                at.insert(vector, code.index(number as i64));
+            }
+            let start = kernel.element(indices, &at)?.real();
+            let (start, valid) =
+                checked_index(code, start, Number::of(element), self.shape[dim] - window[dim]);
+            target[dim] = code.add(target[dim], start);
+            within = super::window::both(code, within, valid);
+        }
+        Ok((target, within))
+    }
+
+    /// How updates are applied, and whether a thread must go through all that could meet.
+    fn updates_of(&self, deterministic: bool) -> Result<'c, (Vec<Update>, bool)> {
+        let updates: Vec<Update> = (0..self.operands)
+            .map(|operand| Ok(atomic::update_of(self.block, operand_tensor(self.op, operand)?.element)))
+            .collect::<Result<_>>()?;
+        if self.unique {
+            return Ok((vec![Update::Alone; self.operands], false));
+        }
+        let ordered = match updates[..] {
+            [Update::Native(kind)] => deterministic && kind == 11,
+            [Update::Alone] => true,
+            [_] => deterministic,
+            _ => true,
+        };
+        Ok((if ordered { vec![Update::Alone; self.operands] } else { updates }, ordered))
+    }
+}
+
+/// An integer of the program as an index that should be in `0..=last`, and whether it is (`None`: always).
+pub fn checked_index<'c: 'a, 'a>(
+    code: &Code<'c, 'a>,
+    value: Value<'c, 'a>,
+    number: Number<'_>,
+    last: i64,
+) -> (Value<'c, 'a>, Option<Value<'c, 'a>>) {
+    use melior::ir::ValueLike;
+    let Number::Integer { width, unsigned } = number else { return (value, None) };
+    let ty = value.r#type();
+    // The greatest number that the type has.
+    let greatest = match (width, unsigned) {
+        (64, _) => i64::MAX,
+        (_, true) => (1 << width) - 1,
+        (_, false) => (1 << (width - 1)) - 1,
+    };
+    let valid = if last < 0 {
+        Some(code.integer(0, code.int(1)))
+    } else if last >= greatest && (width < 64 || !unsigned) {
+        (!unsigned).then(|| code.compare(Int::Sge, value, code.integer(0, ty)))
+    } else {
+        // Negative numbers are large ones without a sign.
+        Some(code.compare(Int::Ule, value, code.integer(last, ty)))
+    };
+    (code.resize(value, code.index_type(), !unsigned), valid)
+}
+
+/// Writes the kernel: first a copy of operands that are not updated in place, if there are such.
+pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
+    if in_place(kernel, op) {
+        return update(kernel, op);
+    }
+    copy_operands(kernel, op)?;
+    let kernel = kernel.stage(1)?;
+    update(&kernel, op)?;
+    kernel.finish();
+    Ok(())
+}
+
+fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
+    let scatter = Scatter::of(op)?;
+    let (updates, ordered) = scatter.updates_of(deterministic(kernel))?;
+    let pointers = result_buffers(kernel, op)?;
+    if ordered {
+        let apart = scatter.apart();
+        let together: Vec<usize> =
+            (0..scatter.updates.len()).filter(|dim| !apart.contains(dim)).collect();
+        let sizes = |dims: &[usize]| -> Vec<i64> { dims.iter().map(|dim| scatter.updates[*dim]).collect() };
+        let threads: i64 = sizes(&apart).iter().product();
+        kernel.launch_for(threads);
+        return Group::new(&kernel.code, Size::Thread).tasks(&kernel.code, threads, |thread| {
+            let outside = kernel.indices(&sizes(&apart), thread);
+            nest(kernel, &sizes(&together), vec![], &mut |inside, carried| {
+                let mut at = vec![thread; scatter.updates.len()];
+                for (dim, value) in apart.iter().zip(&outside).chain(together.iter().zip(inside)) {
+                    at[*dim] = *value;
+                }
+                apply(kernel, &scatter, &updates, &pointers, &at)?;
+                Ok(carried)
+            })?;
+            Ok(())
+        });
+    }
+    let count: i64 = scatter.updates.iter().product();
+    kernel.launch_for(count);
+    in_order(kernel, count, |linear| {
+        let at = kernel.indices(scatter.updates, linear);
+        apply(kernel, &scatter, &updates, &pointers, &at)
+    })
+}
+
+/// Hands `count` tasks to the threads so that blocks have tasks that follow each other, and so have threads of a block.
+pub fn in_order<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    count: i64,
+    body: impl FnOnce(Value<'c, 'a>) -> Result<'c, ()>,
+) -> Result<'c, ()> {
+    let code = &kernel.code;
+    let (thread, threads) = (code.gpu("gpu.thread_id"), code.gpu("gpu.block_dim"));
+    let (block, blocks) = (code.gpu("gpu.block_id"), code.gpu("gpu.grid_dim"));
+    // Rounds of all threads, each of a block after the other.
+    let all = code.mul(blocks, threads);
+    let rounds = code.binary("arith.ceildivui", code.index(count), all);
+    let share = code.mul(rounds, threads);
+    let from = code.mul(block, share);
+    let to = code.binary("arith.minui", code.add(from, share), code.index(count));
+    code.for_loop(code.add(from, thread), to, threads, &[], |task, _| {
+        body(task)?;
+        Ok(vec![])
+    })?;
+    Ok(())
+}
+
+fn apply<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    scatter: &Scatter<'c, 'a>,
+    updates: &[Update],
+    pointers: &[Value<'c, 'a>],
+    at: &[Value<'c, 'a>],
+) -> Result<'c, ()> {
+    let code = &kernel.code;
+    let (target, within) = scatter.target(kernel, at)?;
+    let write = || {
+        let linear = kernel.linear(scatter.shape, &target);
+        let values: Vec<Scalar> = (0..scatter.operands)
+            .map(|operand| kernel.element(scatter.op.operand(scatter.operands + 1 + operand)?, at))
+            .collect::<Result<_>>()?;
+        if let ([update], [pointer], [value]) = (updates, pointers, &values[..]) {
+            let element = operand_tensor(scatter.op, 0)?.element;
+            let body = |old: Scalar<'c, 'a>| {
+                let new = kernel.call_region(scatter.block, &[old, *value])?;
+                new.first().copied().ok_or_else(|| PassError::at(scatter.op, "has a body without results"))
+            };
+            return atomic::apply(kernel, *update, element, *pointer, linear, *value, &body);
+        }
+        let mut elements = Vec::new();
+        for operand in 0..scatter.operands {
+            elements.push(operand_tensor(scatter.op, operand)?.element);
+        }
+        let mut arguments: Vec<Scalar> = pointers
+            .iter()
+            .zip(&elements)
+            .map(|(pointer, element)| kernel.load(*pointer, *element, linear))
+            .collect::<Result<_>>()?;
+        arguments.extend(values);
+        let results = kernel.call_region(scatter.block, &arguments)?;
+        for ((pointer, element), result) in pointers.iter().zip(&elements).zip(results) {
+            kernel.store(*pointer, *element, linear, result)?;
+        }
+        Ok(())
+    };
+    match within {
+        Some(within) => code.if_then(within, write),
+        None => write(),
+    }
+}
