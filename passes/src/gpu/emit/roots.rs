@@ -17,7 +17,7 @@ mod sort;
 mod window;
 
 use super::code::Scalar;
-use super::element::{BLOCK, GRID, Kernel, count_of, tensor};
+use super::element::{BLOCK, GRID, Kernel, count_of, returned, tensor};
 use crate::framework::PassError;
 use crate::ir;
 use melior::ir::operation::OperationLike;
@@ -28,17 +28,52 @@ use std::result;
 /// What writing code comes to.
 pub type Result<'c, T> = result::Result<T, PassError<'c>>;
 
-/// Writes the kernel whose root is `op`: its first launch into `kernel`, others into stages of it, which are finished here.
-/// `None` if there is nothing better for such an op than computing each element for itself.
-pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, Option<()>> {
-    match op_name(op) {
-        "stablehlo.reduce" => reduce::emit(kernel, op)?,
-        "stablehlo.scatter" => scatter::emit(kernel, op)?,
-        "stablehlo.select_and_scatter" => select_and_scatter::emit(kernel, op)?,
-        "stablehlo.sort" => sort::emit(kernel, op)?,
-        _ => return Ok(None),
+/// One launch of a kernel.
+#[derive(Clone, Debug)]
+pub struct Launch<'c> {
+    /// Blocks worth starting, of [`BLOCK`] threads.
+    pub blocks: i64,
+    /// Workgroup memory: types of registers, and how many of each.
+    pub shared: Vec<(Type<'c>, i64)>,
+}
+
+impl<'c> Launch<'c> {
+    /// A thread for each task, and no workgroup memory.
+    fn of_threads(tasks: i64) -> Self {
+        Self::of_blocks(tasks.saturating_add(BLOCK - 1) / BLOCK)
     }
-    Ok(Some(()))
+
+    /// A block for each task.
+    fn of_blocks(tasks: i64) -> Self {
+        Self { blocks: tasks.clamp(1, GRID), shared: vec![] }
+    }
+
+    fn with(mut self, ty: Type<'c>, count: i64) -> Self {
+        self.shared.push((ty, count));
+        self
+    }
+}
+
+/// The launches of the kernel whose root is `op`; none if there is nothing better than computing each element for itself.
+pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
+    match op_name(op) {
+        "stablehlo.reduce" => reduce::launches(op),
+        "stablehlo.scatter" => scatter::launches(op),
+        "stablehlo.select_and_scatter" => select_and_scatter::launches(op),
+        "stablehlo.sort" => sort::launches(op),
+        _ => Ok(vec![]),
+    }
+}
+
+/// Writes one of the launches of the kernel whose root is `op`.
+pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
+    match op_name(op) {
+        "stablehlo.reduce" => reduce::emit(kernel, op, launch),
+        "stablehlo.scatter" => scatter::emit(kernel, op, launch),
+        "stablehlo.select_and_scatter" => select_and_scatter::emit(kernel, op, launch),
+        "stablehlo.sort" => sort::emit(kernel, op, launch),
+        _ => map(kernel),
+    }
 }
 
 /// Bytes of each scratch buffer that the kernel of `op` is faster with, or needs: for `slimhlo.scratch`.
@@ -52,11 +87,11 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
 
 /// Computes each element of each result for itself.
 fn map<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>) -> Result<'c, ()> {
-    for (number, value) in kernel.returned().into_iter().enumerate() {
+    for (number, &value) in kernel.returned().iter().enumerate() {
         let ty = tensor(value)?;
         kernel.grid_stride(count_of(ty.shape), |position| {
             let element = kernel.element(value, &kernel.indices(ty.shape, position))?;
-            kernel.store(kernel.result(number), ty.element, position, element)
+            kernel.store(kernel.result_pointer(number), ty.element, position, element)
         })?;
     }
     Ok(())
@@ -74,17 +109,27 @@ fn store_results<'c: 'a, 'a>(
         let index = kernel.indices(tensor(value)?.shape, position);
         kernel.remember(value, &index, *element);
     }
-    for (number, value) in kernel.returned().into_iter().enumerate() {
+    for (number, &value) in kernel.returned().iter().enumerate() {
         let ty = tensor(value)?;
         let element = kernel.element(value, &kernel.indices(ty.shape, position))?;
-        kernel.store(kernel.result(number), ty.element, position, element)?;
+        kernel.store(kernel.result_pointer(number), ty.element, position, element)?;
     }
     Ok(())
 }
 
+/// The function that an op is in; the op itself if there is none around it.
+fn function_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
+    op.parent_operation().unwrap_or(op)
+}
+
+/// How many scratch buffers the kernel of an op has.
+fn scratch_count<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> usize {
+    ir::i64_array(function_of(op), "slimhlo.scratch").unwrap_or_default().len()
+}
+
 /// The kernel's result that each result of its root is; `None` for those that it does not return.
-fn returned_as<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Vec<Option<usize>> {
-    let returned = kernel.returned();
+fn returned_as<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Option<usize>> {
+    let returned = returned(function_of(op));
     op.results()
         .map(|result| {
             let key = ir::key(result.into());
@@ -98,19 +143,19 @@ fn result_buffers<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     op: OperationRef<'c, 'a>,
 ) -> Result<'c, Vec<Value<'c, 'a>>> {
-    let numbers = returned_as(kernel, op).into_iter();
+    let numbers = returned_as(op).into_iter();
     numbers
         .map(|number| match number {
-            Some(number) => Ok(kernel.result(number)),
+            Some(number) => Ok(kernel.result_pointer(number)),
             None => Err(PassError::at(op, "has a result that its kernel does not return")),
         })
         .collect()
 }
 
 /// Whether every result of the root is updated in the buffer of its operand.
-fn in_place<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> bool {
-    let places = ir::i64_array(kernel.function, "slimhlo.in_place").unwrap_or_default();
-    let numbers = returned_as(kernel, op);
+fn in_place<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
+    let places = ir::i64_array(function_of(op), "slimhlo.in_place").unwrap_or_default();
+    let numbers = returned_as(op);
     numbers.iter().all(|number| number.and_then(|number| places.get(number)).is_some_and(|place| *place >= 0))
 }
 
@@ -125,23 +170,6 @@ fn copy_operands<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) 
         })?;
     }
     Ok(())
-}
-
-/// Workgroup memory of so many 32-bit words.
-fn shared_words<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, words: i64) -> Value<'c, 'a> {
-    shared(kernel, kernel.code.int(32), words)
-}
-
-/// Workgroup memory of so many elements of a register type.
-fn shared<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, element: Type<'c>, count: i64) -> Value<'c, 'a> {
-    let text = format!("memref<{count}x{element}, #gpu.address_space<workgroup>>");
-    let ty = Type::parse(kernel.code.context(), &text).expect("memref and gpu are loaded");
-    kernel.workgroup(ty)
-}
-
-/// Launches a block per task, within what fills a device.
-fn launch_blocks(kernel: &Kernel<'_, '_>, tasks: i64) {
-    kernel.launch(BLOCK, tasks.clamp(1, GRID));
 }
 
 /// Whether results must not depend on the order in which threads run.

@@ -7,7 +7,7 @@ use crate::gpu::emit::code::{Code, Scalar};
 use crate::gpu::emit::element::Kernel;
 use crate::gpu::emit::numbers;
 use melior::ir::attribute::{FloatAttribute, IntegerAttribute};
-use melior::ir::{Attribute, OperationRef, Type, Value, ValueLike};
+use melior::ir::{Attribute, OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::quant::Number;
 
 /// The arithmetic of sums whose result has some element type.

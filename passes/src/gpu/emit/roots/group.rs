@@ -8,7 +8,8 @@ use crate::gpu::emit::code::{Code, Int, Scalar};
 use crate::gpu::emit::element::Kernel;
 use crate::rewrite;
 use melior::ir::r#type::IntegerType;
-use melior::ir::{Attribute, Type, Value, ValueLike};
+use melior::ir::operation::OperationLike;
+use melior::ir::{Attribute, Type, TypeLike, Value, ValueLike};
 
 type Result<'c, T> = std::result::Result<T, PassError<'c>>;
 

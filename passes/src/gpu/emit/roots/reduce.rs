@@ -13,12 +13,14 @@
 use super::group::{Group, Size, word_count};
 use super::reducer::Reducer;
 use super::serial::{flat, merge, only_if, operand_tensor, result_tensor, unflat};
-use super::{Result, launch_blocks, map, shared_words, store_results};
+use super::{Launch, Result, map, scratch_count, store_results};
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Int, Scalar};
 use crate::gpu::emit::element::Kernel;
 use crate::ir;
+use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
+use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi;
 use slimhlo_dialect::quant::Number;
@@ -96,38 +98,45 @@ fn words_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> i64 {
     words.sum()
 }
 
-/// Writes the kernel.
-pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
+/// How the reduction is spread with the scratch memory that its kernel has.
+fn plan_in_kernel<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
+    let mut plan = plan(op)?;
+    if scratch_count(op) < op.result_count() {
+        (plan.chunks, plan.chunk, plan.interleaved) = (1, plan.length, false);
+    }
+    Ok(plan)
+}
+
+/// The launches of the kernel.
+pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
+    if !is_pointwise(op) {
+        return Ok(vec![]);
+    }
+    let plan = plan_in_kernel(op)?;
+    let word = IntegerType::new(context_of(op), 32).into();
+    let launch = |size: Size, tasks: i64| match size {
+        Size::Thread => Launch::of_threads(tasks),
+        Size::Warp => Launch::of_threads(tasks.saturating_mul(32)),
+        Size::Block => Launch::of_blocks(tasks).with(word, 32 * words_of(op)),
+    };
+    let mut launches = vec![launch(plan.size, plan.results * plan.chunks)];
+    if plan.chunks > 1 {
+        launches.push(launch(second(&plan), plan.results));
+    }
+    Ok(launches)
+}
+
+/// Writes one launch.
+pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
     if !is_pointwise(op) {
         return map(kernel);
     }
-    let mut plan = plan(op)?;
+    let plan = plan_in_kernel(op)?;
     let reducer = Reducer::of(op)?;
-    if kernel.scratch(op.result_count() - 1).is_none() {
-        (plan.chunks, plan.chunk, plan.interleaved) = (1, plan.length, false);
+    match launch {
+        0 => first_launch(kernel, op, &plan, &reducer),
+        _ => second_launch(kernel, op, &plan, &reducer),
     }
-    launch(kernel, plan.size, plan.results * plan.chunks);
-    first_launch(kernel, op, &plan, &reducer)?;
-    if plan.chunks > 1 {
-        let kernel = kernel.stage(1)?;
-        launch(&kernel, second(&plan), plan.results);
-        second_launch(&kernel, op, &plan, &reducer)?;
-        kernel.finish();
-    }
-    Ok(())
-}
-
-fn launch(kernel: &Kernel<'_, '_>, size: Size, tasks: i64) {
-    match size {
-        Size::Thread => kernel.launch_for(tasks),
-        Size::Warp => kernel.launch_for(tasks.saturating_mul(32)),
-        Size::Block => launch_blocks(kernel, tasks),
-    }
-}
-
-/// One of the scratch buffers.
-fn scratch_buffer<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, number: usize) -> Result<'c, Value<'c, 'a>> {
-    kernel.scratch(number).ok_or_else(|| PassError::at(kernel.function, "lacks scratch memory"))
 }
 
 fn first_launch<'c: 'a, 'a>(
@@ -142,7 +151,7 @@ fn first_launch<'c: 'a, 'a>(
     let dims = ir::i64_array(op, "dimensions").unwrap_or_default();
     let reduced: Vec<i64> = dims.iter().map(|&dim| shape[dim as usize]).collect();
     let group = Group::new(code, plan.size);
-    let shared = (plan.size == Size::Block).then(|| shared_words(kernel, 32 * words_of(op)));
+    let shared = (plan.size == Size::Block).then(|| kernel.shared(0));
     group.tasks(code, plan.results * plan.chunks, |task| {
         // Results that follow each other are chunks of threads that do.
         let result = code.rem(task, plan.results);
@@ -171,7 +180,7 @@ fn first_launch<'c: 'a, 'a>(
         group.leader(code, || {
             if plan.chunks > 1 {
                 for (number, (sum, ty)) in sums.iter().zip(reducer.accumulators(kernel)).enumerate() {
-                    kernel.store(scratch_buffer(kernel, number)?, ty, task, *sum)?;
+                    kernel.store(kernel.scratch_pointer(number), ty, task, *sum)?;
                 }
                 return Ok(());
             }
@@ -194,7 +203,7 @@ fn second_launch<'c: 'a, 'a>(
         let inputs = |chunk: Value<'c, 'a>| {
             let place = code.add(code.mul(chunk, code.index(plan.results)), result);
             let parts = types.iter().enumerate();
-            parts.map(|(number, ty)| kernel.load(scratch_buffer(kernel, number)?, *ty, place)).collect()
+            parts.map(|(number, ty)| kernel.load(kernel.scratch_pointer(number), *ty, place)).collect()
         };
         // The first chunk has the initial value.
         let to = code.index(plan.chunks);

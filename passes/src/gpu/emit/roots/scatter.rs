@@ -14,12 +14,11 @@
 use super::atomic::{self, Update};
 use super::group::{Group, Size};
 use super::serial::{nest, operand_tensor};
-use super::{Result, copy_operands, deterministic, in_place, result_buffers};
+use super::{Launch, Result, copy_operands, deterministic, in_place, result_buffers};
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Code, Int, Scalar};
 use crate::gpu::emit::element::Kernel;
-use crate::ir;
-use melior::ir::block::BlockLike;
+
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi;
@@ -186,16 +185,20 @@ pub fn checked_index<'c: 'a, 'a>(
     (code.resize(value, code.index_type(), !unsigned), valid)
 }
 
-/// Writes the kernel: first a copy of operands that are not updated in place, if there are such.
-pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
-    if in_place(kernel, op) {
-        return update(kernel, op);
+/// The launches: first a copy of operands that are not updated in place, if there are such.
+pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
+    let scatter = Scatter::of(op)?;
+    let mut launches = Vec::new();
+    if !in_place(op) {
+        launches.push(Launch::of_threads(scatter.shape.iter().product()));
     }
-    copy_operands(kernel, op)?;
-    let kernel = kernel.stage(1)?;
-    update(&kernel, op)?;
-    kernel.finish();
-    Ok(())
+    launches.push(Launch::of_threads(scatter.updates.iter().product()));
+    Ok(launches)
+}
+
+/// Writes one launch.
+pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
+    if launch == 0 && !in_place(op) { copy_operands(kernel, op) } else { update(kernel, op) }
 }
 
 fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
@@ -208,7 +211,6 @@ fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
             (0..scatter.updates.len()).filter(|dim| !apart.contains(dim)).collect();
         let sizes = |dims: &[usize]| -> Vec<i64> { dims.iter().map(|dim| scatter.updates[*dim]).collect() };
         let threads: i64 = sizes(&apart).iter().product();
-        kernel.launch_for(threads);
         return Group::new(&kernel.code, Size::Thread).tasks(&kernel.code, threads, |thread| {
             let outside = kernel.indices(&sizes(&apart), thread);
             nest(kernel, &sizes(&together), vec![], &mut |inside, carried| {
@@ -223,7 +225,6 @@ fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
         });
     }
     let count: i64 = scatter.updates.iter().product();
-    kernel.launch_for(count);
     in_order(kernel, count, |linear| {
         let at = kernel.indices(scatter.updates, linear);
         apply(kernel, &scatter, &updates, &pointers, &at)

@@ -7,12 +7,11 @@ use super::atomic::{self, Update};
 use super::scatter::in_order;
 use super::serial::{nest, only_if};
 use super::window::{self, Names, both};
-use super::{Result, deterministic, result_buffers};
+use super::{Launch, Result, deterministic, result_buffers};
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Int, Scalar};
 use crate::gpu::emit::element::{Kernel, count_of, tensor};
 use crate::ir;
-use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
 
@@ -21,18 +20,23 @@ fn block_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, region: usize) -> Result<'c, B
     block.ok_or_else(|| PassError::at(op, "has a region without a block"))
 }
 
-/// Writes the kernel.
-pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
+/// The launches: the initial value, then the source.
+pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
+    let count = |operand: usize| -> Result<'c, i64> { Ok(count_of(tensor(op.operand(operand)?)?.shape)) };
+    Ok(vec![Launch::of_threads(count(0)?), Launch::of_threads(count(1)?)])
+}
+
+/// Writes one launch.
+pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
+    if launch > 0 {
+        return select(kernel, op);
+    }
     let operand = tensor(op.operand(0)?)?;
     let pointer = result_buffers(kernel, op)?[0];
     kernel.grid_stride(count_of(operand.shape), |position| {
         let initial = kernel.element(op.operand(2)?, &[])?;
         kernel.store(pointer, operand.element, position, initial)
-    })?;
-    let kernel = kernel.stage(1)?;
-    select(&kernel, op)?;
-    kernel.finish();
-    Ok(())
+    })
 }
 
 fn select<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
@@ -90,7 +94,6 @@ fn select<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
     };
     let count = count_of(source.shape);
     if ordered {
-        kernel.launch(1, 1);
         let first = code.compare(Int::Eq, kernel.thread(), code.index(0));
         return code.if_then(first, || {
             nest(kernel, &[count], vec![], &mut |at, carried| {
@@ -100,6 +103,5 @@ fn select<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
             Ok(())
         });
     }
-    kernel.launch_for(count);
     in_order(kernel, count, one)
 }

@@ -10,12 +10,11 @@
 
 use super::reducer::bytes_of;
 use super::serial::{flat, nest, only_if, unflat};
-use super::{Result, result_buffers};
+use super::{Launch, Result, copy_operands, result_buffers, scratch_count};
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Int, Scalar};
 use crate::gpu::emit::element::{Kernel, count_of, tensor};
 use crate::ir;
-use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value};
 
@@ -300,30 +299,42 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     Ok(sort.elements.iter().map(|element| count * bytes_of(*element)).collect())
 }
 
-/// Writes the kernel.
-pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
+/// The launches: one for chunks, one for each merge.
+pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
     let sort = Sort::of(op)?;
     if sort.shape.is_empty() || count_of(sort.shape) == 0 {
-        return super::copy_operands(kernel, op);
+        return Ok(vec![Launch::of_threads(1)]);
+    }
+    let rows = count_of(&sort.rows());
+    if sort.merges() > 0 && scratch_count(op) < sort.elements.len() {
+        return Ok(vec![Launch::of_threads(rows)]);
+    }
+    let launch = |size: i64| Launch::of_threads(rows.saturating_mul((sort.length() + size - 1) / size));
+    let mut launches = vec![launch(CHUNK)];
+    launches.extend((0..sort.merges()).map(|_| launch(STEP)));
+    Ok(launches)
+}
+
+/// Writes one launch.
+pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
+    let sort = Sort::of(op)?;
+    if sort.shape.is_empty() || count_of(sort.shape) == 0 {
+        return copy_operands(kernel, op);
     }
     let merges = sort.merges();
-    // Buffers are those of each launch's own arguments; the last launch must write the results.
-    let buffers = |kernel: &Kernel<'c, 'a>, merged: u32| -> Result<'c, Vec<Value<'c, 'a>>> {
-        if (merges - merged) % 2 == 0 {
-            return result_buffers(kernel, op);
+    let results = result_buffers(kernel, op)?;
+    if merges > 0 && scratch_count(op) < sort.elements.len() {
+        return sort.insertion(kernel, &results);
+    }
+    // The last launch must write the results.
+    let buffers = |launch: u32| -> Vec<Value<'c, 'a>> {
+        if (merges - launch) % 2 == 0 {
+            return results.clone();
         }
-        let scratch = (0..sort.elements.len()).map(|number| kernel.scratch(number)).collect::<Option<_>>();
-        scratch.ok_or_else(|| PassError::at(op, "lacks scratch memory"))
+        (0..sort.elements.len()).map(|number| kernel.scratch_pointer(number)).collect()
     };
-    if merges > 0 && kernel.scratch(sort.elements.len() - 1).is_none() {
-        let to = result_buffers(kernel, op)?;
-        return sort.insertion(kernel, &to);
+    match launch as u32 {
+        0 => sort.chunks(kernel, &buffers(0)),
+        launch => sort.merge(kernel, CHUNK << (launch - 1), &buffers(launch - 1), &buffers(launch)),
     }
-    sort.chunks(kernel, &buffers(kernel, 0)?)?;
-    for merge in 0..merges {
-        let stage = kernel.stage(merge as usize + 1)?;
-        sort.merge(&stage, CHUNK << merge, &buffers(&stage, merge)?, &buffers(&stage, merge + 1)?)?;
-        stage.finish();
-    }
-    Ok(())
 }
