@@ -28,7 +28,7 @@ const COPIED_BYTES_UNKNOWN: u64 = 64 << 20;
 const COPIES: usize = 7;
 
 /// What to run a package with; for the command lines of `slimhlo-run` and `slimhlo run`.
-#[derive(Clone, Debug, Default, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct RunOptions {
     /// The arguments, one .npy file for each, in order [default: random values]
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -42,6 +42,10 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 
+    /// Random integers are less than this, and at least 0
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub below: u32,
+
     /// Run so many times after a warm-up, print medians, and measure a device copy for comparison
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub bench: Option<u32>,
@@ -49,6 +53,12 @@ pub struct RunOptions {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self { input: Vec::new(), output_dir: None, seed: 0, below: 8, bench: None, json: false }
+    }
 }
 
 /// Reads the arguments from the files named, or makes random ones.
@@ -60,7 +70,7 @@ pub fn inputs(manifest: &Manifest, options: &RunOptions) -> Result<Vec<Vec<u8>>>
     let files = &options.input;
     if files.is_empty() {
         let make = |(number, argument): (usize, &slimhlo_package::Argument)| {
-            random(&argument.tensor, options.seed, number)
+            random(&argument.tensor, options.below, options.seed, number)
                 .with_context(|| format!("no memory for argument {number}: {}", argument.tensor))
         };
         return arguments.iter().enumerate().map(make).collect();
@@ -99,7 +109,7 @@ pub fn run<D: Device>(
 ) -> Result<()> {
     let manifest = &package.manifest;
     // Inputs first: a wrong file is found out before anything is allocated.
-    let inputs = inputs(manifest, options)?;
+    let mut inputs = inputs(manifest, options)?;
     if let Some(folder) = &options.output_dir {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
@@ -107,16 +117,22 @@ pub fn run<D: Device>(
     let before = device.memory()?;
     let mut executor = Executor::new(package, device)?;
     let allocated = executor.device().memory()?;
-    for (number, bytes) in inputs.iter().enumerate() {
+    for (number, bytes) in inputs.iter_mut().enumerate() {
         executor.set_argument(number, bytes)?;
+        // Only what runs overwrite is needed here again.
+        if options.bench.is_none() || !manifest.arguments[number].donated {
+            *bytes = Vec::new();
+        }
     }
     let mut times = Times::default();
     // What the report is about is also what the results are of: the first run, with the arguments as they were given.
     let first = executor.profile()?;
+    let after = executor.device().memory()?;
     let results = save_results(&mut executor, options)?;
     let runs = options.bench.unwrap_or(0);
+    let originals = if runs > 0 { executor.keep_donated(&inputs)? } else { Vec::new() };
     for _ in 0..runs {
-        restore(&mut executor, &inputs)?;
+        restore(&mut executor, &originals, &inputs)?;
         times.totals.push(executor.run()?);
     }
     if runs == 0 {
@@ -124,10 +140,9 @@ pub fn run<D: Device>(
         times.profiles.push(first);
     }
     for _ in 0..runs {
-        restore(&mut executor, &inputs)?;
+        restore(&mut executor, &originals, &inputs)?;
         times.profiles.push(executor.profile()?);
     }
-    let after = executor.device().memory()?;
     drop(executor);
     let copy = if runs > 0 { copy_bandwidth(device)? } else { None };
     let report = Report {
@@ -155,10 +170,17 @@ pub fn run<D: Device>(
     Ok(())
 }
 
-/// Uploads the arguments that a run has overwritten.
-fn restore<D: Device>(executor: &mut Executor<'_, D>, inputs: &[Vec<u8>]) -> Result<()> {
-    for number in executor.donated() {
-        executor.set_argument(number, &inputs[number])?;
+/// Sets the arguments that a run has overwritten: from their copies on the device, or else from here.
+fn restore<D: Device>(
+    executor: &mut Executor<'_, D>,
+    originals: &[(usize, Option<Region>)],
+    inputs: &[Vec<u8>],
+) -> Result<()> {
+    for &(number, original) in originals {
+        match original {
+            Some(original) => executor.copy_to_argument(number, original)?,
+            None => executor.set_argument(number, &inputs[number])?,
+        }
     }
     executor.device().synchronize()?;
     Ok(())

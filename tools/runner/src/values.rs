@@ -5,9 +5,6 @@
 use half::{bf16, f16};
 use slimhlo_package::{ElementType, Tensor};
 
-/// Random integers are below this, so that they are sensible as indices, too.
-const INTEGERS: u64 = 8;
-
 /// How a float type is stored.
 struct Float {
     /// Whether the highest bit is a sign.
@@ -55,12 +52,12 @@ impl Random {
 
 /// Random values of this type: the same for the same seed and `number`, that of the argument.
 ///
-/// Floats are of either sign, with magnitudes from 1/4 up to 2; integers are 0 to 7 (as far as the type goes), which most programs
-/// can take as indices; booleans are either.
+/// Floats are of either sign, with magnitudes from 1/4 up to 2; integers are at least 0 and less than `below` (as far as the type
+/// goes), so that programs can take them as indices; booleans are either.
 ///
 /// None if they are more than memory can hold.
 #[must_use]
-pub fn random(tensor: &Tensor, seed: u64, number: usize) -> Option<Vec<u8>> {
+pub fn random(tensor: &Tensor, below: u32, seed: u64, number: usize) -> Option<Vec<u8>> {
     let length = usize::try_from(tensor.bytes()?).ok()?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(length).ok()?;
@@ -71,17 +68,25 @@ pub fn random(tensor: &Tensor, seed: u64, number: usize) -> Option<Vec<u8>> {
     let complex = matches!(element, ElementType::Complex64 | ElementType::Complex128);
     let size = element.bytes() as usize / if complex { 2 } else { 1 };
     let layout = float(element);
-    let bits = match element {
-        ElementType::I1 => 1,
-        ElementType::I2 => 1,
-        ElementType::Ui2 => 2,
-        _ => INTEGERS.ilog2(),
+    let limit: u64 = match element {
+        ElementType::I1 | ElementType::I2 => 2,
+        ElementType::Ui2 => 4,
+        ElementType::I4 => 8,
+        ElementType::Ui4 => 16,
+        ElementType::I8 => 128,
+        ElementType::Ui8 => 256,
+        ElementType::I16 => 1 << 15,
+        ElementType::Ui16 => 1 << 16,
+        ElementType::I32 => 1 << 31,
+        _ => 1 << 32,
     };
+    let below = if element == ElementType::I1 { limit } else { limit.min(below.into()) };
     while bytes.len() < length {
         let drawn = random.next();
         let value = match &layout {
             Some(layout) => layout.draw(drawn),
-            None => drawn >> (64 - bits),
+            // Below 2^32 times at most 2^32.
+            None => ((drawn >> 32) * below) >> 32,
         };
         bytes.extend_from_slice(&value.to_le_bytes()[..size]);
     }
@@ -204,17 +209,17 @@ mod tests {
 
     #[test]
     fn random_floats_are_moderate() {
-        let values = random(&tensor(ElementType::F32, &[1000]), 1, 0).unwrap();
+        let values = random(&tensor(ElementType::F32, &[1000]), 8, 1, 0).unwrap();
         let values: Vec<f32> =
             values.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
         assert!(values.iter().all(|value| (0.25..2.0).contains(&value.abs())));
         let mean = values.iter().sum::<f32>() / 1000.0;
         assert!(mean.abs() < 0.1, "{mean}");
-        let values = random(&tensor(ElementType::F64, &[1000]), 1, 0).unwrap();
+        let values = random(&tensor(ElementType::F64, &[1000]), 8, 1, 0).unwrap();
         let values = values.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap()));
         assert!(values.into_iter().all(|value| (0.25..2.0).contains(&value.abs())));
         for &element in ElementType::ALL {
-            let bytes = random(&tensor(element, &[100]), 1, 0).unwrap();
+            let bytes = random(&tensor(element, &[100]), 8, 1, 0).unwrap();
             let text = preview(&tensor(element, &[100]), &bytes, 100);
             assert!(!text.contains("nan") && !text.contains("inf"), "{element}: {text}");
             if let Some(layout) = float(element).filter(|_| element.bytes() == 1) {
@@ -232,21 +237,28 @@ mod tests {
             (ElementType::I4, 7),
             (ElementType::Ui8, 7),
         ] {
-            let bytes = random(&tensor(element, &[1000]), 7, 1).unwrap();
+            let bytes = random(&tensor(element, &[1000]), 8, 7, 1).unwrap();
             assert_eq!(bytes.iter().max(), Some(&most), "{element}");
             assert_eq!(bytes.iter().min(), Some(&0), "{element}");
         }
-        let bytes = random(&tensor(ElementType::I64, &[100]), 7, 1).unwrap();
+        for (below, element, most) in
+            [(128, ElementType::I32, 127), (u32::MAX, ElementType::I8, 127), (1, ElementType::Ui16, 0)]
+        {
+            let bytes = random(&tensor(element, &[10_000]), below, 7, 1).unwrap();
+            let low = bytes.chunks_exact(element.bytes() as usize).map(|b| b[0]);
+            assert_eq!(low.max(), Some(most), "{element} below {below}");
+        }
+        let bytes = random(&tensor(ElementType::I64, &[100]), 8, 7, 1).unwrap();
         assert!(bytes.chunks_exact(8).all(|b| (0..8).contains(&i64::from_le_bytes(b.try_into().unwrap()))));
     }
 
     #[test]
     fn the_seed_decides() {
         let tensor = tensor(ElementType::F32, &[16]);
-        assert_eq!(random(&tensor, 5, 2), random(&tensor, 5, 2));
-        assert_ne!(random(&tensor, 5, 2), random(&tensor, 5, 3));
-        assert_ne!(random(&tensor, 5, 2), random(&tensor, 6, 2));
-        assert_eq!(random(&Tensor { element: ElementType::F64, shape: vec![u64::MAX / 16] }, 0, 0), None);
+        assert_eq!(random(&tensor, 8, 5, 2), random(&tensor, 8, 5, 2));
+        assert_ne!(random(&tensor, 8, 5, 2), random(&tensor, 8, 5, 3));
+        assert_ne!(random(&tensor, 8, 5, 2), random(&tensor, 8, 6, 2));
+        assert_eq!(random(&Tensor { element: ElementType::F64, shape: vec![u64::MAX / 16] }, 8, 0, 0), None);
     }
 
     #[test]

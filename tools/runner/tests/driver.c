@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A stand-in for NVIDIA's driver, as far as slimhlo-run calls it, so that this is tested where there is no GPU: memory is the
-// host's, and the one kernel, `add`, adds two vectors of 1000 floats. The environment says what kind of GPU it is: FAKE_CHIP
-// (such as 90), FAKE_MEMORY (bytes), FAKE_GPUS (how many).
+// A stand-in for NVIDIA's driver, as far as slimhlo-run calls it, so that this is tested where
+// there is no GPU: memory is the host's, and the one kernel, `add`, adds two vectors of 1000
+// floats. The environment says what kind of GPU it is: FAKE_CHIP (such as 90), FAKE_MEMORY (bytes),
+// FAKE_GPUS (how many).
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_PTX = 218, NOT_FOUND = 500 };
+enum {
+  OK = 0,
+  INVALID_VALUE = 1,
+  OUT_OF_MEMORY = 2,
+  NO_DEVICE = 100,
+  INVALID_DEVICE = 101,
+  INVALID_PTX = 218,
+  NOT_FOUND = 500
+};
 
 static size_t used;
 static uintptr_t current;
@@ -21,7 +30,9 @@ static size_t setting(const char *name, size_t otherwise) {
 }
 static size_t memory(void) { return setting("FAKE_MEMORY", 1 << 30); }
 
-int cuInit(unsigned flags) { return flags ? INVALID_VALUE : setting("FAKE_GPUS", 1) ? OK : NO_DEVICE; }
+int cuInit(unsigned flags) {
+  return flags ? INVALID_VALUE : setting("FAKE_GPUS", 1) ? OK : NO_DEVICE;
+}
 int cuDeviceGetCount(int *count) { return *count = (int)setting("FAKE_GPUS", 1), OK; }
 int cuDeviceGet(int *device, int number) {
   *device = number;
@@ -36,7 +47,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   *value = attribute == 75 ? chip / 10 : attribute == 76 ? chip % 10 : 0;
   return device == 0 ? OK : INVALID_DEVICE;
 }
-int cuDevicePrimaryCtxRetain(uintptr_t *context, int device) { return *context = 1, device == 0 ? OK : INVALID_DEVICE; }
+int cuDevicePrimaryCtxRetain(uintptr_t *context, int device) {
+  return *context = 1, device == 0 ? OK : INVALID_DEVICE;
+}
 int cuDevicePrimaryCtxRelease_v2(int device) { return device == 0 ? OK : INVALID_DEVICE; }
 int cuCtxGetCurrent(uintptr_t *context) { return *context = current, OK; }
 int cuCtxSetCurrent(uintptr_t context) { return current = context, OK; }
@@ -45,10 +58,13 @@ int cuGetErrorName(int error, const char **text) {
   *text = error == INVALID_PTX ? "CUDA_ERROR_INVALID_PTX" : "CUDA_ERROR";
   return OK;
 }
-int cuGetErrorString(int error, const char **text) { return *text = error == INVALID_PTX ? "bad PTX" : "failed", OK; }
+int cuGetErrorString(int error, const char **text) {
+  return *text = error == INVALID_PTX ? "bad PTX" : "failed", OK;
+}
 
 // Code is right if it begins like PTX or like an ELF file.
-int cuModuleLoadDataEx(uintptr_t *module, const char *image, unsigned count, const int *options, void **values) {
+int cuModuleLoadDataEx(uintptr_t *module, const char *image, unsigned count, const int *options,
+                       void **values) {
   *module = 2;
   if (!strncmp(image, ".version", 8) || !strncmp(image, "\177ELF", 4))
     return OK;
@@ -82,19 +98,25 @@ int cuMemGetInfo_v2(size_t *available, size_t *total) {
   *available = memory() - used;
   return *total = memory(), OK;
 }
-int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t length) { return memcpy((void *)to, from, length), OK; }
-int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t length) { return memcpy(to, (void *)from, length), OK; }
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t length) {
+  return memcpy((void *)to, from, length), OK;
+}
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t length) {
+  return memcpy(to, (void *)from, length), OK;
+}
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t length, uintptr_t stream) {
   now += 0.5F;
   return memcpy((void *)to, (void *)from, length), stream ? INVALID_VALUE : OK;
 }
 
-int cuLaunchKernel(uintptr_t function, unsigned grid, unsigned grid_y, unsigned grid_z, unsigned block, unsigned block_y,
-                   unsigned block_z, unsigned shared, uintptr_t stream, void **parameters, void **extra) {
-  if (function != 3 || grid != 7 || grid_y != 1 || grid_z != 1 || block != 256 || block_y != 1 || block_z != 1 || shared ||
-      stream || parameters)
+int cuLaunchKernel(uintptr_t function, unsigned grid, unsigned grid_y, unsigned grid_z,
+                   unsigned block, unsigned block_y, unsigned block_z, unsigned shared,
+                   uintptr_t stream, void **parameters, void **extra) {
+  if (function != 3 || grid != 7 || grid_y != 1 || grid_z != 1 || block != 256 || block_y != 1 ||
+      block_z != 1 || shared || stream || parameters)
     return INVALID_VALUE;
-  if (extra[0] != (void *)1 || extra[2] != (void *)2 || *(size_t *)extra[3] != 3 * sizeof(float *) || extra[4])
+  if (extra[0] != (void *)1 || extra[2] != (void *)2 ||
+      *(size_t *)extra[3] != 3 * sizeof(float *) || extra[4])
     return INVALID_VALUE;
   float **buffers = extra[1];
   for (int i = 0; i < 1000; ++i)
@@ -103,8 +125,14 @@ int cuLaunchKernel(uintptr_t function, unsigned grid, unsigned grid_y, unsigned 
   return OK;
 }
 
-int cuEventCreate(float **event, unsigned flags) { return *event = calloc(1, sizeof(float)), flags ? INVALID_VALUE : OK; }
-int cuEventRecord(float *event, uintptr_t stream) { return *event = now, stream ? INVALID_VALUE : OK; }
+int cuEventCreate(float **event, unsigned flags) {
+  return *event = calloc(1, sizeof(float)), flags ? INVALID_VALUE : OK;
+}
+int cuEventRecord(float *event, uintptr_t stream) {
+  return *event = now, stream ? INVALID_VALUE : OK;
+}
 int cuEventSynchronize(float *event) { return event ? OK : INVALID_VALUE; }
-int cuEventElapsedTime(float *milliseconds, float *from, float *to) { return *milliseconds = *to - *from, OK; }
+int cuEventElapsedTime(float *milliseconds, float *from, float *to) {
+  return *milliseconds = *to - *from, OK;
+}
 int cuEventDestroy_v2(float *event) { return free(event), OK; }
