@@ -4,5 +4,6 @@
 
 pub mod emit;
 pub mod form_kernels;
+pub mod plan_buffers;
 pub mod program;
 pub mod to_host;

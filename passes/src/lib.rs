@@ -40,6 +40,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
             PassInfo::of::<gpu::to_host::KernelsToHost>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),
+            PassInfo::of::<gpu::plan_buffers::PlanBuffers>(),
             PassInfo::of::<memory::PrintMemory>(),
             PassInfo::of::<optimize::Optimize>(),
             PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),

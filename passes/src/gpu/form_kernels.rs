@@ -163,6 +163,7 @@ impl Pass for FormKernels {
 
     fn dependent_dialects(registry: &DialectRegistry) {
         DialectHandle::func().insert_dialect(registry);
+        slimhlo_dialect::ffi::register_dialects(registry);
     }
 
     fn run<'c>(&self, module: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {

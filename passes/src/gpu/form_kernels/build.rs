@@ -257,7 +257,12 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
             WalkResult::Advance
         });
         let mut own: HashMap<(usize, usize), Value<'c, 'a>> = HashMap::new();
+        // By block: its first op.
+        let mut first: HashMap<usize, OperationRef<'c, 'a>> = HashMap::new();
         for op in nested {
+            if let Some(block) = op.block() {
+                first.entry(block.to_raw().ptr as usize).or_insert(op);
+            }
             let operands: Vec<_> = op.operands().collect();
             for (index, operand) in operands.into_iter().enumerate() {
                 let Some(&inside) = values.get(&key(operand)) else { continue };
@@ -266,9 +271,7 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
                     (Some(constant), Some(block)) => {
                         let place = (block.to_raw().ptr as usize, key(inside));
                         *own.entry(place).or_insert_with(|| {
-                            if let Some(first) = block.first_operation() {
-                                self.builder.set_insertion_point_before(first_of(first, op));
-                            }
+                            self.builder.set_insertion_point_before(first[&place.0]);
                             let types = [inside.r#type()];
                             let copy = self.builder.copy_with(constant, &[], &[], &types);
                             copy.result(0).map_or(inside, Value::from)
@@ -344,16 +347,4 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
             .collect();
         (vec![-1; results.len()], may_share)
     }
-}
-
-/// The first op of a block, with the lifetime of another op of that block.
-fn first_of<'c: 'a, 'a>(first: OperationRef<'c, '_>, op: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
-    let mut current = op;
-    while op_key(current) != op_key(first) {
-        match current.previous_in_block() {
-            Some(previous) => current = previous,
-            None => break,
-        }
-    }
-    current
 }

@@ -28,8 +28,6 @@ const FARTHEST: usize = 400;
 pub struct Node<'c, 'a> {
     pub op: OperationRef<'c, 'a>,
     pub class: Class,
-    /// Which block it is in.
-    pub block: usize,
     /// The loop or branch around it.
     pub parent: Option<usize>,
     /// It has memory of its own.
@@ -38,7 +36,6 @@ pub struct Node<'c, 'a> {
     needed: bool,
     /// Kernels that evaluate it, and at which places.
     demand: BTreeMap<usize, BTreeSet<u32>>,
-    /// Kernels that load it.
     pub elements: u64,
     pub bytes: u64,
 }
@@ -50,7 +47,6 @@ pub struct Kernel {
     pub roots: Vec<usize>,
     /// Elements of each result.
     pub elements: u64,
-    pub block: usize,
     size: usize,
     /// Places that values are evaluated at: of which op's operand, at which place of it.
     places: HashMap<(u32, usize, usize), u32>,
@@ -74,7 +70,6 @@ pub struct Partition<'c, 'a> {
     users: Vec<Vec<usize>>,
     /// Arguments of the function that may not be written to, by value.
     read_only: HashSet<usize>,
-    blocks: usize,
 }
 
 /// What one element of a value costs, if all that can be computed on the fly is.
@@ -100,7 +95,6 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             budget: 20_000_000,
             users: Vec::new(),
             read_only,
-            blocks: 0,
         };
         if let Some(block) = function.region(0).ok().and_then(|region| region.first_block()) {
             this.add_block(block, None)?;
@@ -113,8 +107,6 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
     }
 
     fn add_block(&mut self, block: BlockRef<'c, 'a>, parent: Option<usize>) -> Result<(), PassError<'c>> {
-        let number = self.blocks;
-        self.blocks += 1;
         let mut next = block.first_operation();
         while let Some(op) = next {
             next = op.next_in_block();
@@ -124,7 +116,6 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             self.nodes.push(Node {
                 op,
                 class,
-                block: number,
                 parent,
                 stored: false,
                 needed: false,
@@ -215,7 +206,6 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             kind,
             roots: vec![node],
             elements,
-            block: self.nodes[node].block,
             size: 1,
             places: HashMap::new(),
             evaluations: vec![elements as f64],
