@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! From kernels to PTX.
+
+use crate::{Chip, Error, PtxVersion, libdevice, lower};
+use inkwell::OptimizationLevel;
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{
+    CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
+};
+use melior::ir::OperationRef;
+use std::path::PathBuf;
+use std::sync::Once;
+
+/// From the gpu dialect to the llvm and nvvm dialects.
+const PIPELINE: &str =
+    "builtin.module(gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm,reconcile-unrealized-casts))";
+
+const TRIPLE: &str = "nvptx64-nvidia-cuda";
+
+/// What code is made for, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The GPU.
+    pub chip: Chip,
+    /// The version of PTX; else the first that knows the GPU.
+    pub ptx_version: Option<PtxVersion>,
+    /// From 0 (no optimisation) to 3.
+    pub opt_level: u8,
+    /// CUDA's math functions, where they are not to be looked for.
+    pub libdevice: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { chip: Chip::default(), ptx_version: None, opt_level: 3, libdevice: None }
+    }
+}
+
+/// Kernels as text.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// Optimised LLVM IR, if it was asked for.
+    pub llvm_ir: Option<String>,
+    /// PTX.
+    pub ptx: String,
+}
+
+/// Compiles all kernels in `root`, which stays as it is. The LLVM IR is made text only if `llvm_ir` says so.
+pub fn compile(root: OperationRef<'_, '_>, options: &Options, llvm_ir: bool) -> Result<Compiled, Error> {
+    let mut module = lower::copy(root);
+    lower::run(&mut module, PIPELINE)?;
+    let context = Context::create();
+    let module = lower::translate(&module, "gpu.module", &context)?;
+    let machine = machine(options)?;
+    module.set_triple(&machine.get_triple());
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
+    libdevice::link(&module, &machine, options.libdevice.as_deref())?;
+    optimise(&module, &machine, options.opt_level)?;
+    let undefined = libdevice::missing(&module);
+    if !undefined.is_empty() {
+        return Err(Error::Undefined(undefined));
+    }
+    let ptx = machine
+        .write_to_memory_buffer(&module, FileType::Assembly)
+        .map_err(|error| Error::Llvm(error.to_string()))?;
+    Ok(Compiled {
+        llvm_ir: llvm_ir.then(|| module.print_to_string().to_string()),
+        // LLVM ends it with a zero byte.
+        ptx: String::from_utf8_lossy(ptx.as_slice()).trim_end_matches('\0').to_owned(),
+    })
+}
+
+/// LLVM's passes.
+pub fn optimise(module: &Module<'_>, machine: &TargetMachine, level: u8) -> Result<(), Error> {
+    let options = PassBuilderOptions::create();
+    module
+        .run_passes(&format!("default<O{level}>"), machine, options)
+        .map_err(|error| Error::Llvm(error.to_string()))
+}
+
+/// Levels by number.
+pub fn level(level: u8) -> OptimizationLevel {
+    match level {
+        0 => OptimizationLevel::None,
+        1 => OptimizationLevel::Less,
+        2 => OptimizationLevel::Default,
+        _ => OptimizationLevel::Aggressive,
+    }
+}
+
+fn machine(options: &Options) -> Result<TargetMachine, Error> {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| Target::initialize_nvptx(&InitializationConfig::default()));
+    let triple = TargetTriple::create(TRIPLE);
+    let target = Target::from_triple(&triple).map_err(|error| Error::Llvm(error.to_string()))?;
+    let version = options.ptx_version.unwrap_or(options.chip.oldest_ptx());
+    target
+        .create_target_machine(
+            &triple,
+            options.chip.name(),
+            &version.feature(),
+            level(options.opt_level),
+            RelocMode::Default,
+            CodeModel::Default,
+        )
+        .ok_or_else(|| Error::Llvm(format!("there is no back end for {}", options.chip)))
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Kernels as functions of this process.
+
+use crate::device::{level, optimise};
+use crate::ffi::{self, Code};
+use crate::{Error, lower, narrow};
+use inkwell::attributes::AttributeLoc;
+use inkwell::context::Context;
+use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
+use melior::ir::OperationRef;
+use melior::ir::attribute::StringAttribute;
+use slimhlo_dialect::ffi::attribute_of;
+use slimhlo_passes::rewrite::ops_named;
+use std::collections::HashMap;
+use std::sync::Once;
+
+/// From kernels to the llvm dialect. What the C library has is called there: LLVM's own functions for these are less exact.
+const PIPELINE: &str = "builtin.module(slimhlo-kernels-to-host,builtin.module(\
+    math-extend-to-supported-types,\
+    convert-math-to-libm,convert-scf-to-cf,arith-expand{include-bf16=true},\
+    convert-to-llvm,\
+    reconcile-unrealized-casts))";
+
+/// What is not used of the machine: instructions that take small numbers for 0.
+const WITHOUT: &str = "-avx512bf16,-avxneconvert,-avx512fp16,-amx-bf16";
+
+/// The kernels of a module, compiled for this machine.
+pub struct Kernels {
+    code: Code,
+    addresses: HashMap<String, usize>,
+}
+
+impl Kernels {
+    /// Compiles all kernels in `root`, which stays as it is.
+    pub fn new(root: OperationRef<'_, '_>, opt_level: u8) -> Result<Self, Error> {
+        let names: Vec<String> = ops_named(root, "gpu.func")
+            .into_iter()
+            .filter(|kernel| {
+                attribute_of(*kernel, "kernel").is_some() || attribute_of(*kernel, "gpu.kernel").is_some()
+            })
+            .filter_map(|kernel| StringAttribute::try_from(attribute_of(kernel, "sym_name")?).ok())
+            .map(|name| name.value().to_owned())
+            .collect();
+        let mut module = lower::copy(root);
+        lower::run(&mut module, PIPELINE)?;
+        let code = Code::new(Box::new(Context::create()), |context| {
+            let llvm = lower::translate(&module, "builtin.module", context)?;
+            let machine = machine(opt_level)?;
+            llvm.set_triple(&machine.get_triple());
+            llvm.set_data_layout(&machine.get_target_data().get_data_layout());
+            let (cpu, features) =
+                (machine.get_cpu(), machine.get_feature_string().to_string_lossy().into_owned());
+            for function in llvm.get_functions().filter(|function| function.count_basic_blocks() > 0) {
+                // The engine makes a machine of its own, which knows of no features.
+                for (key, value) in
+                    [("target-cpu", cpu.to_string_lossy().as_ref()), ("target-features", &features)]
+                {
+                    function
+                        .add_attribute(AttributeLoc::Function, context.create_string_attribute(key, value));
+                }
+            }
+            optimise(&llvm, &machine, opt_level)?;
+            // By name alone, so that their type does not matter.
+            let ty = context.void_type().fn_type(&[], false);
+            let known = narrow::functions().map(|(name, address)| {
+                let there = llvm.get_function(name);
+                (there.unwrap_or_else(|| llvm.add_function(name, ty, None)), address)
+            });
+            let engine = llvm
+                .create_jit_execution_engine(level(opt_level))
+                .map_err(|error| Error::Llvm(error.to_string()))?;
+            for (function, address) in known {
+                engine.add_global_mapping(&function, address);
+            }
+            Ok(engine)
+        })?;
+        let mut addresses = HashMap::new();
+        for name in names {
+            let address = code.address(&name).ok_or_else(|| Error::Undefined(vec![name.clone()]))?;
+            addresses.insert(name, address);
+        }
+        if let Some(reason) = code.error() {
+            return Err(Error::Llvm(reason));
+        }
+        Ok(Self { code, addresses })
+    }
+
+    /// Whether there is a kernel of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.addresses.contains_key(name)
+    }
+
+    /// Runs blocks `first` to below `end` of the `grid` blocks of a launch. False if there is no kernel of this name.
+    ///
+    /// # Safety
+    /// `pointers` must be those that the kernel takes, each to memory of the size that it reads or writes there.
+    pub unsafe fn launch(&self, name: &str, pointers: &[*mut u8], first: u64, end: u64, grid: u64) -> bool {
+        let Some(address) = self.addresses.get(name) else { return false };
+        let _alive = &self.code;
+        // SAFETY: the address is that of a kernel's function, whose code is alive; the rest is given by the caller.
+        unsafe { ffi::call(*address, pointers, first, end, grid) };
+        true
+    }
+}
+
+fn machine(opt_level: u8) -> Result<TargetMachine, Error> {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let _ = Target::initialize_native(&InitializationConfig::default());
+    });
+    let triple = TargetMachine::get_default_triple();
+    let target = Target::from_triple(&triple).map_err(|error| Error::Llvm(error.to_string()))?;
+    let features = format!("{},{WITHOUT}", TargetMachine::get_host_cpu_features().to_string());
+    let cpu = TargetMachine::get_host_cpu_name().to_string();
+    target
+        .create_target_machine(
+            &triple,
+            &cpu,
+            &features,
+            level(opt_level),
+            RelocMode::Default,
+            CodeModel::JITDefault,
+        )
+        .ok_or_else(|| Error::Llvm(format!("there is no back end for {}", triple.as_str().to_string_lossy())))
+}
