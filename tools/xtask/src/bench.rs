@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //! `cargo xtask bench`: measurements, in release mode.
 
-use anyhow::{Result, ensure};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
 use crate::setup;
@@ -26,6 +29,8 @@ enum Benchmark {
     Memory,
     /// Time of the default pipeline: against Enzyme-JAX's, and per op up to 100,000 ops
     Passes,
+    /// Memory and run time of the reference programs on an NVIDIA GPU, against JAX; nothing where there is none
+    Gpu,
 }
 
 impl Benchmark {
@@ -36,6 +41,7 @@ impl Benchmark {
             Benchmark::DusToPad => ("bench_parse.py", vec!["--corpus", corpus, "--only", "dus-to-pad"]),
             Benchmark::Memory => ("bench_memory.py", vec![]),
             Benchmark::Passes => ("bench_passes.py", vec![]),
+            Benchmark::Gpu => ("bench_gpu.py", vec![]),
         }
     }
 
@@ -63,6 +69,12 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
             shell.must("corpus", &make)?;
         }
         println!("{}", console::style(format!("==> {}", benchmark.name())).bold());
+        if benchmark == Benchmark::Gpu {
+            if !gpu(shell, &path)? {
+                missed.push(benchmark.name());
+            }
+            continue;
+        }
         let mut words = vec!["-u", &path, "--opt", &driver];
         words.extend(extra);
         let done = shell.command(setup::python(shell), words).unchecked().run()?;
@@ -72,4 +84,25 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     }
     ensure!(missed.is_empty(), "not all goals are met: {}", missed.join(", "));
     Ok(())
+}
+
+/// Builds what compiles and what runs, and compares them with JAX on the GPU that is here; true if there is none.
+fn gpu(shell: &Shell, script: &str) -> Result<bool> {
+    let smi = which::which("nvidia-smi").ok();
+    let found = smi.map(|smi| shell.command(smi, ["-L"]).stdout_null().stderr_null().unchecked().run());
+    if !matches!(found, Some(Ok(done)) if done.status.success()) {
+        println!("There is no NVIDIA GPU on this machine (nvidia-smi finds none): nothing is measured.");
+        return Ok(true);
+    }
+    setup::gpu_environment(shell)?;
+    shell.show(&shell.cargo(["build", "--release", "--package=slimhlo", "--package=slimhlo-runner"]))?;
+    let path = |name: &str| shell.target.join(name).to_string_lossy().into_owned();
+    let (slimhlo, runner, out) = (path("release/slimhlo"), path("release/slimhlo-run"), path("bench-gpu"));
+    // Packages of an earlier build say nothing about this one.
+    if Path::new(&out).exists() {
+        fs::remove_dir_all(&out).with_context(|| out.clone())?;
+    }
+    let words = ["-u", script, "run", &out, "--slimhlo", &slimhlo, "--runner", &runner];
+    let done = shell.command(setup::python(shell), words).unchecked().run()?;
+    Ok(done.status.success())
 }

@@ -240,26 +240,29 @@ pub fn environment(shell: &Shell) -> Result<()> {
 /// Adds to the environment what benchmarks compare with (test/oracle/bench-requirements.txt), where there is a release for
 /// this Python and machine. The benchmarks themselves say what is missing, and why.
 pub fn bench_environment(shell: &Shell) -> Result<()> {
-    let file = shell.root.join("test/oracle/bench-requirements.txt");
+    // Without dependencies: JAX is there already, in the release that all else is tested with.
+    add_requirements(shell, "bench-requirements.txt", &["--no-deps"])
+}
+
+/// Adds JAX for NVIDIA GPUs (test/oracle/gpu-requirements.txt); some gigabytes.
+pub fn gpu_environment(shell: &Shell) -> Result<()> {
+    add_requirements(shell, "gpu-requirements.txt", &[])
+}
+
+/// Installs what a file of test/oracle lists, once per state of that file; where that fails, says so and goes on.
+fn add_requirements(shell: &Shell, name: &str, flags: &[&str]) -> Result<()> {
+    let file = shell.root.join("test/oracle").join(name);
     let requirements =
         fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let stamp = shell.target.join("venv/bench-requirements.txt");
+    let stamp = shell.target.join("venv").join(name);
     if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == requirements) {
         return Ok(());
     }
     println!("Adding {} to the Python environment", file.display());
     let file = file.to_string_lossy().into_owned();
-    // Without dependencies: JAX is there already, in the release that all else is tested with.
-    let args = [
-        "-m",
-        "pip",
-        "install",
-        "--disable-pip-version-check",
-        "--progress-bar=off",
-        "--no-deps",
-        "-r",
-        &file,
-    ];
+    let mut args = vec!["-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off"];
+    args.extend(flags);
+    args.extend(["-r", &file]);
     if shell.watch("pip install", &shell.command(python(shell), args))?.ok {
         fs::write(&stamp, requirements)?;
     } else {
