@@ -5,8 +5,9 @@
 //! One of the crate's modules with `unsafe` code: everything here is a safe face over one or two calls of MLIR's C API.
 
 use crate::rewrite::{Rewriter, context_of, defining_op, is_unused, set_attribute};
+use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{
-    DenseElementsAttribute, DenseI64ArrayAttribute, FloatAttribute, IntegerAttribute,
+    DenseElementsAttribute, DenseI64ArrayAttribute, FloatAttribute, IntegerAttribute, StringAttribute,
 };
 use melior::ir::operation::{OperationBuilder, OperationLike};
 use melior::ir::r#type::IntegerType;
@@ -16,9 +17,11 @@ use melior::ir::{
 };
 use melior::{IrRewriter, RewriterBase};
 use mlir_sys::{
-    mlirDenseElementsAttrGetSplatValue, mlirOperationGetDiscardableAttribute,
-    mlirOperationGetNumDiscardableAttributes, mlirOperationIsBeforeInBlock,
-    mlirOperationRemoveDiscardableAttributeByName, mlirOperationSetOperand,
+    mlirDenseElementsAttrGetSplatValue, mlirDialectHandleInsertDialect, mlirGetDialectHandle__arith__,
+    mlirGetDialectHandle__func__, mlirGetDialectHandle__gpu__, mlirGetDialectHandle__llvm__,
+    mlirGetDialectHandle__math__, mlirGetDialectHandle__memref__, mlirGetDialectHandle__scf__,
+    mlirOperationGetDiscardableAttribute, mlirOperationGetNumDiscardableAttributes,
+    mlirOperationIsBeforeInBlock, mlirOperationRemoveDiscardableAttributeByName, mlirOperationSetOperand,
     mlirTypeIsAUniformQuantizedPerAxisType, mlirValueSetType,
 };
 use slimhlo_dialect::dense::Dense;
@@ -745,5 +748,48 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         location: Location<'c>,
     ) -> Value<'c, 'a> {
         self.compare_as(direction, kind, left, right, location)
+    }
+
+    /// An op of any name with a region without blocks.
+    pub fn op_with_empty_region(
+        &self,
+        name: &str,
+        attributes: &[(&str, Attribute<'c>)],
+        location: Location<'c>,
+    ) -> OperationRef<'c, 'a> {
+        let context = self.context();
+        let attributes: Vec<_> =
+            attributes.iter().map(|(name, attribute)| (Identifier::new(context, name), *attribute)).collect();
+        let op = OperationBuilder::new(name, location)
+            .add_attributes(&attributes)
+            .add_regions_vec(vec![Region::new()])
+            .build()
+            .expect("an op without results always builds");
+        let op = self.base().insert(op).to_raw();
+        // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
+        unsafe { OperationRef::from_raw(op) }
+    }
+}
+
+/// The text of an op's string attribute.
+pub fn string_attribute<'c>(op: OperationRef<'c, '_>, name: &str) -> Option<&'c str> {
+    StringAttribute::try_from(ffi::attribute_of(op, name)?).ok().map(ffi::string_value)
+}
+
+/// Inserts the dialects that kernels are written in.
+pub fn insert_kernel_dialects(registry: &DialectRegistry) {
+    // SAFETY: the registry is alive, and a dialect's handle is static.
+    unsafe {
+        for handle in [
+            mlirGetDialectHandle__arith__(),
+            mlirGetDialectHandle__func__(),
+            mlirGetDialectHandle__gpu__(),
+            mlirGetDialectHandle__llvm__(),
+            mlirGetDialectHandle__math__(),
+            mlirGetDialectHandle__memref__(),
+            mlirGetDialectHandle__scf__(),
+        ] {
+            mlirDialectHandleInsertDialect(handle, registry.to_raw());
+        }
     }
 }

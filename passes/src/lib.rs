@@ -37,6 +37,7 @@ pub fn passes() -> &'static [PassInfo] {
         vec![
             PassInfo::of::<coalesce_pads::CoalescePads>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
+            PassInfo::of::<gpu::emit::EmitGpu>(),
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
             PassInfo::of::<gpu::to_host::KernelsToHost>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),

@@ -8,7 +8,9 @@ use melior::ir::attribute::{FloatAttribute, IntegerAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
-use melior::ir::{Attribute, BlockRef, Location, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{
+    Attribute, AttributeLike, BlockRef, Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike,
+};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
@@ -103,6 +105,46 @@ pub struct Code<'c, 'a> {
     index: Type<'c>,
     /// Integers known while the code is being written.
     known: RefCell<HashMap<usize, i64>>,
+    /// Indices known to be another index and a number.
+    sums: RefCell<HashMap<usize, (Value<'c, 'a>, i64)>>,
+    /// Numbers that indices are known to be multiples of.
+    multiples: RefCell<HashMap<usize, i64>>,
+    /// The blocks around the one that is being written, and it: from the outside in.
+    scopes: RefCell<Vec<usize>>,
+    /// Results of ops without effects, by block and op: what has been computed is not computed again.
+    computed: RefCell<HashMap<(usize, Computation), Value<'c, 'a>>>,
+}
+
+/// Name, operands, attributes and result type of an op without effects.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Computation {
+    name: String,
+    operands: Vec<usize>,
+    attributes: Vec<(String, usize)>,
+    result: usize,
+}
+
+/// Whether an op comes to the same result each time and does nothing else.
+fn is_pure(name: &str) -> bool {
+    name.starts_with("arith.")
+        || name.starts_with("math.")
+        || matches!(
+            name,
+            "llvm.getelementptr"
+                | "llvm.mlir.addressof"
+                | "gpu.thread_id"
+                | "gpu.block_id"
+                | "gpu.block_dim"
+                | "gpu.grid_dim"
+        )
+}
+
+/// The greatest number that divides both; of 0 and another the other.
+fn common_divisor(mut left: i64, mut right: i64) -> i64 {
+    while right != 0 {
+        (left, right) = (right, left % right);
+    }
+    left.abs()
 }
 
 impl<'c: 'a, 'a> Code<'c, 'a> {
@@ -122,7 +164,22 @@ impl<'c: 'a, 'a> Code<'c, 'a> {
             location: Cell::new(location),
             index,
             known: RefCell::default(),
+            sums: RefCell::default(),
+            multiples: RefCell::default(),
+            scopes: RefCell::new(vec![block.to_raw().ptr as usize]),
+            computed: RefCell::default(),
         }
+    }
+
+    /// What tells the blocks around the place that is being written apart, the innermost first. What was computed in one of
+    /// them can be used here.
+    pub fn scopes(&self) -> Vec<usize> {
+        self.scopes.borrow().iter().rev().copied().collect()
+    }
+
+    /// The block that is being written.
+    pub fn scope(&self) -> usize {
+        self.scopes.borrow().last().copied().unwrap_or_default()
     }
 
     /// What ops are made with.
@@ -168,12 +225,39 @@ impl<'c: 'a, 'a> Code<'c, 'a> {
         attributes: &[(&str, Attribute<'c>)],
         result: Type<'c>,
     ) -> Value<'c, 'a> {
-        self.build.insert(name, operands, attributes, result, self.location())
+        if !is_pure(name) {
+            return self.build.insert(name, operands, attributes, result, self.location());
+        }
+        let computation = Computation {
+            name: name.into(),
+            operands: operands.iter().map(|operand| ir::key(*operand)).collect(),
+            attributes: attributes
+                .iter()
+                .map(|(name, attribute)| ((*name).into(), attribute.to_raw().ptr as usize))
+                .collect(),
+            result: result.to_raw().ptr as usize,
+        };
+        let mut place = (0, computation);
+        for scope in self.scopes() {
+            place.0 = scope;
+            if let Some(value) = self.computed.borrow().get(&place) {
+                return *value;
+            }
+        }
+        place.0 = self.scope();
+        let value = self.build.insert(name, operands, attributes, result, self.location());
+        self.computed.borrow_mut().insert(place, value);
+        value
     }
 
     /// An op without results.
     pub fn effect(&self, name: &str, operands: &[Value<'c, 'a>]) {
         self.build.terminator(name, operands, self.location());
+    }
+
+    /// An op with attributes and without results.
+    pub fn effect_with(&self, name: &str, operands: &[Value<'c, 'a>], attributes: &[(&str, Attribute<'c>)]) {
+        self.build.op_with(name, operands, attributes, &[], self.location());
     }
 
     /// An attribute of a 64-bit integer.
@@ -215,52 +299,145 @@ impl<'c: 'a, 'a> Code<'c, 'a> {
         self.op(name, &[operand], operand.r#type())
     }
 
+    /// An index as the sum of one that is not known, if any of it is not, and a number.
+    pub fn parts(&self, value: Value<'c, 'a>) -> (Option<Value<'c, 'a>>, i64) {
+        if let Some(known) = self.known(value) {
+            return (None, known);
+        }
+        match self.sums.borrow().get(&ir::key(value)) {
+            Some(&(base, number)) => (Some(base), number),
+            None => (Some(value), 0),
+        }
+    }
+
+    /// The inverse of [`parts`](Self::parts).
+    pub fn sum(&self, base: Option<Value<'c, 'a>>, number: i64) -> Value<'c, 'a> {
+        let Some(base) = base else { return self.index(number) };
+        if number == 0 {
+            return base;
+        }
+        let sum = self.binary("arith.addi", base, self.index(number));
+        self.sums.borrow_mut().insert(ir::key(sum), (base, number));
+        sum
+    }
+
+    /// A number that an index is a multiple of; 0 for 0.
+    pub fn multiple(&self, value: Value<'c, 'a>) -> i64 {
+        match self.parts(value) {
+            (None, known) => known.abs(),
+            (Some(base), number) => {
+                let known = self.multiples.borrow().get(&ir::key(base)).copied();
+                common_divisor(known.unwrap_or(1), number)
+            }
+        }
+    }
+
+    /// Notes that an index is a multiple of a number.
+    pub fn assume_multiple(&self, value: Value<'c, 'a>, number: i64) {
+        if let (Some(base), 0) = self.parts(value) {
+            let mut multiples = self.multiples.borrow_mut();
+            let known = multiples.entry(ir::key(base)).or_insert(1);
+            *known = (*known).max(number);
+        }
+    }
+
     /// Sum of indices.
     pub fn add(&self, left: Value<'c, 'a>, right: Value<'c, 'a>) -> Value<'c, 'a> {
-        match (self.known(left), self.known(right)) {
-            (Some(left), Some(right)) => self.index(left + right),
-            (Some(0), _) => right,
-            (_, Some(0)) => left,
-            _ => self.binary("arith.addi", left, right),
-        }
+        let ((left, left_number), (right, right_number)) = (self.parts(left), self.parts(right));
+        let base = match (left, right) {
+            (Some(left), Some(right)) => {
+                let multiple = common_divisor(self.multiple(left), self.multiple(right));
+                let sum = self.binary("arith.addi", left, right);
+                self.assume_multiple(sum, multiple);
+                Some(sum)
+            }
+            (one, other) => one.or(other),
+        };
+        self.sum(base, left_number.wrapping_add(right_number))
     }
 
     /// Difference of indices.
     pub fn sub(&self, left: Value<'c, 'a>, right: Value<'c, 'a>) -> Value<'c, 'a> {
-        match (self.known(left), self.known(right)) {
-            (Some(left), Some(right)) => self.index(left - right),
-            (_, Some(0)) => left,
-            _ => self.binary("arith.subi", left, right),
-        }
+        let ((left, left_number), (right, right_number)) = (self.parts(left), self.parts(right));
+        let base = match (left, right) {
+            (left, None) => left,
+            (Some(left), Some(right)) if left == right => None,
+            (left, Some(right)) => {
+                let multiple =
+                    common_divisor(left.map_or(0, |left| self.multiple(left)), self.multiple(right));
+                let left = left.unwrap_or_else(|| self.index(0));
+                let difference = self.binary("arith.subi", left, right);
+                self.assume_multiple(difference, multiple);
+                Some(difference)
+            }
+        };
+        self.sum(base, left_number.wrapping_sub(right_number))
     }
 
     /// Product of indices.
     pub fn mul(&self, left: Value<'c, 'a>, right: Value<'c, 'a>) -> Value<'c, 'a> {
-        match (self.known(left), self.known(right)) {
-            (Some(left), Some(right)) => self.index(left * right),
-            (Some(0), _) | (_, Some(0)) => self.index(0),
-            (Some(1), _) => right,
-            (_, Some(1)) => left,
-            _ => self.binary("arith.muli", left, right),
-        }
+        let (value, number) = match (self.known(left), self.known(right)) {
+            (_, Some(number)) => (left, number),
+            (Some(number), _) => (right, number),
+            (None, None) => return self.binary("arith.muli", left, right),
+        };
+        let (base, rest) = self.parts(value);
+        let base = match (base, number) {
+            (_, 0) => None,
+            (base, 1) => base,
+            (None, _) => None,
+            (Some(base), number) => {
+                let multiple = self.multiple(base).saturating_mul(number.abs());
+                let product = self.binary("arith.muli", base, self.index(number));
+                self.assume_multiple(product, multiple);
+                Some(product)
+            }
+        };
+        self.sum(base, rest.wrapping_mul(number))
+    }
+
+    /// What is left of an index when a number that it cannot reach by steps of what its other part is a multiple of is split
+    /// off: `base + number` with `0 <= number < d` where `d` divides both `base` and `by`.
+    fn within(&self, value: Value<'c, 'a>, by: i64) -> Option<(Value<'c, 'a>, i64, i64)> {
+        let (Some(base), number) = self.parts(value) else { return None };
+        let divisor = common_divisor(self.multiple(base), by);
+        (divisor > 1 && (0..divisor).contains(&number)).then_some((base, number, divisor))
     }
 
     /// Quotient of an index by a positive number; neither is negative.
     pub fn div(&self, left: Value<'c, 'a>, right: i64) -> Value<'c, 'a> {
-        match self.known(left) {
-            Some(left) => self.index(left / right),
-            None if right == 1 => left,
-            None => self.binary("arith.divui", left, self.index(right)),
+        if let Some(left) = self.known(left) {
+            return self.index(left / right);
         }
+        if right == 1 {
+            return left;
+        }
+        let (left, multiple) = match self.within(left, right) {
+            Some((base, _, _)) => (base, self.multiple(base)),
+            None => (left, 1),
+        };
+        let quotient = self.binary("arith.divui", left, self.index(right));
+        if multiple % right == 0 {
+            self.assume_multiple(quotient, multiple / right);
+        }
+        quotient
     }
 
     /// Remainder of an index by a positive number; neither is negative.
     pub fn rem(&self, left: Value<'c, 'a>, right: i64) -> Value<'c, 'a> {
-        match self.known(left) {
-            Some(left) => self.index(left % right),
-            None if right == 1 => self.index(0),
-            None => self.binary("arith.remui", left, self.index(right)),
+        if let Some(left) = self.known(left) {
+            return self.index(left % right);
         }
+        if right == 1 {
+            return self.index(0);
+        }
+        let (left, number, divisor) = self.within(left, right).unwrap_or((left, 0, 1));
+        if divisor == right {
+            return self.index(number);
+        }
+        let remainder = self.binary("arith.remui", left, self.index(right));
+        self.assume_multiple(remainder, divisor);
+        self.sum(Some(remainder), number)
     }
 
     /// Compares integers.
@@ -413,11 +590,17 @@ impl<'c: 'a, 'a> Code<'c, 'a> {
 
     fn enter(&self, op: OperationRef<'c, 'a>, region: usize) -> Vec<Value<'c, 'a>> {
         let block = op.region(region).ok().and_then(|region| region.first_block()).expect("made with blocks");
-        self.leave(block);
+        self.scopes.borrow_mut().push(block.to_raw().ptr as usize);
+        self.go_to(block);
         (0..block.argument_count()).filter_map(|index| block.argument(index).ok()).map(Value::from).collect()
     }
 
-    fn leave(&self, block: BlockRef<'c, 'a>) {
+    fn leave(&self, outer: BlockRef<'c, 'a>) {
+        self.scopes.borrow_mut().pop();
+        self.go_to(outer);
+    }
+
+    fn go_to(&self, block: BlockRef<'c, 'a>) {
         self.block.set(block);
         self.build.set_insertion_point_to_end(block);
     }

@@ -8,7 +8,7 @@ use crate::gpu::emit::code::Scalar;
 use crate::gpu::emit::element::Kernel;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi;
 use slimhlo_dialect::quant::Number;
 use slimhlo_dialect::types::Tensor;
@@ -117,9 +117,7 @@ impl<'c: 'a, 'a> Reducer<'c, 'a> {
         right: &[Scalar<'c, 'a>],
     ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
         match self.wide {
-            Some(name) => {
-                Ok(vec![Scalar::Real(kernel.code.binary(name, left[0].real(), right[0].real()))])
-            }
+            Some(name) => Ok(vec![Scalar::Real(kernel.code.binary(name, left[0].real(), right[0].real()))]),
             None => kernel.call_region(self.block, &[left, right].concat()),
         }
     }

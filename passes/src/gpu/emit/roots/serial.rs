@@ -92,12 +92,8 @@ pub fn only_if<'c: 'a, 'a>(
     let Some(condition) = condition else { return then(carried) };
     let parts = flat(&carried);
     let types: Vec<_> = parts.iter().map(|part| part.r#type()).collect();
-    let results = kernel.code.if_else(
-        condition,
-        &types,
-        || Ok(flat(&then(carried.clone())?)),
-        || Ok(parts.clone()),
-    )?;
+    let results =
+        kernel.code.if_else(condition, &types, || Ok(flat(&then(carried.clone())?)), || Ok(parts.clone()))?;
     Ok(unflat(&carried, &results))
 }
 
@@ -240,7 +236,8 @@ pub fn dot_general<'c: 'a, 'a>(
     let sizes: Vec<i64> = dot.contracting[0].iter().map(|&dim| left.shape[dim as usize]).collect();
     let zero = vec![arithmetic.zero(kernel)];
     let sum = nest(kernel, &sizes, zero, &mut |inside, sum| {
-        let element = |side: usize| kernel.element(op.operand(side)?, &dot.operand_index(side, index, inside));
+        let element =
+            |side: usize| kernel.element(op.operand(side)?, &dot.operand_index(side, index, inside));
         let product = [
             arithmetic.lift(kernel, op, element(0)?, left.element)?,
             arithmetic.lift(kernel, op, element(1)?, right.element)?,
@@ -294,11 +291,8 @@ pub fn convolution<'c: 'a, 'a>(
                 along.position(code, index[to], inside[dim], left.shape[from], result.shape[to]);
             left_index[from] = position;
             condition = both(code, condition, within);
-            right_index[weights.spatial[dim] as usize] = if along.reversed {
-                code.sub(code.index(along.size - 1), inside[dim])
-            } else {
-                inside[dim]
-            };
+            right_index[weights.spatial[dim] as usize] =
+                if along.reversed { code.sub(code.index(along.size - 1), inside[dim]) } else { inside[dim] };
         }
         left_index[input.batch as usize] = batch;
         right_index[weights.feature as usize] = feature;
@@ -308,7 +302,12 @@ pub fn convolution<'c: 'a, 'a>(
                 left_index[input.feature as usize] = code.add(first_feature, inside[0]);
                 right_index[weights.batch as usize] = inside[0];
                 let lifted = [
-                    arithmetic.lift(kernel, op, kernel.element(op.operand(0)?, &left_index)?, left.element)?,
+                    arithmetic.lift(
+                        kernel,
+                        op,
+                        kernel.element(op.operand(0)?, &left_index)?,
+                        left.element,
+                    )?,
                     arithmetic.lift(
                         kernel,
                         op,
