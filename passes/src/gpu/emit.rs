@@ -44,13 +44,13 @@ pub mod shape;
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::ir;
-use crate::rewrite::{defining_op, ops_named, set_attribute};
+use crate::rewrite::{defining_op, ops_named, set_attribute, set_discardable_attribute};
 use element::Kernel;
 use melior::dialect::DialectRegistry;
-use melior::ir::OperationRef;
 use melior::ir::attribute::StringAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
+use melior::ir::{Attribute, OperationRef};
 use slimhlo_dialect::ffi::{self, op_name};
 
 /// Name of the module of kernels.
@@ -68,7 +68,10 @@ crate::pass_options! {
     /// ```sh
     /// slimhlo-opt in.mlir --slimhlo-form-kernels --slimhlo-emit-gpu
     /// ```
-    pub struct EmitGpu {}
+    pub struct EmitGpu {
+        /// Whether results must not depend on the order in which threads run: sums of floats without atomics.
+        pub deterministic: bool = false,
+    }
 }
 
 impl Pass for EmitGpu {
@@ -94,6 +97,9 @@ impl Pass for EmitGpu {
         build.set_insertion_point_to_end(block);
         let gpu_module = build.op_with_blocks("gpu.module", &[], &[], &[&[]], module.location());
         set_attribute(gpu_module, "sym_name", StringAttribute::new(build.context(), KERNELS).into());
+        if self.deterministic {
+            set_discardable_attribute(gpu_module, "slimhlo.deterministic", Attribute::unit(build.context()));
+        }
         for &function in &functions {
             if let Err(error) = kernel(gpu_module, function) {
                 build.erase(gpu_module);
@@ -115,23 +121,33 @@ fn kernel<'c: 'a, 'a>(
     let name = text("sym_name").ok_or_else(|| PassError::at(function, "has no name"))?;
     let kind = text("slimhlo.kernel")
         .ok_or_else(|| PassError::at(function, "has a kind of kernel that is no text"))?;
-    match kind {
-        "map" | "update" => {
-            let kernel = Kernel::new(gpu_module, function, name)?;
-            if kind == "map" {
-                map::emit_map(&kernel)?
-            } else {
-                map::emit_update(&kernel)?
-            }
-            kernel.finish();
+    if kind == "map" || kind == "update" {
+        let kernel = Kernel::new(gpu_module, function, name)?;
+        if kind == "map" {
+            map::emit_map(&kernel)?
+        } else {
+            map::emit_update(&kernel)?
         }
-        _ => {
-            let root = root(function, kind)?;
-            return Err(PassError::at(
-                root,
-                format!("is the root of a kernel of kind {kind}, which there is no code for"),
-            ));
+        kernel.finish();
+        return Ok(());
+    }
+    let root = root(function, kind)?;
+    let launches = roots::launches(root)?;
+    if launches.is_empty() {
+        // Nothing better than each element for itself.
+        let kernel = Kernel::new(gpu_module, function, name)?;
+        map::emit_map(&kernel)?;
+        kernel.finish();
+    }
+    for (number, launch) in launches.iter().enumerate() {
+        let stage = if number == 0 { name.to_owned() } else { format!("{name}.{number}") };
+        let kernel = Kernel::new(gpu_module, function, &stage)?;
+        for (ty, count) in &launch.shared {
+            kernel.add_shared(*ty, *count)?;
         }
+        kernel.launch(element::BLOCK, launch.blocks);
+        roots::emit(&kernel, root, number)?;
+        kernel.finish();
     }
     Ok(())
 }
