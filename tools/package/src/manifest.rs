@@ -3,6 +3,7 @@
 //! The manifest: everything about a package but its code and its constants.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +78,26 @@ impl fmt::Display for Tensor {
             write!(f, "{extent}x")?;
         }
         write!(f, "{}", self.element)
+    }
+}
+
+impl FromStr for Tensor {
+    type Err = String;
+
+    /// Reads a static tensor type as MLIR spells it, with or without `tensor<>` around it.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let inner = text.strip_prefix("tensor<").and_then(|rest| rest.strip_suffix('>')).unwrap_or(text);
+        let mut rest = inner;
+        let mut shape = Vec::new();
+        while rest.starts_with(|c: char| c.is_ascii_digit()) {
+            let extent = rest.split_once('x').and_then(|(extent, after)| Some((extent.parse().ok()?, after)));
+            let Some((extent, after)) = extent else {
+                return Err(format!("`{text}` is no static tensor type"));
+            };
+            shape.push(extent);
+            rest = after;
+        }
+        Ok(Self { element: rest.parse()?, shape })
     }
 }
 

@@ -120,6 +120,26 @@ fn steps_are_counted_and_memory_summed() {
 }
 
 #[test]
+fn types_are_read_as_they_are_written() {
+    let complex = Tensor { element: ElementType::Complex64, shape: vec![2, 3] };
+    assert_eq!("tensor<2x3xcomplex<f32>>".parse(), Ok(complex.clone()));
+    assert_eq!("2x3xcomplex<f32>".parse(), Ok(complex));
+    assert_eq!("tensor<f8E4M3FN>".parse(), Ok(Tensor { element: ElementType::F8E4M3FN, shape: vec![] }));
+    for text in [
+        "",
+        "tensor<?xf32>",
+        "tensor<4>",
+        "4x",
+        "-1xf32",
+        "4x4xfloat",
+        "99999999999999999999xf32",
+        "tensor<*xf32>",
+    ] {
+        assert!(text.parse::<Tensor>().is_err(), "{text}");
+    }
+}
+
+#[test]
 fn slots_are_read_as_they_are_written() {
     for slot in [Slot::Argument(0), Slot::Result(12), Slot::Arena(u64::MAX), Slot::Constant(256)] {
         assert_eq!(slot.to_string().parse(), Ok(slot));

@@ -22,6 +22,6 @@ mod values;
 pub use device::{Buffer, Device, DeviceError, Memory, Region, Shape};
 pub use execute::{Executor, Profile, Tally};
 pub use host::{HostDevice, HostKernel};
-pub use plan::{Planned, explain};
+pub use plan::{Planned, explain, plan};
 pub use run::{RunOptions, inputs, run};
 pub use values::{preview, random};

@@ -2,14 +2,14 @@
 
 //! Runs a package on an NVIDIA GPU. Needs the NVIDIA driver and nothing else.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
 use slimhlo_package::Package;
-use slimhlo_runner::{RunOptions, cuda::Cuda, run};
+use slimhlo_runner::{RunOptions, cuda::Cuda, plan, run};
 
 /// Run a program that `slimhlo compile` has compiled, on an NVIDIA GPU
 #[derive(Parser)]
@@ -29,6 +29,10 @@ struct Cli {
     #[command(flatten)]
     options: RunOptions,
 
+    /// Print the buffer plan and stop; needs no GPU
+    #[arg(long)]
+    plan: bool,
+
     /// The GPU, in the driver's order (CUDA_VISIBLE_DEVICES chooses)
     #[arg(long, value_name = "N", default_value_t = 0)]
     device: usize,
@@ -47,6 +51,10 @@ fn main() -> ExitCode {
 
 fn start(cli: &Cli) -> Result<()> {
     let package = Package::read(&cli.package)?;
+    if cli.plan {
+        io::stdout().lock().write_all(plan(&package.manifest).as_bytes())?;
+        return Ok(());
+    }
     let mut device = Cuda::open(cli.device, &package)?;
     run(&package, &mut device, &cli.options, &mut io::stdout().lock())
 }

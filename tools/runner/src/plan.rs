@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use slimhlo_package::Manifest;
+use slimhlo_package::{Buffer, Manifest};
 
 use crate::device::Memory;
 use crate::text::{Align, bytes, table};
@@ -56,6 +56,28 @@ impl Planned {
     }
 }
 
+/// The whole plan: the sum, then each value with its place, length, type and when its memory is taken.
+#[must_use]
+pub fn plan(manifest: &Manifest) -> String {
+    let mut values: Vec<_> = manifest.buffers.iter().collect();
+    values.sort_by_key(|value| (value.slot, value.live.map(|live| (live.from, live.to))));
+    format!("planned {}\n{}", Planned::of(manifest).describe(), rows(&values, |bytes| bytes.to_string()))
+}
+
+/// Values as a table, with their lengths written by `length`.
+fn rows(values: &[&Buffer], length: impl Fn(u64) -> String) -> String {
+    let head = ["where", "bytes", "type", "live", "value", "source"].map(String::from).to_vec();
+    let rows = values.iter().map(|value| {
+        let live =
+            value.live.map_or_else(|| "always".into(), |live| format!("steps {} to {}", live.from, live.to));
+        let kind = value.tensor.as_ref().map_or_else(String::new, ToString::to_string);
+        let location = value.location.clone().unwrap_or_default();
+        vec![value.slot.to_string(), length(value.bytes), kind, live, value.name.clone(), location]
+    });
+    let left = Align::Left;
+    table(&[left, Align::Right, left, left, left, left], [head].into_iter().chain(rows))
+}
+
 /// Why a program does not fit: the plan, the memory there is, and the largest values.
 #[must_use]
 pub fn explain(manifest: &Manifest, memory: Option<Memory>) -> String {
@@ -69,15 +91,8 @@ pub fn explain(manifest: &Manifest, memory: Option<Memory>) -> String {
         return text;
     }
     let _ = write!(text, "\nits largest values:\n");
-    let rows = values.iter().take(LARGEST).map(|value| {
-        let live =
-            value.live.map_or_else(|| "always".into(), |live| format!("steps {} to {}", live.from, live.to));
-        let kind = value.tensor.as_ref().map_or_else(String::new, ToString::to_string);
-        let location = value.location.clone().unwrap_or_default();
-        vec![bytes(value.bytes), value.slot.to_string(), kind, live, value.name.clone(), location]
-    });
-    let left = Align::Left;
-    text.push_str(&table(&[Align::Right, left, left, left, left, left], rows));
+    values.truncate(LARGEST);
+    text.push_str(&rows(&values, bytes));
     text.truncate(text.trim_end().len());
     text
 }

@@ -444,7 +444,7 @@ fn what_does_not_fit_is_explained() {
     );
     assert!(lines[1].ends_with("the device has 9.8 KiB, of which 3.9 KiB are in use"), "{message}");
     assert_eq!(lines[2], "its largest values:");
-    assert_eq!(lines[3], "  3.9 KiB  arena+0  1000xf32  steps 0 to 1  add  sample.py:7");
+    assert_eq!(lines[4], "  arena+0  3.9 KiB  1000xf32  steps 0 to 1  add    sample.py:7");
     assert_eq!(device.free, 10_000, "what was allocated is freed");
 }
 
@@ -454,6 +454,17 @@ fn failing_kernels_are_named() {
     let error = run(&sum(), &mut device, &RunOptions::default(), &mut Vec::new()).unwrap_err();
     assert_eq!(format!("{error:#}"), "launching kernel `add`: no such instruction");
     assert_eq!(device.free, 20_000);
+}
+
+#[test]
+fn the_plan_is_printed_without_a_gpu() {
+    let folder = tempfile::tempdir().unwrap();
+    sum().write(folder.path()).unwrap();
+    let done =
+        Command::new(env!("CARGO_BIN_EXE_slimhlo-run")).arg(folder.path()).arg("--plan").output().unwrap();
+    let text = String::from_utf8(done.stdout).unwrap();
+    assert!(done.status.success() && text.starts_with("planned 15.8 KiB (arguments 3.9 KiB"), "{text}");
+    assert!(text.ends_with("  arena+0   4000  1000xf32  steps 0 to 1  add    sample.py:7\n"), "{text}");
 }
 
 /// The error of the binary, run with these arguments.
