@@ -260,6 +260,59 @@ fn steps_nested_without_end_are_refused() {
     assert!(message.contains("recursion limit"), "{message}");
 }
 
+/// All places in a JSON value, as pointers.
+fn places(value: &Value, pointer: &str, found: &mut Vec<String>) {
+    found.push(pointer.to_string());
+    match value {
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(i, inner)| places(inner, &format!("{pointer}/{i}"), found));
+        }
+        Value::Object(map) => {
+            map.iter().for_each(|(key, inner)| places(inner, &format!("{pointer}/{key}"), found));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn no_value_anywhere_makes_reading_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("package");
+    sample().write(&path).unwrap();
+    let manifest: Value = serde_json::from_slice(&fs::read(path.join(MANIFEST_FILE)).unwrap()).unwrap();
+    let mut pointers = Vec::new();
+    places(&manifest, "", &mut pointers);
+    assert!(pointers.len() > 100);
+    let values = [
+        json!(null),
+        json!(-1),
+        json!(0),
+        json!(1.5),
+        json!(u64::MAX),
+        json!(""),
+        json!("\u{0}"),
+        json!("arena+18446744073709551615"),
+        json!("const+18446744073709551360"),
+        json!("arg18446744073709551615"),
+        json!([]),
+        json!([u64::MAX, u64::MAX]),
+        json!({}),
+    ];
+    for pointer in &pointers {
+        for value in &values {
+            let mut changed = manifest.clone();
+            *changed.pointer_mut(pointer).unwrap() = value.clone();
+            fs::write(path.join(MANIFEST_FILE), changed.to_string()).unwrap();
+            if let Ok(package) = Package::read(&path) {
+                let manifest = package.manifest;
+                let _ = manifest.planned_bytes();
+                manifest.kernels.iter().for_each(|kernel| _ = kernel.traffic());
+                manifest.steps.iter().for_each(|step| _ = step.count());
+            }
+        }
+    }
+}
+
 #[test]
 fn missing_files_are_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 //! The interpreter: a package's steps on a device.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -107,7 +108,14 @@ impl<'a, D: Device> Executor<'a, D> {
         let arena = executor.allocate(manifest.arena_bytes, || "the arena".into())?;
         let constants = executor.allocate(manifest.constants_bytes, || "the constants".into())?;
         executor.device.upload(constants, &package.constants).context("uploading the constants")?;
-        executor.schedule = Resolver { executor: &executor, arena, constants }.steps(&manifest.steps)?;
+        let kernels = manifest
+            .kernels
+            .iter()
+            .enumerate()
+            .map(|(number, kernel)| (kernel.name.as_str(), number))
+            .collect();
+        executor.schedule =
+            Resolver { executor: &executor, kernels, arena, constants }.steps(&manifest.steps)?;
         Ok(executor)
     }
 
@@ -257,6 +265,8 @@ impl<D: Device> Drop for Executor<'_, D> {
 /// Turns slots into regions.
 struct Resolver<'e, 'a, D: Device> {
     executor: &'e Executor<'a, D>,
+    /// Numbers of kernels by name.
+    kernels: HashMap<&'a str, usize>,
     arena: Region,
     constants: Region,
 }
@@ -269,10 +279,9 @@ impl<D: Device> Resolver<'_, '_, D> {
     fn step(&self, step: &Step) -> Result<Command> {
         Ok(match step {
             Step::Launch { kernel: name, buffers } => {
-                let kernels = &self.executor.manifest.kernels;
-                let kernel = kernels.iter().position(|kernel| kernel.name == *name);
+                let kernel = self.kernels.get(name.as_str()).copied();
                 let kernel = kernel.with_context(|| format!("there is no kernel `{name}`"))?;
-                let parameters = &kernels[kernel].parameters;
+                let parameters = &self.executor.manifest.kernels[kernel].parameters;
                 let regions = buffers
                     .iter()
                     .zip(parameters)
