@@ -457,6 +457,16 @@ fn failing_kernels_are_named() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn the_binary_needs_no_compiler_libraries() {
+    let Ok(done) = Command::new("ldd").arg(env!("CARGO_BIN_EXE_slimhlo-run")).output() else { return };
+    let libraries = String::from_utf8_lossy(&done.stdout).to_lowercase();
+    for library in ["llvm", "mlir", "cuda", "stdc++"] {
+        assert!(!libraries.contains(library), "{library}: {libraries}");
+    }
+}
+
+#[test]
 fn the_plan_is_printed_without_a_gpu() {
     let folder = tempfile::tempdir().unwrap();
     sum().write(folder.path()).unwrap();
