@@ -9,8 +9,8 @@ both --slimhlo and --runner, `run` prepares what is missing, for the GPU that is
 
 Memory: planned is what either says before it runs (JAX: XLA's buffer assignment, arguments and results included, aliases once);
 real is, for slimhlo, what the driver counted for its allocations, and for JAX the peak of its allocator, from before the
-arguments were placed. Time: for slimhlo the median by the GPU's clock of runs one at a time; for JAX wall time of so many calls
-in a row that the last is waited for, divided by their number, so that dispatch is hidden as far as JAX hides it. The share is
+arguments were placed. Time: for slimhlo the median by the GPU's clock of runs asked for one after another; for JAX wall time of as many
+calls as take a quarter of a second, of which only the last is waited for, by their number. So neither waits between runs. The share is
 the bandwidth of the bytes that slimhlo's kernels move, by that of a copy on the device. First each program is run at a small
 size by both on the same inputs, and the results are compared: integers exactly, floats within TOLERANCE of the largest.
 """

@@ -21,6 +21,9 @@ use crate::device::{Buffer, Device, DeviceError, Memory, Region, Result as Devic
 /// The bytes of the compiler's messages that are kept.
 const LOG_BYTES: usize = 8192;
 
+/// Shared memory that a launch may ask for without saying so first.
+const SHARED_BYTES: u32 = 48 << 10;
+
 /// Marks of cuLaunchKernel's list of extras: the parameters' address comes next, their length comes next, end of the list.
 const PARAMETERS_START: *mut c_void = std::ptr::without_provenance_mut(1);
 const PARAMETERS_LENGTH: *mut c_void = std::ptr::without_provenance_mut(2);
@@ -323,6 +326,13 @@ impl Device for Cuda {
             PARAMETERS_END,
         ];
         self.bind()?;
+        if shape.shared_bytes > SHARED_BYTES {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            let bytes = i32::try_from(shape.shared_bytes).unwrap_or(i32::MAX);
+            // SAFETY: the function is of the loaded module.
+            unsafe { result::function::set_function_attribute(function.0, attribute, bytes) }
+                .map_err(failed)?;
+        }
         // SAFETY: the function is of the loaded module. The driver copies the parameters before it returns. A kernel that goes
         // beyond its buffers harms the device's memory alone.
         let launched = unsafe {

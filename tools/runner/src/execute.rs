@@ -218,17 +218,26 @@ impl<'a, D: Device> Executor<'a, D> {
         Ok(bytes)
     }
 
-    /// Runs the program once and waits for it.
+    /// Runs the program once and waits for it; the time it took by the device's clock.
     ///
     /// # Errors
     /// If the device fails.
     pub fn run(&mut self) -> Result<Duration> {
+        let (before, after) = self.start()?;
+        self.device.synchronize()?;
+        Ok(self.device.elapsed(&before, &after)?)
+    }
+
+    /// Asks for a run without waiting for it, if the program has no control flow that has to be waited for; the points where it
+    /// starts and ends.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub(crate) fn start(&mut self) -> Result<(D::Event, D::Event)> {
         let before = self.device.record()?;
         let (manifest, functions) = (self.manifest, &self.functions);
         Machine { manifest, device: self.device, functions, timer: None }.run(&self.schedule)?;
-        let after = self.device.record()?;
-        self.device.synchronize()?;
-        Ok(self.device.elapsed(&before, &after)?)
+        Ok((before, self.device.record()?))
     }
 
     /// Runs the program once, with every launch timed. Timing takes time itself, so that the total is more than that of
