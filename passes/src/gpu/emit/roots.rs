@@ -21,7 +21,7 @@ use super::element::{BLOCK, GRID, Kernel, count_of, returned, tensor};
 use crate::framework::PassError;
 use crate::ir;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Type, Value, ValueLike};
+use melior::ir::{OperationRef, Type, Value};
 use slimhlo_dialect::ffi::op_name;
 use std::result;
 

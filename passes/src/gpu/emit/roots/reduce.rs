@@ -14,7 +14,6 @@ use super::group::{Group, Size, word_count};
 use super::reducer::Reducer;
 use super::serial::{flat, merge, only_if, operand_tensor, result_tensor, unflat};
 use super::{Launch, Result, map, scratch_count, store_results};
-use crate::framework::PassError;
 use crate::gpu::emit::code::{Int, Scalar};
 use crate::gpu::emit::element::Kernel;
 use crate::ir;
