@@ -10,6 +10,7 @@ mod atomic;
 mod group;
 mod reduce;
 mod reducer;
+mod rng;
 mod scatter;
 mod select_and_scatter;
 pub mod serial;
@@ -58,6 +59,7 @@ impl<'c> Launch<'c> {
 pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
     match op_name(op) {
         "stablehlo.reduce" => reduce::launches(op),
+        "stablehlo.rng_bit_generator" => rng::launches(op),
         "stablehlo.scatter" => scatter::launches(op),
         "stablehlo.select_and_scatter" => select_and_scatter::launches(op),
         "stablehlo.sort" => sort::launches(op),
@@ -69,6 +71,7 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'
 pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
     match op_name(op) {
         "stablehlo.reduce" => reduce::emit(kernel, op, launch),
+        "stablehlo.rng_bit_generator" => rng::emit(kernel, op),
         "stablehlo.scatter" => scatter::emit(kernel, op, launch),
         "stablehlo.select_and_scatter" => select_and_scatter::emit(kernel, op, launch),
         "stablehlo.sort" => sort::emit(kernel, op, launch),
