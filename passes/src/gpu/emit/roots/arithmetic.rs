@@ -6,8 +6,7 @@ use crate::framework::PassError;
 use crate::gpu::emit::code::{Code, Scalar};
 use crate::gpu::emit::element::Kernel;
 use crate::gpu::emit::numbers;
-use melior::ir::attribute::{FloatAttribute, IntegerAttribute};
-use melior::ir::{Attribute, OperationRef, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Attribute, OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::quant::Number;
 
 /// The arithmetic of sums whose result has some element type.
@@ -142,16 +141,6 @@ pub fn convert<'c: 'a, 'a>(
     to: Type<'c>,
 ) -> Result<Scalar<'c, 'a>, PassError<'c>> {
     if from == to { Ok(value) } else { numbers::convert(&kernel.code, value, from, to) }
-}
-
-/// A number of a type that registers have.
-pub fn number<'c: 'a, 'a>(code: &Code<'c, 'a>, value: f64, ty: Type<'c>) -> Value<'c, 'a> {
-    let attribute: Attribute = if ty.is_float() {
-        FloatAttribute::new(code.context(), ty, value).into()
-    } else {
-        IntegerAttribute::new(ty, value as i64).into()
-    };
-    code.op_with("arith.constant", &[], &[("value", attribute)], ty)
 }
 
 /// The type of registers for elements of a type that is not complex.

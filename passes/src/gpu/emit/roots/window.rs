@@ -17,8 +17,6 @@ pub struct WindowDim {
     pub stride: i64,
     /// Elements before the first; negative ones are cut off.
     pub low: i64,
-    /// Elements after the last; negative ones are cut off.
-    pub high: i64,
     /// Distance of the window's elements.
     pub dilation: i64,
     /// Distance of the tensor's elements.
@@ -53,7 +51,6 @@ pub fn read(op: OperationRef<'_, '_>, sizes: &[i64], names: &Names) -> Vec<Windo
         size,
         stride: of(strides, dim),
         low: padding(2 * dim),
-        high: padding(2 * dim + 1),
         dilation: of(window, dim),
         base_dilation: of(base, dim),
         reversed: reversal.get(dim).copied().unwrap_or_default(),
