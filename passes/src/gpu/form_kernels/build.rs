@@ -6,7 +6,8 @@ use super::ops::{Class, is_plain_operand, size_of};
 use super::partition::Partition;
 use crate::framework::{PassError, fingerprint};
 use crate::ir::{Builder, key, op_key};
-use crate::rewrite::{defining_op, uses, walk};
+use crate::gpu::emit::roots;
+use crate::rewrite::{defining_op, set_discardable_attribute, uses, walk};
 use melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -241,6 +242,15 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         self.builder.set_insertion_point_to_end(block);
         let returned: Vec<_> = results.iter().map(|result| map(&values, *result)).collect();
         self.builder.terminator("func.return", &returned, location);
+        if !matches!(made.kind, "map" | "update") {
+            let root = partition.nodes[made.roots[0]].op.results().next();
+            let root = root.and_then(|result| defining_op(map(&values, result.into())));
+            let scratch: Vec<i64> =
+                root.map_or(Ok(vec![]), roots::scratch)?.into_iter().map(|bytes| bytes as i64).collect();
+            if !scratch.is_empty() {
+                set_discardable_attribute(function, "slimhlo.scratch", self.builder.i64_array(&scratch));
+            }
+        }
         Ok(())
     }
 
