@@ -7,3 +7,4 @@ pub mod form_kernels;
 pub mod plan_buffers;
 pub mod program;
 pub mod to_host;
+pub mod to_kernels;

@@ -49,6 +49,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<shards::ExchangeShards>(),
             PassInfo::of::<simplify::Simplify>(),
             PassInfo::of::<stream::Stream>(),
+            PassInfo::of::<gpu::to_kernels::ToKernels>(),
         ]
     });
     &PASSES

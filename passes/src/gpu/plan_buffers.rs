@@ -38,6 +38,7 @@
 //! Time grows with the square of the number of stored values up to 6000, linearly from there on.
 
 mod assign;
+mod check;
 mod model;
 mod order;
 mod pack;
@@ -69,7 +70,10 @@ crate::pass_options! {
     /// ```sh
     /// slimhlo-opt --slimhlo-form-kernels --slimhlo-plan-buffers in.mlir
     /// ```
-    pub struct PlanBuffers {}
+    pub struct PlanBuffers {
+        /// Run the planned program once without computing anything, and fail where a step would read what is not there.
+        check: bool = false,
+    }
 }
 
 const COPIES: Statistic = Statistic::new(c"num-copies", c"copies that are needed");
@@ -155,6 +159,9 @@ impl Pass for PlanBuffers {
         context.count(&COPIES, plan.copies.len() as u64);
         context.count(&ARENA, plan.arena);
         apply(module, main, &model, &plan)?;
+        if self.check || cfg!(debug_assertions) {
+            check::check(module)?;
+        }
         Ok(Changed::Yes)
     }
 }

@@ -248,7 +248,7 @@ fn signature(ty: Type<'_>, main: OperationRef<'_, '_>, which: &str, name: &str, 
 }
 
 /// Reads `arena+256` and the like.
-fn slot(text: &str) -> Option<Slot> {
+pub(super) fn slot(text: &str) -> Option<Slot> {
     if let Some(number) = text.strip_prefix("arg") {
         return number.parse().ok().map(Slot::Argument);
     }

@@ -103,7 +103,16 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
     }
 
     fn call(&mut self, kernel: usize) -> Result<(), PassError<'c>> {
-        let (nodes, given) = self.partition.body(kernel);
+        let (nodes, mut given) = self.partition.body(kernel);
+        // What is changed, if it is read elsewhere as it was: whoever plans memory sees it twice.
+        let again: Vec<Value> = given
+            .iter()
+            .copied()
+            .filter(|value| {
+                self.is_changed(kernel, *value) && self.partition.reads_what_it_writes(kernel, &nodes, *value)
+            })
+            .collect();
+        given.extend(again);
         let roots = &self.partition.kernels[kernel].roots;
         let last = *roots.iter().max().unwrap_or(&0);
         let op = self.partition.nodes[last].op;
@@ -128,6 +137,17 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
             self.values.insert(key(*old), new.into());
         }
         Ok(())
+    }
+
+    /// Whether a kernel writes over a value.
+    fn is_changed(&self, kernel: usize, value: Value<'c, 'a>) -> bool {
+        let made = &self.partition.kernels[kernel];
+        let op = self.partition.nodes[made.roots[0]].op;
+        matches!(made.kind, "update" | "scatter")
+            && op
+                .operands()
+                .enumerate()
+                .any(|(index, operand)| is_plain_operand(op, made.kind, index) && key(operand) == key(value))
     }
 
     fn results(&self, kernel: usize) -> Vec<Value<'c, 'a>> {
@@ -155,8 +175,9 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         let mut numbers = HashMap::new();
         let mut signature = vec![self.partition.kernels[kernel].kind.as_ptr() as usize, given.len()];
         for value in given {
-            numbers.insert(key(*value), numbers.len());
-            signature.push(value.r#type().to_raw().ptr as usize);
+            let next = numbers.len();
+            let number = *numbers.entry(key(*value)).or_insert(next);
+            signature.extend([number, value.r#type().to_raw().ptr as usize]);
         }
         for &node in nodes {
             let op = self.partition.nodes[node].op;
@@ -222,8 +243,15 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
             .and_then(|region| region.first_block())
             .ok_or_else(|| PassError::new("a function was made without a block"))?;
         let mut values: HashMap<usize, Value<'c, 'a>> = HashMap::new();
+        // Those that are given a second time are what the root changes.
+        let mut changed: HashMap<usize, Value<'c, 'a>> = HashMap::new();
         for (index, value) in given.iter().enumerate() {
-            values.insert(key(*value), block.argument(index)?.into());
+            let argument: Value = block.argument(index)?.into();
+            if values.contains_key(&key(*value)) {
+                changed.insert(key(*value), argument);
+            } else {
+                values.insert(key(*value), argument);
+            }
         }
         let map = |values: &HashMap<usize, Value<'c, 'a>>, value: Value<'c, 'a>| {
             values.get(&key(value)).copied().unwrap_or(value)
@@ -231,7 +259,18 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         for &node in nodes {
             let op = partition.nodes[node].op;
             self.builder.set_insertion_point_to_end(block);
-            let operands: Vec<_> = op.operands().map(|operand| map(&values, operand)).collect();
+            let operands: Vec<_> = op
+                .operands()
+                .enumerate()
+                .map(|(index, operand)| {
+                    let plain = made.roots.contains(&node) && is_plain_operand(op, made.kind, index);
+                    changed
+                        .get(&key(operand))
+                        .copied()
+                        .filter(|_| plain)
+                        .unwrap_or_else(|| map(&values, operand))
+                })
+                .collect();
             let types: Vec<_> = op.results().map(|result| result.r#type()).collect();
             let copy = self.builder.copy_with(op, &operands, &[], &types);
             self.renew_captures(copy, &values);
@@ -299,7 +338,7 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         let made = &self.partition.kernels[kernel];
         let results = self.results(kernel);
         let position = |value: Value<'c, 'a>| {
-            given.iter().position(|other| key(*other) == key(value)).map_or(-1, |at| at as i64)
+            given.iter().rposition(|other| key(*other) == key(value)).map_or(-1, |at| at as i64)
         };
         if made.kind != "map" {
             let op = self.partition.nodes[made.roots[0]].op;

@@ -441,7 +441,12 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             let size = self.nodes[update].bytes;
             let late = kernels.iter().any(|&kernel| {
                 let root = self.kernels[kernel].roots[0];
-                if root == update { !self.is_apart(node, update, base) } else { self.depends(root, update) }
+                if root == update {
+                    let (readers, _) = self.direct_readers(node, base);
+                    !self.is_apart(&readers, update, base)
+                } else {
+                    self.depends(root, update)
+                }
             });
             if !late {
                 continue;
@@ -478,9 +483,9 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         (readers, bytes)
     }
 
-    /// Whether what `node` reads of a value while `update` writes to it is never what is written, or exactly what the same
+    /// Whether what `readers` read of a value while `update` writes to it is never what is written, or exactly what the same
     /// thread writes.
-    fn is_apart(&self, node: usize, update: usize, base: usize) -> bool {
+    fn is_apart(&self, readers: &HashSet<usize>, update: usize, base: usize) -> bool {
         let op = self.nodes[update].op;
         if self.nodes[update].class != Class::Root("update") {
             return false;
@@ -499,8 +504,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
                 Some((start, start + size))
             })
             .collect();
-        let (readers, _) = self.direct_readers(node, base);
-        readers.into_iter().all(|reader| {
+        readers.iter().all(|&reader| {
             let op = self.nodes[reader].op;
             // The value itself, not another shape of it.
             if op.operands().enumerate().any(|(index, operand)| {
@@ -525,13 +529,13 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
                             .iter()
                             .zip(start.iter().zip(limit))
                             .all(|(written, (&start, &limit))| *written == Some((start, limit)));
-                    apart || same && self.is_pointwise_path(node, reader, update)
+                    apart || same && self.is_pointwise_path(reader, update)
                 }
                 "stablehlo.dynamic_slice" => {
                     let same =
                         op.operands().skip(1).zip(starts).all(|(left, right)| key(left) == key(*right))
                             && ir::i64_array(op, "slice_sizes") == Some(sizes);
-                    same && self.is_pointwise_path(node, reader, update)
+                    same && self.is_pointwise_path(reader, update)
                 }
                 _ => false,
             }
@@ -540,7 +544,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
 
     /// Whether all that lies between the update of `update` and `reader` is elementwise. Places tell: `reader` is evaluated at
     /// the same place as the update is, and at no other.
-    fn is_pointwise_path(&self, _node: usize, reader: usize, update: usize) -> bool {
+    fn is_pointwise_path(&self, reader: usize, update: usize) -> bool {
         let mut seen = HashSet::new();
         let mut pending: Vec<usize> =
             self.nodes[update].op.operands().skip(1).filter_map(|operand| self.node_of(operand)).collect();
@@ -659,6 +663,22 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         // In the order of the program, whatever the search did.
         given.sort_by_key(|value| self.order_of(*value));
         (nodes.into_iter().collect(), given)
+    }
+
+    /// Whether a kernel rooted at an update must be given a value that it changes once more, because it reads it where it may
+    /// have been changed already.
+    pub fn reads_what_it_writes(&self, kernel: usize, nodes: &[usize], value: Value<'c, 'a>) -> bool {
+        let root = self.kernels[kernel].roots[0];
+        let Class::Root(kind) = self.nodes[root].class else { return false };
+        let op = self.nodes[root].op;
+        let is_read = |node: &usize| {
+            self.operands(*node).into_iter().enumerate().any(|(index, operand)| {
+                key(operand) == key(value)
+                    && !(*node == root && index < op.operand_count() && is_plain_operand(op, kind, index))
+            })
+        };
+        let readers: HashSet<usize> = nodes.iter().copied().filter(is_read).collect();
+        !readers.is_empty() && (readers.contains(&root) || !self.is_apart(&readers, root, key(value)))
     }
 
     fn order_of(&self, value: Value<'c, 'a>) -> (usize, usize) {

@@ -278,11 +278,16 @@ impl<'m, 'c: 'a, 'a> Assign<'m, 'c, 'a> {
                 late.push((index, source, target));
             }
         }
-        // Sources that others are written over are saved first.
+        // Sources that earlier copies are written over are saved first.
         let targets: Vec<usize> = late.iter().map(|&(_, _, target)| self.class[target]).collect();
-        for (index, source, target) in late {
+        let saved: Vec<bool> = late
+            .iter()
+            .enumerate()
+            .map(|(at, &(_, source, _))| targets[..at].contains(&self.class[source]))
+            .collect();
+        for ((index, source, target), saved) in late.into_iter().zip(saved) {
             let mut source = source;
-            if targets.contains(&self.class[source]) {
+            if saved {
                 source = self.copy(source, end, None, at - 8, at - 4);
             }
             let copy = self.copy(source, end, Some(index), at - 4, at);
