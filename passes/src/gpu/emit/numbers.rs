@@ -108,8 +108,8 @@ pub fn to_storage<'c: 'a, 'a>(
     element: Type<'c>,
 ) -> Scalar<'c, 'a> {
     match (Kind::of(element), storage_type(code, element), scalar) {
-        (Some(Kind::Integer { signed, .. }), Some(ty), Scalar::Real(value)) => {
-            Scalar::Real(code.resize(value, ty, signed))
+        (Some(Kind::Integer { .. }), Some(ty), Scalar::Real(value)) => {
+            Scalar::Real(code.resize(value, ty, false))
         }
         _ => scalar,
     }

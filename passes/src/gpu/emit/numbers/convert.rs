@@ -6,7 +6,7 @@ use super::num::Num;
 use super::{Kind, round_to, widen};
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Code, Int, Scalar};
-use melior::ir::{Type, Value, ValueLike};
+use melior::ir::{Type, TypeLike, Value, ValueLike};
 
 /// An element as one of another type. Floats round to nearest even; they become integers towards zero, the nearest one
 /// where they are out of range, and 0 if they are NaNs; anything but zero becomes true; an imaginary part is dropped.
@@ -37,10 +37,6 @@ fn try_convert<'c: 'a, 'a>(
             let convert = |value| try_convert(code, Scalar::Real(value), part, other).map(Scalar::real);
             Scalar::Complex(convert(real)?, convert(imaginary)?)
         }
-        (Kind::Complex(_), Kind::Integer { bits: 1, .. }, Scalar::Complex(real, imaginary)) => {
-            let some = Num::new(code, real).ne(0.0) | Num::new(code, imaginary).ne(0.0);
-            Scalar::Real(some.value)
-        }
         (Kind::Complex(part), _, Scalar::Complex(real, _)) => {
             return if part == to {
                 Some(Scalar::Real(real))
@@ -58,13 +54,12 @@ fn try_convert<'c: 'a, 'a>(
         (Kind::Integer { signed, .. }, Kind::Integer { bits, .. }, Scalar::Real(value)) => {
             Scalar::Real(code.resize(value, code.int(bits), signed))
         }
-        (Kind::Integer { bits, signed }, _, Scalar::Real(value)) => {
+        (Kind::Integer { signed, .. }, _, Scalar::Real(value)) => {
             let op = if signed { "arith.sitofp" } else { "arith.uitofp" };
             let wide = match target {
                 Kind::Float { bits: 64 } => double,
                 _ => single,
             };
-            let _ = bits;
             Scalar::Real(round_to(Num::new(code, code.op(op, &[value], wide)), to))
         }
         (_, Kind::Integer { bits: 1, .. }, Scalar::Real(value)) => {
@@ -78,6 +73,10 @@ fn try_convert<'c: 'a, 'a>(
             Scalar::Real(match (wide.is_double(), target) {
                 (false, Kind::Float { bits: 64 }) => code.op("arith.extf", &[wide.value], double),
                 (true, Kind::Float { bits: 32 }) => code.op("arith.truncf", &[wide.value], single),
+                // In two steps, as XLA does.
+                (true, _) if to.is_f16() || to.is_float8e8m0fnu() => {
+                    round_to(Num::new(code, code.op("arith.truncf", &[wide.value], single)), to)
+                }
                 (true, _) => round_to(to_odd(wide), to),
                 (false, _) => round_to(wide, to),
             })

@@ -6,6 +6,7 @@
 //! smallest number divided by -1 is itself; a shift by the width or more leaves zeros, or copies of the sign.
 
 use crate::gpu::emit::code::{Code, Int};
+use melior::ir::attribute::IntegerAttribute;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Value, ValueLike};
 
@@ -35,8 +36,11 @@ pub fn unary<'c: 'a, 'a>(
         }
         "negate" => code.binary("arith.subi", constant(0), value),
         "not" => code.binary("arith.xori", value, constant(-1)),
-        "popcnt" => code.unary("math.ctpop", value),
-        "count_leading_zeros" => code.unary("math.ctlz", value),
+        "popcnt" => code.unary("llvm.intr.ctpop", value),
+        "count_leading_zeros" => {
+            let defined = IntegerAttribute::new(code.int(1), 0).into();
+            code.op_with("llvm.intr.ctlz", &[value], &[("is_zero_poison", defined)], ty)
+        }
         "sign" if !signed => {
             let some = code.compare(Int::Ne, value, constant(0));
             code.resize(some, ty, false)

@@ -189,8 +189,8 @@ impl Narrow {
         let word = code.int(32);
         let constant = |value| code.integer(value, word);
         let op = |name: &str, left, right| code.binary(name, left, right);
-        let odd = op("arith.andi", op("arith.shrui", magnitude, constant(23)), constant(1));
-        let rounded = op("arith.addi", magnitude, op("arith.addi", odd, constant((1 << 22) - 1)));
+        // Halfway between two powers, the larger one.
+        let rounded = op("arith.addi", magnitude, constant(1 << 22));
         let rounded = op("arith.shrui", rounded, constant(23));
         let valid = x.gt(0.0);
         let result = code.select(valid.value, op("arith.minui", rounded, constant(0xff)), constant(0xff));

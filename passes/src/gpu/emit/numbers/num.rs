@@ -66,12 +66,12 @@ impl<'k, 'c: 'a, 'a> Num<'k, 'c, 'a> {
 
     /// Magnitude.
     pub fn abs(self) -> Self {
-        self.call("math.absf")
+        self.call("llvm.intr.fabs")
     }
 
     /// Square root.
     pub fn sqrt(self) -> Self {
-        self.call("math.sqrt")
+        self.call("llvm.intr.sqrt")
     }
 
     /// Exponential function.
@@ -106,7 +106,7 @@ impl<'k, 'c: 'a, 'a> Num<'k, 'c, 'a> {
 
     /// Rounded down.
     pub fn floor(self) -> Self {
-        self.call("math.floor")
+        self.call("llvm.intr.floor")
     }
 
     /// This to a power.
@@ -121,7 +121,7 @@ impl<'k, 'c: 'a, 'a> Num<'k, 'c, 'a> {
 
     /// This with the sign of `sign`.
     pub fn copysign(self, sign: Self) -> Self {
-        self.call2("math.copysign", sign)
+        self.call2("llvm.intr.copysign", sign)
     }
 
     /// What a division leaves, with the sign of this.
