@@ -5,12 +5,16 @@
 use crate::{Chip, Error, PtxVersion, libdevice, lower};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
-use inkwell::module::Module;
+use inkwell::module::{Linkage, Module};
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
 };
 use melior::ir::OperationRef;
+use melior::ir::attribute::StringAttribute;
+use slimhlo_dialect::ffi::attribute_of;
+use slimhlo_passes::rewrite::ops_named;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Once;
 
@@ -58,6 +62,8 @@ pub fn compile(root: OperationRef<'_, '_>, options: &Options, llvm_ir: bool) -> 
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     libdevice::link(&module, &machine, options.libdevice.as_deref())?;
+    let kernels: HashSet<String> = kernels(root).into_iter().collect();
+    finish_symbols(&module, &kernels);
     optimise(&module, &machine, options.opt_level)?;
     let undefined = libdevice::missing(&module);
     if !undefined.is_empty() {
@@ -71,6 +77,40 @@ pub fn compile(root: OperationRef<'_, '_>, options: &Options, llvm_ir: bool) -> 
         // LLVM ends it with a zero byte.
         ptx: String::from_utf8_lossy(ptx.as_slice()).trim_end_matches('\0').to_owned(),
     })
+}
+
+/// Names of the kernels in `root`, as MLIR has them.
+pub fn kernels(root: OperationRef<'_, '_>) -> Vec<String> {
+    let functions = ops_named(root, "gpu.func").into_iter();
+    functions
+        .filter(|function| {
+            attribute_of(*function, "kernel").is_some() || attribute_of(*function, "gpu.kernel").is_some()
+        })
+        .filter_map(|function| StringAttribute::try_from(attribute_of(function, "sym_name")?).ok())
+        .map(|name| name.value().to_owned())
+        .collect()
+}
+
+/// What a kernel is called in PTX, whose names have no dots.
+pub fn symbol(kernel: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    kernel.chars().map(|character| if plain(character) { character } else { '$' }).collect()
+}
+
+/// Gives kernels the names that they have in PTX, and makes all else known inside only, so that what is not used goes.
+fn finish_symbols(module: &Module<'_>, kernels: &HashSet<String>) {
+    for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
+        let name = function.get_name().to_string_lossy().into_owned();
+        if kernels.contains(&name) {
+            function.as_global_value().set_name(&symbol(&name));
+        } else {
+            function.set_linkage(Linkage::Internal);
+        }
+    }
+    let defined = module.get_globals().filter(|global| !global.is_declaration());
+    for global in defined.filter(|global| !global.get_name().to_bytes().starts_with(b"llvm.")) {
+        global.set_linkage(Linkage::Internal);
+    }
 }
 
 /// LLVM's passes.

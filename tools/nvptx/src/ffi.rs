@@ -13,7 +13,7 @@ use mlir_sys::{mlirRegisterAllLLVMTranslations, mlirTranslateModuleToLLVMIR};
 use std::ffi::CStr;
 use std::ptr;
 
-/// One launch of a kernel on the CPU: the kernel's pointers, the first block, the block after the last, and how many there are.
+/// A kernel for the CPU: takes the kernel's pointers, the first block, the block after the last, and how many there are.
 pub type HostFunction = unsafe extern "C" fn(*const *mut u8, u64, u64, u64);
 
 /// Lets the context translate MLIR's dialects of LLVM to LLVM IR.
@@ -72,14 +72,11 @@ impl Code {
     }
 }
 
-/// Calls a function made of a kernel.
+/// The function at an address.
 ///
 /// # Safety
-/// `address` must be that of a function of [`HostFunction`]'s type, and `pointers` what the kernel may read and write.
-pub unsafe fn call(address: usize, pointers: &[*mut u8], first: u64, end: u64, grid: u64) {
+/// `address` must be that of a function of this type.
+pub unsafe fn function(address: usize) -> HostFunction {
     // SAFETY: given by the caller.
-    unsafe {
-        let function = std::mem::transmute::<usize, HostFunction>(address);
-        function(pointers.as_ptr(), first, end, grid);
-    }
+    unsafe { std::mem::transmute::<usize, HostFunction>(address) }
 }

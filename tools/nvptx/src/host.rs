@@ -2,16 +2,13 @@
 
 //! Kernels as functions of this process.
 
-use crate::device::{level, optimise};
-use crate::ffi::{self, Code};
+use crate::device::{kernels, level, optimise, symbol};
+use crate::ffi::{self, Code, HostFunction};
 use crate::{Error, lower, narrow};
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 use melior::ir::OperationRef;
-use melior::ir::attribute::StringAttribute;
-use slimhlo_dialect::ffi::attribute_of;
-use slimhlo_passes::rewrite::ops_named;
 use std::collections::HashMap;
 use std::sync::Once;
 
@@ -27,21 +24,13 @@ const WITHOUT: &str = "-avx512bf16,-avxneconvert,-avx512fp16,-amx-bf16";
 
 /// The kernels of a module, compiled for this machine.
 pub struct Kernels {
-    code: Code,
-    addresses: HashMap<String, usize>,
+    functions: HashMap<String, HostFunction>,
+    _code: Code,
 }
 
 impl Kernels {
     /// Compiles all kernels in `root`, which stays as it is.
     pub fn new(root: OperationRef<'_, '_>, opt_level: u8) -> Result<Self, Error> {
-        let names: Vec<String> = ops_named(root, "gpu.func")
-            .into_iter()
-            .filter(|kernel| {
-                attribute_of(*kernel, "kernel").is_some() || attribute_of(*kernel, "gpu.kernel").is_some()
-            })
-            .filter_map(|kernel| StringAttribute::try_from(attribute_of(kernel, "sym_name")?).ok())
-            .map(|name| name.value().to_owned())
-            .collect();
         let mut module = lower::copy(root);
         lower::run(&mut module, PIPELINE)?;
         let code = Code::new(Box::new(Context::create()), |context| {
@@ -75,32 +64,22 @@ impl Kernels {
             }
             Ok(engine)
         })?;
-        let mut addresses = HashMap::new();
-        for name in names {
-            let address = code.address(&name).ok_or_else(|| Error::Undefined(vec![name.clone()]))?;
-            addresses.insert(name, address);
+        let mut functions = HashMap::new();
+        for name in kernels(root) {
+            let address = code.address(&name);
+            if let Some(reason) = code.error() {
+                return Err(Error::Llvm(reason));
+            }
+            let address = address.ok_or_else(|| Error::Undefined(vec![name.clone()]))?;
+            // SAFETY: slimhlo-kernels-to-host makes functions of this type of kernels.
+            functions.insert(symbol(&name), unsafe { ffi::function(address) });
         }
-        if let Some(reason) = code.error() {
-            return Err(Error::Llvm(reason));
-        }
-        Ok(Self { code, addresses })
+        Ok(Self { _code: code, functions })
     }
 
-    /// Whether there is a kernel of this name.
-    pub fn has(&self, name: &str) -> bool {
-        self.addresses.contains_key(name)
-    }
-
-    /// Runs blocks `first` to below `end` of the `grid` blocks of a launch. False if there is no kernel of this name.
-    ///
-    /// # Safety
-    /// `pointers` must be those that the kernel takes, each to memory of the size that it reads or writes there.
-    pub unsafe fn launch(&self, name: &str, pointers: &[*mut u8], first: u64, end: u64, grid: u64) -> bool {
-        let Some(address) = self.addresses.get(name) else { return false };
-        let _alive = &self.code;
-        // SAFETY: the address is that of a kernel's function, whose code is alive; the rest is given by the caller.
-        unsafe { ffi::call(*address, pointers, first, end, grid) };
-        true
+    /// The kernels by their names in PTX ([`symbol`]). They may be called as long as this lives.
+    pub fn functions(&self) -> &HashMap<String, HostFunction> {
+        &self.functions
     }
 }
 

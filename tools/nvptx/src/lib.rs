@@ -18,5 +18,6 @@ mod nvidia;
 pub mod ptxas;
 
 pub use chip::{Chip, PtxVersion};
-pub use device::{Compiled, Options, compile};
+pub use device::{Compiled, Options, compile, symbol};
 pub use error::Error;
+pub use ffi::HostFunction;

@@ -4,7 +4,7 @@
 
 use crate::{Error, nvidia};
 use inkwell::memory_buffer::MemoryBuffer;
-use inkwell::module::{Linkage, Module};
+use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
 use inkwell::values::BasicValue;
 use std::path::{Path, PathBuf};
@@ -39,19 +39,7 @@ pub fn link(module: &Module<'_>, machine: &TargetMachine, named: Option<&Path>) 
     // It is made for every chip, and says so in ways that the linker would warn of.
     library.set_triple(&machine.get_triple());
     library.set_data_layout(&machine.get_target_data().get_data_layout());
-    let defined: Vec<String> = library
-        .get_functions()
-        .filter(|function| function.count_basic_blocks() > 0)
-        .map(|function| function.get_name().to_string_lossy().into_owned())
-        .collect();
-    module.link_in_module(library).map_err(|error| failed(error.to_string()))?;
-    for name in defined {
-        // Nobody outside calls them, so what is not used goes.
-        if let Some(function) = module.get_function(&name) {
-            function.set_linkage(Linkage::Internal);
-        }
-    }
-    Ok(())
+    module.link_in_module(library).map_err(|error| failed(error.to_string()))
 }
 
 /// Where CUDA keeps it.
