@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What MLIR's C API has and melior does not: parsing files and bytecode, writing bytecode, printing pipelines. This
-//! command's `unsafe` lives here.
+//! What MLIR's C API has and melior does not: parsing files and bytecode, writing bytecode, printing pipelines; and kernels as
+//! functions of this process. This command's `unsafe` lives here.
 
 use melior::Context;
 use melior::ir::{Module, OperationRef};
@@ -10,6 +10,8 @@ use mlir_sys::{
     MlirStringRef, mlirModuleCreateParse, mlirModuleCreateParseFromFile, mlirOperationWriteBytecode,
     mlirPassManagerRunOnOp, mlirPrintPassPipeline,
 };
+use slimhlo_nvptx::host::Kernels;
+use slimhlo_runner::HostDevice;
 use std::ffi::c_void;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -74,4 +76,10 @@ unsafe extern "C" fn append(piece: MlirStringRef, out: *mut c_void) {
                 .extend_from_slice(slice::from_raw_parts(piece.data.cast(), piece.length));
         }
     }
+}
+
+/// The CPU as a device with these kernels, which are there for good.
+pub fn cpu(kernels: &'static Kernels) -> HostDevice {
+    // SAFETY: the functions are made of the kernels that the manifest is about, which touch their buffers only.
+    unsafe { HostDevice::new(kernels.functions().clone()) }
 }

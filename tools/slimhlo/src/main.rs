@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 //! `slimhlo`: the command for people. `slimhlo optimize` makes a StableHLO module need less memory, `slimhlo report`
-//! shows where its memory goes.
+//! shows where its memory goes, `slimhlo compile` makes a program for an NVIDIA GPU of it, `slimhlo run` runs that.
 
+mod compile;
 mod diagnostics;
 mod ffi;
 mod html;
 mod json;
+mod lower;
 mod module;
 mod optimize;
 mod output;
@@ -14,6 +16,7 @@ mod pipeline;
 mod profile;
 mod progress;
 mod report;
+mod run;
 mod source;
 mod text;
 
@@ -41,11 +44,14 @@ const EXIT_STATUS: &str = "Exit status:
   slimhlo optimize step.mlir -o small.mlir    rewrite a module, and say what was saved
   slimhlo report step.mlir                    where its memory goes, by line of source
   slimhlo report step.mlir --html mem.html    the same as a page with a picture to explore
+  slimhlo compile step.mlir -o step           make a package for an NVIDIA GPU
+  slimhlo run step --bench 100                run it there, and say how fast it is
+  slimhlo run step.mlir --device cpu          run the same kernels on the CPU
 
 To get the module of a function that JAX compiles, with the lines it comes from:
   open('step.mlir', 'w').write(jax.jit(step).lower(*arguments).as_text(debug_info=True))
 
-'slimhlo help optimize' and 'slimhlo help report' say more."
+'slimhlo help COMMAND' says more."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -58,6 +64,10 @@ enum Command {
     Optimize(optimize::Args),
     /// Show where the memory of a module goes
     Report(report::Args),
+    /// Compile a module for an NVIDIA GPU
+    Compile(compile::Args),
+    /// Run a compiled program, or a module, on an NVIDIA GPU or the CPU
+    Run(run::Args),
 }
 
 impl InputArgs {
@@ -88,17 +98,19 @@ struct InputArgs {
 const STACK: usize = 1 << 30;
 
 fn main() -> ExitCode {
-    match thread::Builder::new().stack_size(STACK).spawn(run) {
+    match thread::Builder::new().stack_size(STACK).spawn(start) {
         Ok(work) => work.join().unwrap_or(ExitCode::FAILURE),
         // Where memory is limited, most programs need no more than what there is.
-        Err(_) => run(),
+        Err(_) => start(),
     }
 }
 
-fn run() -> ExitCode {
+fn start() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Optimize(args) => optimize::main(&args),
         Command::Report(args) => report::main(&args),
+        Command::Compile(args) => compile::main(&args),
+        Command::Run(args) => run::main(&args),
     };
     outcome.unwrap_or_else(|error| {
         // Whoever reads the output has seen enough of it.

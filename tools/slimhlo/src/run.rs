@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `slimhlo run`
+
+use crate::compile::{CodeArgs, program_name};
+use crate::diagnostics::Diagnostics;
+use crate::module::{self, Input};
+use crate::{EXIT_STATUS, ffi, lower};
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use slimhlo_nvptx::host::Kernels;
+use slimhlo_package::Package;
+use slimhlo_runner::cuda::Cuda;
+use slimhlo_runner::{RunOptions, run};
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What runs the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Place {
+    /// The CPU: the very same kernels, a block of one thread at a time. Needs the module
+    Cpu,
+    /// An NVIDIA GPU
+    Cuda,
+}
+
+/// Run a compiled program, or a module, on an NVIDIA GPU or the CPU
+///
+/// A module is compiled first. On the CPU the same kernels run as on a GPU, which shows what they compute, not how fast.
+#[derive(clap::Args)]
+#[command(after_help = format!("Examples:
+  slimhlo run step --input x.npy --input y.npy --output-dir out
+  slimhlo run step --bench 100                   medians, and the bandwidth of each kernel
+  slimhlo run step.mlir --device cpu             without a GPU, random arguments
+
+{EXIT_STATUS}"))]
+pub struct Args {
+    /// A package's folder, or a StableHLO module [default: a module from standard input]
+    #[arg(value_name = "INPUT")]
+    program: Option<PathBuf>,
+
+    /// What runs it [default: cuda for a package, cpu for a module]
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<Place>,
+
+    /// The GPU, in the driver's order (CUDA_VISIBLE_DEVICES chooses)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    gpu: usize,
+
+    #[command(flatten)]
+    code: CodeArgs,
+
+    #[command(flatten)]
+    options: RunOptions,
+}
+
+/// How much the CPU's code is optimised unless told otherwise: enough, and quickly made.
+const CPU_LEVEL: u8 = 1;
+
+/// `slimhlo run`
+pub fn main(args: &Args) -> Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    if let Some(folder) = args.program.as_deref().filter(|path| path.is_dir()) {
+        if args.device == Some(Place::Cpu) {
+            bail!(
+                "{} is a package, which holds code for a GPU only; the CPU needs the module",
+                folder.display()
+            );
+        }
+        let package = Package::read(folder)?;
+        run(&package, &mut Cuda::open(args.gpu, &package)?, &args.options, &mut out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let input = Input::open(args.program.as_deref())?;
+    let context = module::context(false);
+    let diagnostics = Diagnostics::attach(&context);
+    let module = input.parse(&context, &diagnostics, true)?;
+    lower::lower(&context, &module, &input, &diagnostics, true)?;
+    let name = program_name(args.program.as_deref());
+    let (manifest, constants) = lower::manifest(&module, name, args.code.chip.name())?;
+    let mut package = Package { manifest, ptx: String::new(), cubin: None, constants };
+    match args.device.unwrap_or(Place::Cpu) {
+        Place::Cpu => {
+            let level = args.code.options().opt_level.min(CPU_LEVEL);
+            // The process ends with the run.
+            let kernels = Box::leak(Box::new(Kernels::new(module.as_operation(), level)?));
+            let mut device = ffi::cpu(kernels);
+            run(&package, &mut device, &args.options, &mut out)?;
+        }
+        Place::Cuda => {
+            package.ptx = slimhlo_nvptx::compile(module.as_operation(), &args.code.options(), false)?.ptx;
+            run(&package, &mut Cuda::open(args.gpu, &package)?, &args.options, &mut out)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
