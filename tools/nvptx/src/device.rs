@@ -2,7 +2,7 @@
 
 //! From kernels to PTX.
 
-use crate::{Chip, Error, PtxVersion, libdevice, lower};
+use crate::{Chip, Error, PtxVersion, intrinsics, libdevice, lower};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
@@ -55,6 +55,7 @@ pub struct Compiled {
 /// Compiles all kernels in `root`, which stays as it is. The LLVM IR is made text only if `llvm_ir` says so.
 pub fn compile(root: OperationRef<'_, '_>, options: &Options, llvm_ir: bool) -> Result<Compiled, Error> {
     let mut module = lower::copy(root);
+    intrinsics::call_by_name(module.as_operation());
     lower::run(&mut module, PIPELINE)?;
     let context = Context::create();
     let module = lower::translate(&module, "gpu.module", &context)?;

@@ -11,6 +11,7 @@ mod device;
 mod error;
 mod ffi;
 pub mod host;
+mod intrinsics;
 mod libdevice;
 mod lower;
 mod narrow;

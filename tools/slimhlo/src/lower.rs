@@ -22,7 +22,7 @@ use slimhlo_passes::rewrite::ops_named;
 use std::collections::HashMap;
 
 /// From what a front end writes to planned kernels. Every pass leaves alone what it has done already.
-const PASSES: &str = "builtin.module(inline,canonicalize,cse,symbol-dce,slimhlo-form-kernels,slimhlo-plan-buffers,slimhlo-emit-gpu)";
+const PASSES: &str = "builtin.module(slimhlo-to-kernels,slimhlo-emit-gpu)";
 
 /// Threads per block where a kernel does not say.
 const BLOCK: u32 = 256;
