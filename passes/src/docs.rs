@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// The whole document for these passes and pipelines.
 pub fn markdown(passes: &[PassInfo], pipelines: &[PipelineInfo]) -> String {
     let mut text = String::from(
-        "<!-- Made by `cargo run -p slimhlo-passes --bin pass-docs`; change the passes' doc comments instead. -->\n\n\
+        "<!-- Made by `cargo run -p slimhlo-nvptx --bin pass-docs`; change the passes' doc comments instead. -->\n\n\
          # Passes\n",
     );
     let mut sorted: Vec<_> = passes.iter().collect();

@@ -234,7 +234,7 @@ def main() -> int:
         if why := unclaimed(entry.text):
             left_out[why] += 1
             continue
-        key = re.sub(r"loc\(.*?\)|#loc.*", "", shape_of(entry.text))
+        key = shape_of(re.sub(r'(?m)^#loc.*$| loc\((#loc\d*|unknown|"[^"\n]*")\)', "", entry.text))
         case = distinct.get(key, Case(entry.name, entry.text, 0, args.slimhlo))
         distinct[key] = dataclasses.replace(case, count=case.count + 1)
     cases = list(distinct.values())

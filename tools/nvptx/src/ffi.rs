@@ -8,8 +8,14 @@ use inkwell::execution_engine::ExecutionEngine;
 use inkwell::llvm_sys::core::LLVMDisposeMessage;
 use inkwell::llvm_sys::execution_engine::LLVMExecutionEngineGetErrMsg;
 use inkwell::module::Module;
-use melior::ir::OperationRef;
-use mlir_sys::{mlirRegisterAllLLVMTranslations, mlirTranslateModuleToLLVMIR};
+use melior::StringRef;
+use melior::dialect::DialectRegistry;
+use melior::ir::operation::OperationLike;
+use melior::ir::{Attribute, AttributeLike, OperationRef};
+use mlir_sys::{
+    MlirAttribute, mlirDialectHandleInsertDialect, mlirGPUObjectAttrGet, mlirGetDialectHandle__nvvm__,
+    mlirRegisterAllLLVMTranslations, mlirTranslateModuleToLLVMIR,
+};
 use std::ffi::CStr;
 use std::ptr;
 
@@ -28,6 +34,24 @@ pub fn translate<'l>(op: OperationRef<'_, '_>, context: &'l Context) -> Option<M
     unsafe {
         let raw = mlirTranslateModuleToLLVMIR(op.to_raw(), context.as_ctx_ref().cast());
         (!raw.is_null()).then(|| Module::new(raw.cast()))
+    }
+}
+
+/// Inserts the nvvm dialect, which melior has no handle for.
+pub fn insert_nvvm(registry: &DialectRegistry) {
+    // SAFETY: the registry is alive for the call.
+    unsafe { mlirDialectHandleInsertDialect(mlirGetDialectHandle__nvvm__(), registry.to_raw()) }
+}
+
+/// `#gpu.object<target, assembly = "text">`
+pub fn assembly_object<'c>(context: &'c melior::Context, target: Attribute<'c>, text: &str) -> Attribute<'c> {
+    /// `gpu::CompilationTarget::Assembly`
+    const ASSEMBLY: u32 = 2;
+    let none = MlirAttribute { ptr: ptr::null() };
+    // SAFETY: context, target and text are alive for the call, which copies the text; no properties are a null attribute.
+    unsafe {
+        let text = StringRef::new(text).to_raw();
+        Attribute::from_raw(mlirGPUObjectAttrGet(context.to_raw(), target.to_raw(), ASSEMBLY, text, none))
     }
 }
 

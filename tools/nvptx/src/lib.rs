@@ -17,8 +17,10 @@ mod lower;
 mod narrow;
 mod nvidia;
 pub mod ptxas;
+pub mod to_ptx;
 
 pub use chip::{Chip, PtxVersion};
 pub use device::{Compiled, Options, compile, symbol};
 pub use error::Error;
 pub use ffi::HostFunction;
+pub use to_ptx::{passes, register_passes};

@@ -20,5 +20,8 @@ pub extern "C" fn slimhloVersion() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn slimhloRegisterPasses() {
     // What has been registered until then stays; the rest is reported as unknown where it is asked for.
-    let _ = catch_unwind(slimhlo_passes::register_all);
+    let _ = catch_unwind(|| {
+        slimhlo_passes::register_all();
+        slimhlo_nvptx::register_passes();
+    });
 }

@@ -14,6 +14,7 @@ unsafe extern "C" {
 
 extern "C" fn register_passes() {
     slimhlo_passes::register_all();
+    slimhlo_nvptx::register_passes();
 }
 
 fn main() {

@@ -124,6 +124,7 @@ impl Input {
 pub fn context(allow_unregistered: bool) -> Context {
     register_all_passes();
     slimhlo_passes::register_all();
+    slimhlo_nvptx::register_passes();
     let registry = DialectRegistry::new();
     register_all_dialects(&registry);
     slimhlo_dialect::ffi::register_dialects(&registry);
