@@ -21,7 +21,8 @@
 //! # Why it is idempotent
 //!
 //! It ends when a whole round, the first stages included, has left every function's fingerprint as it was. A second run
-//! does that same round on the same IR, and all stages are deterministic. There are at most [`ROUNDS`] rounds; what keeps changing
+//! does that same round on the same IR, and all stages are deterministic. For the same reason a stage is not run on what it
+//! has left as it was before. There are at most [`ROUNDS`] rounds; what keeps changing
 //! for so long ends there (no program known does).
 //!
 //! # What it costs
@@ -88,55 +89,59 @@ pub struct Stage {
     pub name: &'static str,
     /// The passes, in MLIR's textual form, on a module. `$chunk` stands for the option `chunk-bytes`.
     pub pipeline: &'static str,
+    /// What runs after them if they have changed something.
+    pub tidy: &'static str,
     /// What it has to show for itself.
     pub judge: Judge,
 }
+
+/// What leaves the module simple after a stage, as the next one finds it.
+const TIDY: &str = "func.func(canonicalize,cse)";
 
 /// The stages of a round, in order.
 pub const STAGES: &[Stage] = &[
     Stage {
         name: "inline and simplify",
         pipeline: "inline,func.func(canonicalize,cse),symbol-dce",
+        tidy: "",
         judge: Judge::Pass,
     },
-    Stage {
-        name: "simplify",
-        pipeline: "func.func(slimhlo-simplify,canonicalize,cse)",
-        judge: Judge::NotWorse,
-    },
+    Stage { name: "simplify", pipeline: "func.func(slimhlo-simplify)", tidy: TIDY, judge: Judge::NotWorse },
     Stage {
         name: "scatters to updates",
-        pipeline: "func.func(slimhlo-scatter-to-update,canonicalize,cse)",
+        pipeline: "func.func(slimhlo-scatter-to-update)",
+        tidy: TIDY,
         judge: Judge::NotWorse,
     },
     Stage {
         name: "exchanges of shards",
-        pipeline: "slimhlo-exchange-shards,func.func(canonicalize,cse)",
+        pipeline: "slimhlo-exchange-shards",
+        tidy: TIDY,
         judge: Judge::Pass,
     },
     Stage {
         name: "updates to pads",
-        pipeline: "func.func(slimhlo-dus-to-pad,canonicalize,cse)",
+        pipeline: "func.func(slimhlo-dus-to-pad)",
+        tidy: TIDY,
         judge: Judge::NotWorse,
     },
-    Stage {
-        name: "pads",
-        pipeline: "func.func(slimhlo-coalesce-pads,canonicalize,cse)",
-        judge: Judge::NotWorse,
-    },
+    Stage { name: "pads", pipeline: "func.func(slimhlo-coalesce-pads)", tidy: TIDY, judge: Judge::NotWorse },
     Stage {
         name: "shared gather indices",
-        pipeline: "func.func(slimhlo-reuse-gather-indices,canonicalize,cse)",
+        pipeline: "func.func(slimhlo-reuse-gather-indices)",
+        tidy: TIDY,
         judge: Judge::NotWorse,
     },
     Stage {
         name: "updates in place",
-        pipeline: "func.func(slimhlo-inplace-updates,canonicalize,cse)",
+        pipeline: "func.func(slimhlo-inplace-updates)",
+        tidy: TIDY,
         judge: Judge::Better,
     },
     Stage {
         name: "chunks",
-        pipeline: "func.func(slimhlo-stream{chunk-bytes=$chunk},canonicalize,cse)",
+        pipeline: "func.func(slimhlo-stream{chunk-bytes=$chunk})",
+        tidy: TIDY,
         judge: Judge::Better,
     },
 ];
@@ -158,8 +163,19 @@ pub struct Event<'e> {
     pub kept: bool,
 }
 
-/// Runs a pipeline in textual form on an op.
-pub type Run<'r, 'c> = dyn Fn(OperationRef<'c, '_>, &str) -> Result<(), PassError<'c>> + 'r;
+/// A pipeline that is to be run on the module. One that follows another of its round and stage belongs to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'s> {
+    /// From 0.
+    pub round: usize,
+    /// The number of the stage.
+    pub stage: usize,
+    /// The pipeline, in textual form.
+    pub pipeline: &'s str,
+}
+
+/// Runs a step's pipeline on an op.
+pub type Run<'r, 'c> = dyn Fn(OperationRef<'c, '_>, Step<'_>) -> Result<(), PassError<'c>> + 'r;
 
 /// A function as it is after the last stage that was kept.
 struct Snapshot<'c> {
@@ -194,20 +210,40 @@ pub fn optimize<'c>(
     let peaks = peaks(module);
     mark(module);
     let mut snapshots = Snapshots::new();
+    // What each stage has been seen to leave as it was, or was made to.
+    let mut settled = [None; STAGES.len()];
+    let mut now = fingerprint(module);
     for round in 0..ROUNDS {
-        let start = fingerprint(module);
-        for stage in STAGES {
-            let pipeline = stage.pipeline.replace("$chunk", &options.chunk_bytes.to_string());
-            run(module, &pipeline)?;
-            settle(module, round, stage, &mut snapshots, observe);
+        let start = now;
+        for (index, stage) in STAGES.iter().enumerate() {
+            if settled[index] == Some(now) {
+                continue;
+            }
+            let pipeline = match index {
+                0 if is_flat(module) => TIDY.to_owned(),
+                _ => stage.pipeline.replace("$chunk", &options.chunk_bytes.to_string()),
+            };
+            run(module, Step { round, stage: index, pipeline: &pipeline })?;
+            let mut after = fingerprint(module);
+            if after != now && !stage.tidy.is_empty() {
+                run(module, Step { round, stage: index, pipeline: stage.tidy })?;
+            }
+            if after != now || snapshots.is_empty() {
+                settle(module, round, stage, &mut snapshots, observe);
+                after = fingerprint(module);
+            }
+            settled[index] = (after == now).then_some(now);
+            now = after;
         }
-        if fingerprint(module) == start {
+        if now == start {
             break;
         }
     }
     unmark(module);
     if functions(module).any(|function| {
-        let (name, after) = (name_of(function), memory::footprint(function).map(|after| after.peak()));
+        let name = name_of(function);
+        let known = snapshots.get(&name).and_then(|last| last.footprint.as_ref()).map(Footprint::peak);
+        let after = known.or_else(|| memory::footprint(function).map(|after| after.peak()));
         let before = peaks.get(&name).copied().flatten();
         before.zip(after).is_some_and(|(before, after)| after > before.saturating_add(before / SLACK))
     }) {
@@ -267,6 +303,20 @@ fn name_of(function: OperationRef<'_, '_>) -> String {
     ffi::attribute_of(function, "sym_name")
         .and_then(|name| StringAttribute::try_from(name).ok())
         .map_or_else(String::new, |name| name.value().to_owned())
+}
+
+/// Whether there is nothing to inline, and no function that only others of the module call.
+fn is_flat(module: OperationRef<'_, '_>) -> bool {
+    let is_public = |function| {
+        let visibility = ffi::attribute_of(function, VISIBILITY).map(StringAttribute::try_from);
+        visibility.is_none_or(|visibility| visibility.is_ok_and(|visibility| visibility.value() == "public"))
+    };
+    let mut flat = functions(module).all(is_public);
+    walk(module, |op| {
+        flat &= op_name(op) != "func.call";
+        if flat { WalkResult::Advance } else { WalkResult::Interrupt }
+    });
+    flat
 }
 
 /// Bytes at the peak of each function, by its name.
@@ -355,7 +405,7 @@ impl Pass for Optimize {
     fn run<'c>(&self, module: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
         let mut rounds = 0;
         let changed =
-            optimize(module, self, &|op, pipeline| context.run_pipeline(op, pipeline), &mut |event| {
+            optimize(module, self, &|op, step| context.run_pipeline(op, step.pipeline), &mut |event| {
                 rounds = rounds.max(event.round as u64 + 1);
                 context.count(if event.kept { &KEPT } else { &TAKEN_BACK }, 1);
                 if event.kept

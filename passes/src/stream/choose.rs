@@ -10,7 +10,7 @@
 use super::emit::{Loop, is_made_again, is_narrow};
 use super::fast::{Keys, Table};
 use super::outside::{Outside, is_exported};
-use super::plan::{self, Along, Facts, Plan, Source, Stop, bytes};
+use super::plan::{self, Facts, Plan, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers, is_free};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
@@ -100,16 +100,21 @@ type Way = (usize, usize, i64);
 pub struct Neighbours<'c, 'a> {
     /// Ops a few steps up, by the consumer's source.
     above: RefCell<Table<usize, Rc<[usize]>>>,
-    /// What there is to share; none if a consumer cannot be streamed so.
-    shares: RefCell<Table<Way, Option<Rc<Shares<'c, 'a>>>>>,
+    /// What each computes by itself, or why it cannot be streamed so.
+    alone: RefCell<Table<Way, Result<Rc<Alone<'c, 'a>>, Stop>>>,
 }
 
-/// What a consumer computes in chunks.
-struct Shares<'c, 'a> {
-    /// Bytes of the largest.
+/// A consumer's plan, without any other's.
+struct Alone<'c, 'a> {
+    plan: Plan<'c, 'a>,
+    /// Results of dots that are sliced, see [`Outside::condensed`].
+    there: Keys,
+    /// Bytes of the largest chunk that is computed.
     largest: i64,
-    /// What is not free to compute again, and how large it is.
-    values: Vec<(Value<'c, 'a>, Along, i64)>,
+    /// What is not free to compute again: its place in the plan.
+    values: Vec<usize>,
+    /// The ops it looked at. It holds as long as they do.
+    ops: Keys,
 }
 
 impl<'c: 'a, 'a> Neighbours<'c, 'a> {
@@ -117,6 +122,14 @@ impl<'c: 'a, 'a> Neighbours<'c, 'a> {
     fn comes_from(&self, op: OperationRef<'c, 'a>, others: &Keys) -> bool {
         let mut known = self.above.borrow_mut();
         known.entry(ir::op_key(op)).or_insert_with(|| above(op)).iter().any(|op| others.contains(op))
+    }
+
+    /// Forgets what was known of ops that are gone, and of what is computed from them.
+    fn forget(&mut self, gone: &Keys) {
+        self.above.get_mut().clear();
+        self.alone.get_mut().retain(|_, alone| {
+            alone.as_ref().is_ok_and(|alone| alone.ops.iter().all(|op| !gone.contains(op)))
+        });
     }
 }
 
@@ -183,7 +196,6 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             (Some(best), _) => best,
             (None, outer) => outer?,
         };
-        self.neighbours = Neighbours::default();
         found.group.sort_by_key(|(index, _)| *index);
         let group: Vec<_> = found.group.iter().map(|(_, consumer)| consumer.clone()).collect();
         let last = last_of(group.iter().map(|consumer| consumer.op))?;
@@ -218,6 +230,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 self.erase(op);
             }
         }
+        self.neighbours.forget(&self.gone);
         Some(found.group.into_iter().map(|(index, _)| index).filter(|&index| index != usize::MAX).collect())
     }
 
@@ -255,22 +268,22 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         rest: &[usize],
     ) -> Option<Gathered<'c, 'a>> {
         let mut units = first.1.units();
+        let mut alone = self.alone(first.0, &first.1, units);
+        if let Err(Stop::Retry(fewer)) = alone {
+            units = fewer;
+            alone = self.alone(first.0, &first.1, units);
+        }
+        let alone = alone.ok()?;
+        let (mut plan, mut there) = (alone.plan.clone(), alone.there.clone());
         let mut group = vec![first];
-        let mut there = Keys::default();
-        let mut plan = match self.replan(units, &group, &there) {
-            Err(Stop::Retry(fewer)) => {
-                units = fewer;
-                self.replan(units, &group, &there).ok()?
-            }
-            plan => plan.ok()?,
-        };
         for _ in 0..ROUNDS {
-            let condensed = Outside::condensed(&plan, &group);
+            let condensed = if there.is_empty() { Vec::new() } else { Outside::condensed(&plan, &group) };
             if condensed.is_empty() {
                 break;
             }
             there.extend(condensed.into_iter().map(ir::key));
             plan = self.replan(units, &group, &there).ok()?;
+            there.extend(condensed_before(&mut plan));
         }
         // What it could save at most is soon known, and mostly too little.
         let largest = plan.chunks.iter().filter(|chunk| chunk.source.is_op()).map(|chunk| chunk.size);
@@ -290,20 +303,49 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             (!consumer.is_dot || consumer.takes >= matters)
                 && self.neighbours.comes_from(consumer.source, &shared)
         };
+        let mut wanted = self.worth_sharing(&plan);
         for &next in rest.iter().filter(may_join) {
+            let consumer = &consumers[next];
+            let takes_some =
+                [consumer.source, consumer.op].iter().any(|op| wanted.contains(&ir::op_key(*op)))
+                    || self.neighbours.comes_from(consumer.source, &wanted);
+            if !takes_some {
+                continue;
+            }
             if let Some(joined) = self.join(&group, next, &consumers[next], &plan) {
-                group.push((next, joined));
                 // Its own result is computed, whatever was thought of it before.
-                there.remove(&ir::key(consumers[next].value));
-                plan = self.replan(units, &group, &there).ok()?;
+                if there.remove(&ir::key(consumer.value)) {
+                    group.push((next, joined));
+                    plan = self.replan(units, &group, &there).ok()?;
+                } else {
+                    plan.keep(joined.source);
+                    plan.keep(joined.op);
+                    joined.plan(&mut plan, &there).ok()?;
+                    group.push((next, joined));
+                }
+                there.extend(condensed_before(&mut plan));
                 let condensed = Outside::condensed(&plan, &group);
                 if !condensed.is_empty() {
                     there.extend(condensed.into_iter().map(ir::key));
                     plan = self.replan(units, &group, &there).ok()?;
+                    there.extend(condensed_before(&mut plan));
                 }
+                wanted = self.worth_sharing(&plan);
             }
         }
         Some((plan, group, there))
+    }
+
+    /// Ops of a plan whose chunks it pays to compute once for several consumers: one that shares none of them is not asked
+    /// further.
+    fn worth_sharing(&self, plan: &Plan<'c, 'a>) -> Keys {
+        let computed = || plan.chunks.iter().filter(|chunk| chunk.source.is_op());
+        let largest = computed().map(|chunk| chunk.size).max().unwrap_or(0);
+        let matters = (largest / 2).max(self.chunk_bytes);
+        computed()
+            .filter(|chunk| chunk.size >= matters && !is_free(chunk.name))
+            .filter_map(|chunk| chunk.op.map(ir::op_key))
+            .collect()
     }
 
     /// A plan for a group, with or without handing out values that the loop computes on its way, as `export` says; it tells
@@ -351,6 +393,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 return self.weigh(plan, group, way, &there, &outside);
             }
             plan = self.replan(units, &group, &there).ok()?;
+            there.extend(condensed_before(&mut plan));
         }
         None
     }
@@ -363,6 +406,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         there: &Keys,
     ) -> Result<Plan<'c, 'a>, Stop> {
         let mut plan = Plan::with(units, &self.facts);
+        for (_, consumer) in group {
+            plan.keep(consumer.source);
+            plan.keep(consumer.op);
+        }
         for (_, consumer) in group {
             consumer.plan(&mut plan, there)?;
         }
@@ -423,11 +470,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let computed = plan.chunks.iter().filter(|chunk| chunk.source.is_op());
         let largest = computed.map(|chunk| chunk.size).max().unwrap_or(0);
         for &dim in &consumer.dims {
-            let Some(own) = self.shares(index, consumer, dim, plan.units) else { continue };
+            let joined = consumer.along(dim);
+            let Ok(own) = self.alone(index, &joined, plan.units) else { continue };
             let matters = (own.largest.max(largest) / 2).max(self.chunk_bytes);
-            let shares = own.values.iter().any(|&(value, along, size)| {
-                size >= matters
-                    && plan.position(value, along).is_some_and(|at| plan.chunks[at].source.is_op())
+            let shares = own.values.iter().map(|&at| &own.plan.chunks[at]).any(|chunk| {
+                chunk.size >= matters
+                    && plan
+                        .position(chunk.value, chunk.along)
+                        .is_some_and(|at| plan.chunks[at].source.is_op())
             });
             if !shares {
                 continue;
@@ -436,39 +486,41 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             let members: Vec<_> = group.iter().map(|(_, member)| member.op).chain([consumer.op]).collect();
             let waits = early_users(&members, &Keys::default()).is_some();
             if waits {
-                return Some(consumer.along(dim));
+                return Some(joined);
             }
         }
         None
     }
 
     /// What a consumer would compute in chunks by itself.
-    fn shares(
+    fn alone(
         &self,
         index: usize,
         consumer: &Consumer<'c, 'a>,
-        dim: usize,
         units: i64,
-    ) -> Option<Rc<Shares<'c, 'a>>> {
-        if let Some(known) = self.neighbours.shares.borrow().get(&(index, dim, units)) {
+    ) -> Result<Rc<Alone<'c, 'a>>, Stop> {
+        let way = (index, consumer.dim, units);
+        if let Some(known) = self.neighbours.alone.borrow().get(&way) {
             return known.clone();
         }
-        let group = [(index, consumer.along(dim))];
-        let whole = self.replan(units, &group, &Keys::default());
-        let plan = whole.and_then(|plan| {
-            let condensed: Keys = Outside::condensed(&plan, &group).into_iter().map(ir::key).collect();
-            if condensed.is_empty() { Ok(plan) } else { self.replan(units, &group, &condensed) }
+        let group = [(index, consumer.clone())];
+        let found = self.replan(units, &group, &Keys::default()).and_then(|mut plan| {
+            let mut there = condensed_before(&mut plan);
+            let condensed = Outside::condensed(&plan, &group);
+            if !condensed.is_empty() {
+                there.extend(condensed.into_iter().map(ir::key));
+                plan = self.replan(units, &group, &there).map_err(|_| Stop::No)?;
+                there.extend(condensed_before(&mut plan));
+            }
+            let computed = || plan.chunks.iter().enumerate().filter(|(_, chunk)| chunk.source.is_op());
+            let largest = computed().map(|(_, chunk)| chunk.size).max().unwrap_or(0);
+            let values = computed().filter(|(_, chunk)| !is_free(chunk.name)).map(|(at, _)| at).collect();
+            let wholes = plan.wholes.iter().filter_map(|whole| defining_op_key(*whole));
+            let ops = plan.chunks.iter().filter_map(|chunk| chunk.op.map(ir::op_key)).chain(wholes).collect();
+            Ok(Rc::new(Alone { plan, there, largest, values, ops }))
         });
-        let shares = plan.ok().map(|plan| {
-            let computed = || plan.chunks.iter().filter(|chunk| chunk.source.is_op());
-            let values = computed().filter(|chunk| !is_free(chunk.name));
-            Rc::new(Shares {
-                largest: computed().map(|chunk| chunk.size).max().unwrap_or(0),
-                values: values.map(|chunk| (chunk.value, chunk.along, chunk.size)).collect(),
-            })
-        });
-        self.neighbours.shares.borrow_mut().insert((index, dim, units), shares.clone());
-        shares
+        self.neighbours.alone.borrow_mut().insert(way, found.clone());
+        found
     }
 
     /// The plan with its chunk, if the loop saves enough.
@@ -584,6 +636,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         });
         Some(Found { plan, group, chunk, unit_bytes, saved, cost, apart, again, fits, thin, around, first })
     }
+}
+
+/// The values that a plan slices because earlier plans found them condensed.
+fn condensed_before(plan: &mut Plan<'_, '_>) -> Keys {
+    std::mem::take(&mut plan.condensed).into_iter().map(ir::key).collect()
 }
 
 /// Whether all that a loop takes is there before it: nothing of it is computed from the loop's own results.

@@ -241,6 +241,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 && group.iter().all(|(_, member)| member.source != op && member.value != chunk.value)
                 && !expands(plan, &from, chunk.value)
             {
+                plan.condense(chunk.value);
                 condensed.push(chunk.value);
                 from = Bits::only(at);
             }

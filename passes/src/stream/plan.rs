@@ -123,6 +123,8 @@ struct Way {
     along: Along,
     units: i64,
     source: Result<Source, Stop>,
+    /// Whether chunks of it were found to be no larger than what they are computed from, see [`Plan::condense`].
+    condensed: bool,
 }
 
 impl<'c: 'a, 'a> Facts<'c, 'a> {
@@ -167,6 +169,10 @@ pub struct Plan<'c, 'a> {
     pub wholes: Vec<Value<'c, 'a>>,
     operands: Vec<u32>,
     facts: Rc<Facts<'c, 'a>>,
+    /// Ops whose results are computed in chunks even where they were found condensed.
+    kept: Vec<usize>,
+    /// Values that are sliced because they were found condensed in an earlier plan.
+    pub condensed: Vec<Value<'c, 'a>>,
 }
 
 /// The tensor a value is, if chunks of it can be spoken of: static, no encoding, plain numbers.
@@ -237,7 +243,27 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 
     /// No chunks yet, and what is known of values.
     pub fn with(units: i64, facts: &Rc<Facts<'c, 'a>>) -> Self {
-        Self { units, facts: Rc::clone(facts), ..Self::default() }
+        Self {
+            units,
+            facts: Rc::clone(facts),
+            chunks: Vec::with_capacity(LONGEST / 2),
+            index: Table::with_capacity_and_hasher(LONGEST / 2, Default::default()),
+            operands: Vec::with_capacity(LONGEST),
+            ..Self::default()
+        }
+    }
+
+    /// Computes the result of an op in chunks wherever it is met from now on, even if it is condensed.
+    pub fn keep(&mut self, op: OperationRef<'c, 'a>) {
+        self.kept.push(ir::op_key(op));
+    }
+
+    /// Notes for later plans that chunks of a value are no larger than what they are computed from: it is sliced there.
+    pub fn condense(&self, value: Value<'c, 'a>) {
+        self.facts.with(value, |fact| {
+            let ways = fact.ways.iter_mut().filter(|way| way.units == self.units);
+            ways.filter(|way| self.position(value, way.along).is_some()).for_each(|way| way.condensed = true);
+        });
     }
 
     /// The places of the chunks that the one at `at` is computed from, once per operand.
@@ -282,16 +308,21 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         let far = self.chunks.len() >= LONGEST || frames.len() >= DEEPEST;
         let sliced = far || there.contains(&ir::key(value));
         let facts = Rc::clone(&self.facts);
+        let mut condensed = false;
         let chunk = facts.with(value, |fact| {
             let tensor = fact.tensor.ok_or(Stop::No)?;
             let mut source = Source::Slice;
             if let (Some(op), false) = (fact.op, sliced) {
                 let known = fact.ways.iter().find(|way| way.along == along && way.units == units);
                 source = match known {
+                    Some(way) if way.condensed && !self.kept.contains(&ir::op_key(op)) => {
+                        condensed = true;
+                        Source::Slice
+                    }
                     Some(way) => way.source.clone()?,
                     None => {
                         let source = source_of(op, &tensor, along, units);
-                        fact.ways.push(Way { along, units, source: source.clone() });
+                        fact.ways.push(Way { along, units, source: source.clone(), condensed: false });
                         source?
                     }
                 };
@@ -302,6 +333,9 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
             let (op, name, size) = (fact.op, fact.name, fact.size);
             Ok(Chunk { value, along, source, op, name, size, operands: (0, 0) })
         })?;
+        if condensed {
+            self.condensed.push(value);
+        }
         match chunk.op.filter(|_| chunk.source.is_op()) {
             Some(op) => frames.push(Frame { chunk, op, next: 0 }),
             None => self.push(chunk),

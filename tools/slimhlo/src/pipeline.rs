@@ -19,9 +19,9 @@ use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
 use serde::Serialize;
 use slimhlo_passes::framework::statistic_total;
-use slimhlo_passes::optimize::{Event, Optimize, STAGES, optimize};
+use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize};
 use slimhlo_passes::{PassError, PassInfo, Statistic};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -181,32 +181,45 @@ fn run_stages(
     progress: &Progress,
 ) -> Result<Watch> {
     let watch = RefCell::new(watch);
-    let at = Cell::new(0);
-    let run = |op: OperationRef<'_, '_>, pipeline: &str| {
-        let (round, stage_index) = (at.get() / STAGES.len(), at.get() % STAGES.len());
-        let stage = &STAGES[stage_index];
-        at.set(at.get() + 1);
+    let run = |op: OperationRef<'_, '_>, step: Step<'_>| {
+        let stage = &STAGES[step.stage];
         let mut watch = watch.borrow_mut();
-        watch.settle(op);
-        progress.stage(round + 1, stage_index, STAGES.len(), stage.name);
+        let round = Some(step.round + 1);
+        let goes_on = |open: &Open| open.round == round && open.pass == stage.name;
+        let first = !watch.open.as_ref().is_some_and(goes_on);
+        if first {
+            watch.settle(op);
+            progress.stage(step.round + 1, step.stage, STAGES.len(), stage.name);
+        }
         let counted = counters();
         let start = Instant::now();
-        let passes = format!("builtin.module({pipeline})");
+        let passes = format!("builtin.module({})", step.pipeline);
         let manager = PassManager::new(context);
         parse_pass_pipeline(manager.as_operation_pass_manager(), &passes)?;
         if !ffi::run(&manager, op) {
-            return Err(PassError::reported(format!("'{pipeline}' failed")));
+            return Err(PassError::reported(format!("'{}' failed", step.pipeline)));
         }
-        watch.open = Some(Open {
-            pass: stage.name.to_owned(),
-            pipeline: passes,
-            round: Some(round + 1),
-            taken_back: 0,
-            seconds: start.elapsed().as_secs_f64(),
-            counted,
-            // What comes first is not observed.
-            changed: round + stage_index == 0,
-        });
+        let seconds = start.elapsed().as_secs_f64();
+        match watch.open.as_mut().filter(|_| !first) {
+            Some(open) => {
+                // Its last parenthesis closes the module's.
+                open.pipeline.pop();
+                open.pipeline += &format!(",{})", step.pipeline);
+                open.seconds += seconds;
+            }
+            None => {
+                watch.open = Some(Open {
+                    pass: stage.name.to_owned(),
+                    pipeline: passes,
+                    round,
+                    taken_back: 0,
+                    seconds,
+                    counted,
+                    // What comes first is not observed.
+                    changed: step.round + step.stage == 0,
+                });
+            }
+        }
         Ok(())
     };
     let mut observe = |event: &Event<'_>| {
