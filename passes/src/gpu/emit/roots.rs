@@ -7,7 +7,10 @@
 
 mod arithmetic;
 mod atomic;
+mod dot;
+mod fft;
 mod group;
+mod linear;
 mod reduce;
 mod reducer;
 mod rng;
@@ -58,11 +61,21 @@ impl<'c> Launch<'c> {
 /// The launches of the kernel whose root is `op`; none if there is nothing better than computing each element for itself.
 pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
     match op_name(op) {
+        "stablehlo.cholesky" => {
+            linear::check(op)?;
+            linear::cholesky_launches(op)
+        }
+        "stablehlo.dot" | "stablehlo.dot_general" => dot::launches(op),
+        "stablehlo.fft" => fft::launches(op),
         "stablehlo.reduce" => reduce::launches(op),
         "stablehlo.rng_bit_generator" => rng::launches(op),
         "stablehlo.scatter" => scatter::launches(op),
         "stablehlo.select_and_scatter" => select_and_scatter::launches(op),
         "stablehlo.sort" => sort::launches(op),
+        "stablehlo.triangular_solve" => {
+            linear::check(op)?;
+            linear::solve_launches(op)
+        }
         _ => Ok(vec![]),
     }
 }
@@ -70,11 +83,15 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'
 /// Writes one of the launches of the kernel whose root is `op`.
 pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
     match op_name(op) {
+        "stablehlo.cholesky" => linear::cholesky(kernel, op),
+        "stablehlo.dot" | "stablehlo.dot_general" => dot::emit(kernel, op),
+        "stablehlo.fft" => fft::emit(kernel, op, launch),
         "stablehlo.reduce" => reduce::emit(kernel, op, launch),
         "stablehlo.rng_bit_generator" => rng::emit(kernel, op),
         "stablehlo.scatter" => scatter::emit(kernel, op, launch),
         "stablehlo.select_and_scatter" => select_and_scatter::emit(kernel, op, launch),
         "stablehlo.sort" => sort::emit(kernel, op, launch),
+        "stablehlo.triangular_solve" => linear::solve(kernel, op),
         _ => map(kernel),
     }
 }
@@ -82,6 +99,7 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
 /// Bytes of each scratch buffer that the kernel of `op` is faster with, or needs: for `slimhlo.scratch`.
 pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     match op_name(op) {
+        "stablehlo.fft" => fft::scratch(op),
         "stablehlo.reduce" => reduce::scratch(op),
         "stablehlo.sort" => sort::scratch(op),
         _ => Ok(vec![]),

@@ -3,7 +3,7 @@
 //! Sums of products, as dot products and convolutions need them.
 
 use crate::framework::PassError;
-use crate::gpu::emit::code::{Code, Scalar};
+use crate::gpu::emit::code::{Code, Float, Scalar};
 use crate::gpu::emit::element::Kernel;
 use crate::gpu::emit::numbers;
 use melior::ir::{Attribute, OperationRef, Type, Value, ValueLike};
@@ -57,6 +57,72 @@ impl<'c> Arithmetic<'c> {
         }
     }
 
+    /// A real number as an accumulator.
+    pub fn of_real<'a>(&self, kernel: &Kernel<'c, 'a>, value: Value<'c, 'a>) -> Scalar<'c, 'a>
+    where
+        'c: 'a,
+    {
+        match self.kind {
+            Kind::Complex(part) => Scalar::Complex(value, kernel.code.float(0.0, part)),
+            _ => Scalar::Real(value),
+        }
+    }
+
+    /// The conjugate of a float.
+    pub fn conjugate<'a>(&self, kernel: &Kernel<'c, 'a>, value: Scalar<'c, 'a>) -> Scalar<'c, 'a>
+    where
+        'c: 'a,
+    {
+        match value {
+            Scalar::Complex(real, imaginary) => {
+                Scalar::Complex(real, kernel.code.unary("arith.negf", imaginary))
+            }
+            real => real,
+        }
+    }
+
+    /// The negative of a float.
+    pub fn negate<'a>(&self, kernel: &Kernel<'c, 'a>, value: Scalar<'c, 'a>) -> Scalar<'c, 'a>
+    where
+        'c: 'a,
+    {
+        let parts: Vec<_> =
+            value.parts().into_iter().map(|part| kernel.code.unary("arith.negf", part)).collect();
+        Scalar::from_parts(&parts)
+    }
+
+    /// The quotient of floats. Complex ones are scaled by the larger part of the divisor.
+    pub fn divide<'a>(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        left: Scalar<'c, 'a>,
+        right: Scalar<'c, 'a>,
+    ) -> Scalar<'c, 'a>
+    where
+        'c: 'a,
+    {
+        let code = &kernel.code;
+        let (Scalar::Complex(a, b), Scalar::Complex(c, d)) = (left, right) else {
+            return Scalar::Real(code.binary("arith.divf", left.real(), right.real()));
+        };
+        let op = |name: &str, left, right| code.binary(name, left, right);
+        let swap = {
+            let (c, d) = (code.unary("math.absf", c), code.unary("math.absf", d));
+            code.compare_floats(Float::Olt, c, d)
+        };
+        // Of a divisor whose imaginary part is larger, both numbers are turned by -i first, which changes nothing.
+        let turn = |real, imaginary| {
+            let negative = code.unary("arith.negf", real);
+            (code.select(swap, imaginary, real), code.select(swap, negative, imaginary))
+        };
+        let ((a, b), (c, d)) = (turn(a, b), turn(c, d));
+        let ratio = op("arith.divf", d, c);
+        let scale = op("arith.addf", c, op("arith.mulf", d, ratio));
+        let real = op("arith.divf", op("arith.addf", a, op("arith.mulf", b, ratio)), scale);
+        let imaginary = op("arith.divf", op("arith.subf", b, op("arith.mulf", a, ratio)), scale);
+        Scalar::Complex(real, imaginary)
+    }
+
     /// An element of type `from` as the accumulator's.
     pub fn lift<'a>(
         &self,
@@ -83,6 +149,30 @@ impl<'c> Arithmetic<'c> {
         'c: 'a,
     {
         convert(kernel, op, value, self.accumulator, to)
+    }
+
+    /// The sum of two sums.
+    pub fn add<'a>(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        left: Scalar<'c, 'a>,
+        right: Scalar<'c, 'a>,
+    ) -> Scalar<'c, 'a>
+    where
+        'c: 'a,
+    {
+        let name = match self.kind {
+            Kind::Boolean => "arith.ori",
+            Kind::Integer => "arith.addi",
+            Kind::Float | Kind::Complex(_) => "arith.addf",
+        };
+        let parts: Vec<_> = left
+            .parts()
+            .into_iter()
+            .zip(right.parts())
+            .map(|(left, right)| kernel.code.binary(name, left, right))
+            .collect();
+        Scalar::from_parts(&parts)
     }
 
     /// `left * right + sum`; floats may be rounded once only.
