@@ -64,7 +64,8 @@ class Verdict:
 
 def element_name(kind: str) -> str:
     """Element type of a tensor type, without an encoding."""
-    return re.sub(r"^tensor<(?:\d+x)*|[,>].*$", "", kind) if "complex" not in kind else kind[7:-1].rpartition("x")[2]
+    found = re.match(r"tensor<(?:\d+x)*(complex<\w+>|\w+)", kind)
+    return found[1] if found else kind
 
 
 def inputs(module: object, below: int, special: bool) -> list:
