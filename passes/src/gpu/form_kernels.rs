@@ -34,8 +34,8 @@
 //!   `reduce`, `scatter`, `update`, `sort`, `dot`, `convolution`, `reduce_window`, `select_and_scatter`, `rng`, `fft`,
 //!   `cholesky`, `triangular_solve`;
 //! * `slimhlo.in_place` has for each result the argument whose buffer it has to be in, or -1;
-//! * `slimhlo.may_share` has for each result an argument whose buffer it may take over, because each element is read only by
-//!   who writes it (all results of an element are computed before any is stored), or -1.
+//! * `slimhlo.pointwise` are the arguments whose buffers results may take over, because each element is read only by who writes
+//!   the same element of the results, and all results of an element are computed before any is stored.
 //!
 //! Calls have been inlined before; composites are inlined here, `chlo.top_k` becomes a sort, and barriers and
 //! annotations go.
@@ -71,6 +71,7 @@
 
 mod build;
 mod decompose;
+mod merge;
 pub mod ops;
 mod partition;
 

@@ -23,7 +23,9 @@
 //! * Results of bodies, branches and of the function are made where they have to be in the end, if that place is free from
 //!   then on, else copied there at the end of the block; what would be overwritten by such a copy is saved first.
 //! * Donated arguments (`tf.aliasing_output`, `jax.buffer_donor`) are memory that results lie in.
-//! * Kernels write over operands that are not needed any more where they may (`slimhlo.may_share`).
+//! * Kernels write over operands that are not needed any more where they may (`slimhlo.pointwise`). What came of it is then said
+//!   by `slimhlo.may_share` on the kernel: for each result the argument that it shares memory with, or -1. Calls that differ
+//!   in this get kernels of their own.
 //! * What is left lies in results that are not there yet, in donated arguments that have been read, or in the arena: packed by
 //!   size, by size times time, by time, into the smallest gap; the best of these.
 //!
@@ -46,7 +48,7 @@ mod pack;
 use super::form_kernels::{attributes_at, entry, functions, name_of, ops::size_of};
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::ir::Builder;
-use crate::rewrite::set_attribute;
+use crate::rewrite::{remove_attribute, set_attribute, set_discardable_attribute};
 use assign::{Assign, Copy, Place, Plan};
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{
@@ -55,7 +57,7 @@ use melior::ir::attribute::{
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::FunctionType;
-use melior::ir::{Attribute, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Attribute, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use model::{Kind, Model};
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value};
 use std::collections::{HashMap, HashSet};
@@ -232,6 +234,7 @@ fn apply<'c: 'a, 'a>(
         .ok()
         .and_then(|region| region.first_block())
         .ok_or_else(|| PassError::at(module, "has no body"))?;
+    say_what_is_shared(module, block, model, plan, &builder);
     let mut names: HashSet<String> = functions(module).into_iter().map(name_of).collect();
     let mut kernels: HashMap<usize, String> = HashMap::new();
     let mut made: HashMap<usize, Value> = HashMap::new();
@@ -296,4 +299,62 @@ fn apply<'c: 'a, 'a>(
     set_attribute(main, "slimhlo.arena", number(plan.arena));
     set_attribute(main, "slimhlo.constants", number(plan.constants));
     Ok(())
+}
+
+/// Tells kernels which of their arguments results lie in; calls that differ in this get copies of the kernel.
+fn say_what_is_shared<'c: 'a, 'a>(
+    module: OperationRef<'c, 'a>,
+    block: BlockRef<'c, 'a>,
+    model: &Model<'c, 'a>,
+    plan: &Plan,
+    builder: &Builder<'c, 'a>,
+) {
+    let kernels: HashMap<String, OperationRef<'c, 'a>> =
+        functions(module).into_iter().map(|function| (name_of(function), function)).collect();
+    let mut names: HashSet<String> = kernels.keys().cloned().collect();
+    let mut known: HashMap<(String, Vec<i64>), String> = HashMap::new();
+    let mut seen: HashSet<String> = HashSet::new();
+    for item in model.items.iter().filter(|item| item.kind == Kind::Call) {
+        let name = callee(item.op);
+        let Some(&kernel) = kernels.get(&name) else { continue };
+        let shared: Vec<i64> = item
+            .results
+            .iter()
+            .zip(&item.may_share)
+            .map(|(&result, candidates)| {
+                let found = candidates.iter().find(|&&operand| {
+                    model.values[result].bytes > 0
+                        && plan.places[item.operands[operand]] == plan.places[result]
+                });
+                found.map_or(-1, |&operand| operand as i64)
+            })
+            .collect();
+        let first = seen.insert(name.clone());
+        let used = known.entry((name.clone(), shared.clone())).or_insert_with(|| {
+            let (function, own) = if first {
+                (kernel, name.clone())
+            } else {
+                let own = (1..)
+                    .map(|number| format!("{name}_{number}"))
+                    .find(|own| !names.contains(own))
+                    .unwrap_or_default();
+                builder.set_insertion_point_to_end(block);
+                let copy = builder.copy_with(kernel, &[], &[], &[]);
+                set_attribute(copy, "sym_name", StringAttribute::new(builder.context(), &own).into());
+                (copy, own)
+            };
+            names.insert(own.clone());
+            if shared.iter().any(|&argument| argument >= 0) {
+                set_discardable_attribute(function, "slimhlo.may_share", builder.i64_array(&shared));
+            } else {
+                remove_attribute(function, "slimhlo.may_share");
+            }
+            remove_attribute(function, "slimhlo.pointwise");
+            own
+        });
+        if *used != name {
+            let callee = FlatSymbolRefAttribute::new(builder.context(), used);
+            set_attribute(item.op, "callee", callee.into());
+        }
+    }
 }

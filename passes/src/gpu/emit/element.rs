@@ -179,6 +179,14 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
                 }
             }
         }
+        // Whoever plans memory may still put any result into one of these.
+        let pointwise = ir::i64_array(function, "slimhlo.pointwise").unwrap_or_default();
+        for argument in pointwise.iter().filter_map(|argument| usize::try_from(*argument).ok()) {
+            if argument < operand_count {
+                shared[argument] = true;
+                shared[operand_count..operand_count + result_count].fill(true);
+            }
+        }
         for index in 0..operand_count {
             read_only.insert(ir::key(arguments[index]), !shared[index]);
         }

@@ -5,9 +5,9 @@
 use super::ops::{Class, is_plain_operand, size_of};
 use super::partition::Partition;
 use crate::framework::{PassError, fingerprint};
-use crate::ir::{Builder, key, op_key};
 use crate::gpu::emit::roots;
-use crate::rewrite::{defining_op, set_discardable_attribute, uses, walk};
+use crate::ir::{Builder, key, op_key};
+use crate::rewrite::{defining_op, set_discardable_attribute, walk};
 use melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -220,7 +220,7 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         let outputs: Vec<Type> = results.iter().map(|value| value.r#type()).collect();
         let location = partition.nodes[*made.roots.last().unwrap_or(&0)].op.location();
         self.builder.set_insertion_point_to_end(self.module);
-        let (in_place, may_share) = self.sharing(kernel, nodes, given);
+        let (in_place, pointwise) = self.sharing(kernel, nodes, given);
         let mut attributes: Vec<(&str, Attribute)> = vec![
             ("sym_name", StringAttribute::new(context, name).into()),
             (
@@ -233,8 +233,8 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         if in_place.iter().any(|&argument| argument >= 0) {
             attributes.push(("slimhlo.in_place", self.builder.i64_array(&in_place)));
         }
-        if may_share.iter().any(|&argument| argument >= 0) {
-            attributes.push(("slimhlo.may_share", self.builder.i64_array(&may_share)));
+        if !pointwise.is_empty() {
+            attributes.push(("slimhlo.pointwise", self.builder.i64_array(&pointwise)));
         }
         let function = self.builder.op_with_regions("func.func", &[], &attributes, &[], &[&inputs], location);
         let block = function
@@ -282,7 +282,7 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         let returned: Vec<_> = results.iter().map(|result| map(&values, *result)).collect();
         self.builder.terminator("func.return", &returned, location);
         if !matches!(made.kind, "map" | "update") {
-            let root = partition.nodes[made.roots[0]].op.results().next();
+            let root = partition.nodes[partition.base_of(kernel)].op.results().next();
             let root = root.and_then(|result| defining_op(map(&values, result.into())));
             let scratch: Vec<i64> =
                 root.map_or(Ok(vec![]), roots::scratch)?.into_iter().map(|bytes| bytes as i64).collect();
@@ -333,7 +333,7 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         }
     }
 
-    /// By result: the argument it must lie in, and the one it may lie in; -1 for none.
+    /// By result: the argument it must lie in, -1 for none; and the arguments that are read only where results are written.
     fn sharing(&self, kernel: usize, nodes: &[usize], given: &[Value<'c, 'a>]) -> (Vec<i64>, Vec<i64>) {
         let made = &self.partition.kernels[kernel];
         let results = self.results(kernel);
@@ -351,8 +351,7 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
                     _ => -1,
                 })
                 .collect();
-            let none = vec![-1; results.len()];
-            return (in_place, none);
+            return (in_place, Vec::new());
         }
         // An argument that is read only where its own element is written: its users are elementwise, and so on.
         let inside: HashSet<usize> = nodes.iter().copied().collect();
@@ -378,22 +377,12 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
                 }
             }
         }
-        let mut taken = HashSet::new();
-        let may_share = results
-            .iter()
-            .map(|result| {
-                let found = given.iter().enumerate().find(|(index, value)| {
-                    size_of(**value) == size_of(*result)
-                        && !elsewhere.contains(&(usize::MAX - index))
-                        && !taken.contains(index)
-                        && uses(**value).next().is_some()
-                });
-                found.map_or(-1, |(index, _)| {
-                    taken.insert(index);
-                    index as i64
-                })
+        let pointwise = (0..given.len())
+            .filter(|index| {
+                size_of(given[*index]).0 == made.elements && !elsewhere.contains(&(usize::MAX - index))
             })
+            .map(|index| index as i64)
             .collect();
-        (vec![-1; results.len()], may_share)
+        (vec![-1; results.len()], pointwise)
     }
 }

@@ -28,6 +28,8 @@ const FARTHEST: usize = 400;
 pub struct Node<'c, 'a> {
     pub op: OperationRef<'c, 'a>,
     pub class: Class,
+    /// Which block it is in.
+    pub block: usize,
     /// The loop or branch around it.
     pub parent: Option<usize>,
     /// It has memory of its own.
@@ -45,6 +47,8 @@ pub struct Kernel {
     pub kind: &'static str,
     /// Nodes whose results it stores, in order.
     pub roots: Vec<usize>,
+    /// The reduction, if its result is not stored.
+    base: Option<usize>,
     /// Elements of each result.
     pub elements: u64,
     size: usize,
@@ -58,8 +62,6 @@ pub struct Kernel {
 pub struct Partition<'c, 'a> {
     pub nodes: Vec<Node<'c, 'a>>,
     pub kernels: Vec<Kernel>,
-    /// By node: the kernel it is a root of.
-    pub kernel_of: HashMap<usize, usize>,
     defined: HashMap<usize, usize>,
     /// Updates in place, by the value whose memory they take.
     updates: HashMap<usize, Vec<usize>>,
@@ -70,6 +72,7 @@ pub struct Partition<'c, 'a> {
     users: Vec<Vec<usize>>,
     /// Arguments of the function that may not be written to, by value.
     read_only: HashSet<usize>,
+    blocks: usize,
 }
 
 /// What one element of a value costs, if all that can be computed on the fly is.
@@ -88,13 +91,13 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         let mut this = Self {
             nodes: Vec::new(),
             kernels: Vec::new(),
-            kernel_of: HashMap::new(),
             defined: HashMap::new(),
             updates: HashMap::new(),
             dependents: HashMap::new(),
             budget: 20_000_000,
             users: Vec::new(),
             read_only,
+            blocks: 0,
         };
         if let Some(block) = function.region(0).ok().and_then(|region| region.first_block()) {
             this.add_block(block, None)?;
@@ -103,10 +106,13 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         for node in (0..this.nodes.len()).rev() {
             this.decide(node);
         }
+        super::merge::merge(&mut this);
         Ok(this)
     }
 
     fn add_block(&mut self, block: BlockRef<'c, 'a>, parent: Option<usize>) -> Result<(), PassError<'c>> {
+        let number = self.blocks;
+        self.blocks += 1;
         let mut next = block.first_operation();
         while let Some(op) = next {
             next = op.next_in_block();
@@ -116,6 +122,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             self.nodes.push(Node {
                 op,
                 class,
+                block: number,
                 parent,
                 stored: false,
                 needed: false,
@@ -205,12 +212,12 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         self.kernels.push(Kernel {
             kind,
             roots: vec![node],
+            base: None,
             elements,
             size: 1,
             places: HashMap::new(),
             evaluations: vec![elements as f64],
         });
-        self.kernel_of.insert(node, kernel);
         self.nodes[node].stored = true;
         kernel
     }
@@ -425,6 +432,49 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             }
         }
         cost
+    }
+
+    /// Whether a kernel reads a stored value only where its own results are.
+    pub fn is_read_in_place(&self, node: usize, kernel: usize) -> bool {
+        self.nodes[node].demand.get(&kernel).is_some_and(|places| places.iter().all(|&place| place == 0))
+    }
+
+    /// Makes one kernel of two. The result of the first is not stored any more, if `only_second`.
+    pub fn join(&mut self, first: usize, second: usize, only_second: bool) {
+        let (nodes, given) = self.body(second);
+        let read = given.into_iter().filter_map(|value| self.node_of(value)).collect::<Vec<_>>();
+        for node in nodes.into_iter().chain(read) {
+            if let Some(places) = self.nodes[node].demand.remove(&second) {
+                // Places of two kernels cannot be told apart any more, but for the results' own.
+                let places = places.into_iter().map(|place| if place == 0 { 0 } else { u32::MAX - place });
+                self.nodes[node].demand.entry(first).or_default().extend(places);
+            }
+        }
+        let roots = std::mem::take(&mut self.kernels[second].roots);
+        if only_second {
+            for root in std::mem::take(&mut self.kernels[first].roots) {
+                self.nodes[root].stored = false;
+                self.kernels[first].base = Some(root);
+            }
+        }
+        for root in roots {
+            self.kernels[first].roots.push(root);
+        }
+    }
+
+    /// Forgets kernels that have become part of others.
+    pub fn drop_kernels(&mut self, joined: &[bool]) {
+        let mut at = 0;
+        self.kernels.retain(|_| {
+            at += 1;
+            !joined[at - 1]
+        });
+    }
+
+    /// The op that a kernel's kind is about.
+    pub fn base_of(&self, kernel: usize) -> usize {
+        let kernel = &self.kernels[kernel];
+        kernel.base.unwrap_or(kernel.roots[0])
     }
 
     /// Whether a kernel that evaluates `node` would read what has been written over by then, so that the update would have to

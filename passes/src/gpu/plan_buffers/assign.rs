@@ -203,10 +203,12 @@ impl<'m, 'c: 'a, 'a> Assign<'m, 'c, 'a> {
                 let Some(item) = self.model.values[member].item else { continue };
                 let item = &self.model.items[item];
                 let Some(index) = item.results.iter().position(|&result| result == member) else { continue };
-                if let Some(&Some(operand)) = item.may_share.get(index)
-                    && self.class[item.operands[operand]] == other
-                    && !self.is_read_twice(item.operands.as_slice(), operand)
-                {
+                if item.may_share.get(index).is_some_and(|all| {
+                    all.iter().any(|&operand| {
+                        self.class[item.operands[operand]] == other
+                            && !self.is_read_twice(item.operands.as_slice(), operand)
+                    })
+                }) {
                     moments.push(item.from);
                 }
             }
@@ -364,11 +366,16 @@ impl<'m, 'c: 'a, 'a> Assign<'m, 'c, 'a> {
     fn share(&mut self) {
         for item in 0..self.model.items.len() {
             for index in 0..self.model.items[item].may_share.len() {
-                let Some(operand) = self.model.items[item].may_share[index] else { continue };
                 let entry = &self.model.items[item];
-                let (given, result, at) = (entry.operands[operand], entry.results[index], entry.from);
-                if !self.is_read_twice(&entry.operands, operand) {
-                    self.try_unite(given, result, &[at]);
+                let (result, at) = (entry.results[index], entry.from);
+                for operand in entry.may_share[index].clone() {
+                    let given = self.model.items[item].operands[operand];
+                    if self.classes[self.class[given]].bytes == self.classes[self.class[result]].bytes
+                        && !self.is_read_twice(&self.model.items[item].operands, operand)
+                        && self.try_unite(given, result, &[at])
+                    {
+                        break;
+                    }
                 }
             }
         }

@@ -38,9 +38,10 @@ pub struct Item<'c, 'a> {
     pub results: Vec<Id>,
     /// Bytes of further buffers.
     pub scratch: Vec<Id>,
-    /// By result: the operand whose memory it must, or may, be in.
+    /// By result: the operand whose memory it must be in.
     pub in_place: Vec<Option<usize>>,
-    pub may_share: Vec<Option<usize>>,
+    /// By result: operands whose memory it may be in.
+    pub may_share: Vec<Vec<usize>>,
     pub blocks: Vec<usize>,
     pub block: usize,
     /// When it runs: where it starts and where it ends.
@@ -87,6 +88,7 @@ pub struct Model<'c, 'a> {
 struct Contract {
     in_place: Vec<i64>,
     may_share: Vec<i64>,
+    pointwise: Vec<i64>,
     scratch: Vec<i64>,
 }
 
@@ -104,6 +106,7 @@ impl<'c: 'a, 'a> Model<'c, 'a> {
                 let contract = Contract {
                     in_place: numbers("slimhlo.in_place"),
                     may_share: numbers("slimhlo.may_share"),
+                    pointwise: numbers("slimhlo.pointwise"),
                     scratch: numbers("slimhlo.scratch"),
                 };
                 (name_of(*kernel), contract)
@@ -206,17 +209,17 @@ impl<'c: 'a, 'a> Model<'c, 'a> {
                     .get(&name)
                     .ok_or_else(|| PassError::at(op, format!("calls @{name}, which is no kernel")))?;
                 let operands = op.operand_count();
-                let pick = |numbers: &[i64]| {
-                    (0..op.result_count())
-                        .map(|index| {
-                            let number = usize::try_from(*numbers.get(index)?).ok()?;
-                            (number < operands).then_some(number)
-                        })
-                        .collect()
-                };
-                let (in_place, may_share) = (pick(&contract.in_place), pick(&contract.may_share));
-                self.items[item].in_place = in_place;
-                self.items[item].may_share = may_share;
+                let valid = |number: i64| usize::try_from(number).ok().filter(|&number| number < operands);
+                let pick = |numbers: &[i64], index: usize| valid(*numbers.get(index)?);
+                let results = 0..op.result_count();
+                self.items[item].in_place =
+                    results.clone().map(|index| pick(&contract.in_place, index)).collect();
+                self.items[item].may_share = results
+                    .map(|index| {
+                        let one = pick(&contract.may_share, index);
+                        one.into_iter().chain(contract.pointwise.iter().copied().filter_map(valid)).collect()
+                    })
+                    .collect();
                 for &bytes in &contract.scratch {
                     let bytes = u64::try_from(bytes).unwrap_or(0);
                     let id = self.add_value(None, bytes, number, Some(item));

@@ -91,7 +91,8 @@ pub fn apply<'c: 'a, 'a>(
             let Number::Complex { part } = Number::of(element) else { unreachable!("chosen for complex") };
             let first = code.mul(linear, code.index(2));
             for (number, value) in value.parts().into_iter().enumerate() {
-                let address = kernel.element_pointer(pointer, part, code.add(first, code.index(number as i64)))?;
+                let address =
+                    kernel.element_pointer(pointer, part, code.add(first, code.index(number as i64)))?;
                 read_modify_write(code, 11, address, value);
             }
             Ok(())
@@ -121,10 +122,18 @@ pub fn apply<'c: 'a, 'a>(
 }
 
 /// `llvm.atomicrmw` without order between threads.
-fn read_modify_write<'c: 'a, 'a>(code: &Code<'c, 'a>, kind: i64, address: Value<'c, 'a>, value: Value<'c, 'a>) {
+fn read_modify_write<'c: 'a, 'a>(
+    code: &Code<'c, 'a>,
+    kind: i64,
+    address: Value<'c, 'a>,
+    value: Value<'c, 'a>,
+) {
     let device = StringAttribute::new(code.context(), "device").into();
-    let attributes =
-        [("bin_op", code.i64_attribute(kind)), ("ordering", code.i64_attribute(MONOTONIC)), ("syncscope", device)];
+    let attributes = [
+        ("bin_op", code.i64_attribute(kind)),
+        ("ordering", code.i64_attribute(MONOTONIC)),
+        ("syncscope", device),
+    ];
     code.op_with("llvm.atomicrmw", &[address, value], &attributes, value.r#type());
 }
 

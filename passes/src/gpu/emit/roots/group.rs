@@ -7,8 +7,8 @@ use crate::framework::PassError;
 use crate::gpu::emit::code::{Code, Int, Scalar};
 use crate::gpu::emit::element::Kernel;
 use crate::rewrite;
-use melior::ir::r#type::IntegerType;
 use melior::ir::operation::OperationLike;
+use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, Type, TypeLike, Value, ValueLike};
 
 type Result<'c, T> = std::result::Result<T, PassError<'c>>;
@@ -237,7 +237,8 @@ fn shuffle_down<'c: 'a, 'a>(code: &Code<'c, 'a>, word: Value<'c, 'a>, distance: 
     let (i32, i1) = (code.int(32), code.int(1));
     let operands = [word, code.integer(distance, i32), code.integer(WARP, i32)];
     let op = code.builder().op_with_blocks("gpu.shuffle", &operands, &[i32, i1], &[], code.location());
-    let mode = Attribute::parse(code.context(), "#gpu<shuffle_mode down>").expect("the gpu dialect is loaded");
+    let mode =
+        Attribute::parse(code.context(), "#gpu<shuffle_mode down>").expect("the gpu dialect is loaded");
     rewrite::set_attribute(op, "mode", mode);
     op.results().next().map(Value::from).expect("a shuffle has two results")
 }

@@ -234,8 +234,7 @@ fn thread_sums<'c: 'a, 'a>(
 ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
     let code = &kernel.code;
     let initial = reducer.start(kernel)?;
-    let is_leader =
-        (group.size != Size::Thread).then(|| code.compare(Int::Eq, group.lane, code.index(0)));
+    let is_leader = (group.size != Size::Thread).then(|| code.compare(Int::Eq, group.lane, code.index(0)));
     let has_initial = super::window::both(code, is_first_chunk, is_leader);
     let (start, from) = match has_initial {
         None => (initial, first),
@@ -304,10 +303,20 @@ fn is_pointwise<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
                 let dims = ir::i64_array(current, "broadcast_dimensions").unwrap_or_default();
                 dims.is_sorted()
             }
-            "transpose" | "reverse" | "slice" | "dynamic_slice" | "pad" | "concatenate" | "gather" | "reduce"
-            | "reduce_window" | "dot" | "dot_general" | "convolution" | "dynamic_update_slice" | "broadcast" => {
-                false
-            }
+            "transpose"
+            | "reverse"
+            | "slice"
+            | "dynamic_slice"
+            | "pad"
+            | "concatenate"
+            | "gather"
+            | "reduce"
+            | "reduce_window"
+            | "dot"
+            | "dot_general"
+            | "convolution"
+            | "dynamic_update_slice"
+            | "broadcast" => false,
             _ => true,
         };
         let same_count = current.results().all(|result| count(result.into()) == expected);

@@ -207,8 +207,7 @@ fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
     let pointers = result_buffers(kernel, op)?;
     if ordered {
         let apart = scatter.apart();
-        let together: Vec<usize> =
-            (0..scatter.updates.len()).filter(|dim| !apart.contains(dim)).collect();
+        let together: Vec<usize> = (0..scatter.updates.len()).filter(|dim| !apart.contains(dim)).collect();
         let sizes = |dims: &[usize]| -> Vec<i64> { dims.iter().map(|dim| scatter.updates[*dim]).collect() };
         let threads: i64 = sizes(&apart).iter().product();
         return Group::new(&kernel.code, Size::Thread).tasks(&kernel.code, threads, |thread| {

@@ -109,7 +109,8 @@ impl<'c: 'a, 'a> Sort<'c, 'a> {
         left: &[Scalar<'c, 'a>],
         right: &[Scalar<'c, 'a>],
     ) -> Result<'c, Value<'c, 'a>> {
-        let arguments: Vec<Scalar> = left.iter().zip(right).flat_map(|(left, right)| [*left, *right]).collect();
+        let arguments: Vec<Scalar> =
+            left.iter().zip(right).flat_map(|(left, right)| [*left, *right]).collect();
         let results = kernel.call_region(self.comparator, &arguments)?;
         results
             .first()
@@ -154,8 +155,11 @@ impl<'c: 'a, 'a> Sort<'c, 'a> {
                 let partial = length % CHUNK != 0;
                 let read = if partial { code.binary("arith.minui", at, code.index(length - 1)) } else { at };
                 let index = self.index(row, read);
-                let values: Vec<Scalar> =
-                    self.op.operands().map(|operand| kernel.element(operand, &index)).collect::<Result<_>>()?;
+                let values: Vec<Scalar> = self
+                    .op
+                    .operands()
+                    .map(|operand| kernel.element(operand, &index))
+                    .collect::<Result<_>>()?;
                 elements.push(values);
                 valid.push((at, partial.then(|| code.compare(Int::Ult, at, code.index(length)))));
             }
@@ -262,8 +266,11 @@ impl<'c: 'a, 'a> Sort<'c, 'a> {
             let row = kernel.indices(&rows, row);
             nest(kernel, &[self.length()], vec![], &mut |at, carried| {
                 let index = self.index(&row, at[0]);
-                let values: Vec<Scalar> =
-                    self.op.operands().map(|operand| kernel.element(operand, &index)).collect::<Result<_>>()?;
+                let values: Vec<Scalar> = self
+                    .op
+                    .operands()
+                    .map(|operand| kernel.element(operand, &index))
+                    .collect::<Result<_>>()?;
                 let goes_on = code.integer(1, code.int(1));
                 let parts = [vec![Scalar::Real(at[0]), Scalar::Real(goes_on)]].concat();
                 let place = code.while_loop(
