@@ -104,8 +104,6 @@ def inputs(module: object, text: str) -> list:
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import func
 
-    from optimize import element_name
-
     functions = [op for op in module.body.operations if isinstance(op, func.FuncOp)]
     main = next(op for op in functions if op.name.value == "main")
     rng = np.random.default_rng(11)
@@ -113,7 +111,7 @@ def inputs(module: object, text: str) -> list:
     special = not re.search(r"stablehlo\.(cholesky|triangular_solve|fft|convolution|dot_general|while)", text)
     arrays = []
     for kind in main.type.inputs:
-        shape, element = tuple(ir.RankedTensorType(kind).shape), element_name(str(kind))
+        shape, element = tuple(ir.RankedTensorType(kind).shape), str(ir.RankedTensorType(kind).element_type)
         dtype = dtype_of(element)
         if element == "i1":
             array = rng.integers(0, 2, shape).astype(np.bool_)

@@ -15,7 +15,7 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::dense::Dense;
-use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name};
+use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashMap;
 
@@ -235,7 +235,7 @@ fn signature(ty: Type<'_>, main: OperationRef<'_, '_>, which: &str, name: &str, 
     let text = attributes_at(main, which, index)
         .and_then(|attributes| attribute_in(attributes, name))
         .and_then(|name| StringAttribute::try_from(name).ok())
-        .map_or_else(String::new, |name| name.value().to_owned());
+        .map_or_else(String::new, |name| string_value(name).to_owned());
     Signature {
         name: text,
         element: tensor.as_ref().map_or_else(String::new, |tensor| tensor.element.to_string()),

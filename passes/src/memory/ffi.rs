@@ -37,8 +37,14 @@ pub(super) enum Parts<'c> {
 pub(super) fn parts<'c>(location: Location<'c>) -> Parts<'c> {
     let raw = location.to_raw();
     let text = |identifier| {
+        // SAFETY: the location is alive, and so are its identifiers.
+        let raw = unsafe { mlirIdentifierStr(identifier) };
+        // An empty text may have no place at all.
+        if raw.length == 0 {
+            return String::new();
+        }
         // SAFETY: identifiers live as long as the context.
-        unsafe { StringRef::from_raw(mlirIdentifierStr(identifier)) }.as_str().unwrap_or_default().to_owned()
+        unsafe { StringRef::from_raw(raw) }.as_str().unwrap_or_default().to_owned()
     };
     // SAFETY: the location is alive; each getter is called only for the kind it is for.
     unsafe {

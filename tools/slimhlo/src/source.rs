@@ -2,6 +2,7 @@
 
 //! Locations: the line of the user's source that an op comes from.
 
+use melior::StringRef;
 use melior::ir::Location;
 use serde::Serialize;
 use std::fmt;
@@ -24,6 +25,11 @@ impl fmt::Display for Source {
     }
 }
 
+/// An empty text of MLIR's may have no place at all, which melior does not expect.
+fn text(text: StringRef<'_>) -> &str {
+    if text.to_raw().length == 0 { "" } else { text.as_str().unwrap_or_default() }
+}
+
 /// How many parts of one location are looked at: chains of calls may share their parts and unfold to any size.
 const PARTS: usize = 256;
 
@@ -34,7 +40,7 @@ pub fn of(location: Location<'_>) -> Option<Source> {
         let location = todo.pop()?;
         if location.is_file_line_col_range() {
             let name = location.file_line_col_range_filename();
-            let file = name.as_string_ref().as_str().unwrap_or_default();
+            let file = text(name.as_string_ref());
             return Some(Source {
                 file: if file.is_empty() { "-".into() } else { file.into() },
                 line: location.file_line_col_range_start_line() as u64,
@@ -60,7 +66,7 @@ pub fn name(location: Location<'_>) -> Option<String> {
         let location = todo.pop()?;
         if location.is_name() {
             let name = location.name_value();
-            return name.as_string_ref().as_str().ok().filter(|name| !name.is_empty()).map(Into::into);
+            return Some(text(name.as_string_ref())).filter(|name| !name.is_empty()).map(Into::into);
         } else if location.is_call_site() {
             todo.push(location.call_site_callee());
         } else if location.is_fused() {
