@@ -90,6 +90,10 @@ pub enum Step {
     Optimize,
     /// The memory model against XLA's buffer assignment
     MemoryModel,
+    /// Elementwise ops of kernels, on the CPU, are what they are in XLA
+    Elementwise,
+    /// JAX's own programs as kernels, on the CPU, agree with XLA
+    Backend,
 }
 
 impl Step {
@@ -110,8 +114,9 @@ impl Step {
             | Step::Gathers
             | Step::Halos
             | Step::Shards
-            | Step::Families => &[Step::Build, Step::Python],
-            Step::Roundtrip | Step::Mutate | Step::Optimize | Step::MemoryModel => {
+            | Step::Families
+            | Step::Elementwise => &[Step::Build, Step::Python],
+            Step::Roundtrip | Step::Mutate | Step::Optimize | Step::MemoryModel | Step::Backend => {
                 &[Step::Build, Step::Corpus]
             }
         }
@@ -152,6 +157,8 @@ impl Step {
             Step::Families => oracle::generated(run, "families.py", 2000),
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),
+            Step::Elementwise => oracle::elementwise(run),
+            Step::Backend => oracle::backend(run),
         }
     }
 }

@@ -69,6 +69,25 @@ pub(super) fn memory_model(run: &mut Run) -> Result<Outcome> {
     with_driver(run, "memory_model.py", &args)
 }
 
+pub(super) fn elementwise(run: &mut Run) -> Result<Outcome> {
+    with_command(run, "elementwise.py", &[])
+}
+
+pub(super) fn backend(run: &mut Run) -> Result<Outcome> {
+    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
+    let mut args = vec!["--corpus", &folder];
+    args.extend(run.all.then_some("--all"));
+    with_command(run, "backend.py", &args)
+}
+
+/// A script that runs `slimhlo`.
+fn with_command(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
+    let command = run.shell.target.join("debug/slimhlo").to_string_lossy().into_owned();
+    let mut all = vec!["--slimhlo", &command];
+    all.extend(args);
+    script(run, name, &all)
+}
+
 fn with_driver(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
     let driver = run.shell.target.join("debug/slimhlo-opt").to_string_lossy().into_owned();
     let mut all = vec!["--opt", &driver];
