@@ -12,6 +12,7 @@ mod fft;
 mod group;
 mod linear;
 mod reduce;
+mod reduce_window;
 mod reducer;
 mod rng;
 mod scatter;
@@ -68,6 +69,7 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'
         "stablehlo.dot" | "stablehlo.dot_general" => dot::launches(op),
         "stablehlo.fft" => fft::launches(op),
         "stablehlo.reduce" => reduce::launches(op),
+        "stablehlo.reduce_window" => reduce_window::launches(op),
         "stablehlo.rng_bit_generator" => rng::launches(op),
         "stablehlo.scatter" => scatter::launches(op),
         "stablehlo.select_and_scatter" => select_and_scatter::launches(op),
@@ -87,6 +89,7 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
         "stablehlo.dot" | "stablehlo.dot_general" => dot::emit(kernel, op),
         "stablehlo.fft" => fft::emit(kernel, op, launch),
         "stablehlo.reduce" => reduce::emit(kernel, op, launch),
+        "stablehlo.reduce_window" => reduce_window::emit(kernel, op, launch),
         "stablehlo.rng_bit_generator" => rng::emit(kernel, op),
         "stablehlo.scatter" => scatter::emit(kernel, op, launch),
         "stablehlo.select_and_scatter" => select_and_scatter::emit(kernel, op, launch),
@@ -101,6 +104,7 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     match op_name(op) {
         "stablehlo.fft" => fft::scratch(op),
         "stablehlo.reduce" => reduce::scratch(op),
+        "stablehlo.reduce_window" => reduce_window::scratch(op),
         "stablehlo.sort" => sort::scratch(op),
         _ => Ok(vec![]),
     }

@@ -15,7 +15,7 @@ use super::reducer::Reducer;
 use super::serial::{flat, merge, only_if, operand_tensor, result_tensor, unflat};
 use super::{Launch, Result, map, scratch_count, store_results};
 use crate::gpu::emit::code::{Int, Scalar};
-use crate::gpu::emit::element::Kernel;
+use crate::gpu::emit::element::{BLOCK, Kernel};
 use crate::ir;
 use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
@@ -55,6 +55,8 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     };
     let chunks = wanted.min(length / least).max(1);
     let chunk = ((length + chunks - 1) / chunks).max(1);
+    // A block's chunks begin where its loads are aligned.
+    let chunk = if size == Size::Block && chunks > 1 { (chunk + BLOCK - 1) / BLOCK * BLOCK } else { chunk };
     // None is empty.
     let chunks = ((length + chunk - 1) / chunk).max(1);
     Ok(Plan { results, length, chunks, chunk, size, interleaved: size == Size::Thread && results < 32 })
