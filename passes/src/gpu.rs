@@ -8,3 +8,4 @@ pub mod plan_buffers;
 pub mod program;
 pub mod to_host;
 pub mod to_kernels;
+pub mod traffic;

@@ -51,10 +51,14 @@ pub fn manifest(module: &Module<'_>, name: String, chip: &str) -> Result<(Manife
     let module = module.as_operation();
     let program = program::program(module).map_err(|error| anyhow!("{error}"))?;
     let launches = launches(module);
+    let functions: HashMap<_, _> = ops_named(module, "func.func")
+        .into_iter()
+        .filter_map(|function| Some((name_of(function)?, function)))
+        .collect();
     let kernels = program
         .kernels
         .iter()
-        .map(|kernel| self::kernel(module, kernel, &launches))
+        .map(|kernel| self::kernel(kernel, &functions, &launches))
         .collect::<Result<Vec<_>>>()?;
     let arguments = program
         .arguments
@@ -185,26 +189,23 @@ fn name_of(function: OperationRef<'_, '_>) -> Option<String> {
 
 /// A kernel as the package has it: its stages, and what it does to each buffer.
 fn kernel(
-    module: OperationRef<'_, '_>,
     kernel: &program::Kernel,
+    functions: &HashMap<String, OperationRef<'_, '_>>,
     launches: &HashMap<String, (u32, u32)>,
 ) -> Result<Kernel> {
     let name = &kernel.name;
-    let mut functions = Vec::new();
+    let mut stages = Vec::new();
     let mut stage = name.clone();
     while let Some((grid, block)) = launches.get(&stage) {
-        functions.push(Function {
+        stages.push(Function {
             name: slimhlo_nvptx::symbol(&stage),
             grid: *grid,
             block: *block,
             shared_bytes: 0,
         });
-        stage = format!("{name}.{}", functions.len());
+        stage = format!("{name}.{}", stages.len());
     }
-    let function = ops_named(module, "func.func")
-        .into_iter()
-        .find(|function| name_of(*function).as_ref() == Some(name))
-        .with_context(|| format!("there is no function @{name}"))?;
+    let function = *functions.get(name).with_context(|| format!("there is no function @{name}"))?;
     let (inputs, outputs) = attribute_of(function, "function_type")
         .and_then(function_type)
         .with_context(|| format!("@{name} has no type"))?;
@@ -230,9 +231,9 @@ fn kernel(
     let location = crate::source::of(function.location()).map(|source| source.to_string());
     Ok(Kernel {
         name: name.clone(),
-        functions,
+        functions: stages,
         parameters: operands.chain(results).chain(scratch).collect(),
-        bytes_moved: None,
+        bytes_moved: slimhlo_passes::gpu::traffic::traffic(function),
         location,
     })
 }
