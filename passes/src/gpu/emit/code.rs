@@ -140,7 +140,7 @@ fn is_pure(name: &str) -> bool {
 }
 
 /// The greatest number that divides both; of 0 and another the other.
-fn common_divisor(mut left: i64, mut right: i64) -> i64 {
+pub fn common_divisor(mut left: i64, mut right: i64) -> i64 {
     while right != 0 {
         (left, right) = (right, left % right);
     }

@@ -11,7 +11,7 @@
 //! held within their buffers, and the result selected: no branch keeps loads from being in flight together. What is dear is
 //! computed in a branch.
 
-use super::code::{Code, Int, Scalar};
+use super::code::{Code, Int, Scalar, common_divisor};
 use super::{map, numbers, shape};
 use crate::framework::PassError;
 use crate::ir;
@@ -42,6 +42,8 @@ const DEEPEST: usize = 400;
 /// written once for each branch.
 const CHEAP: u64 = 40;
 const HUGE: u64 = 4096;
+/// Elements of one byte in the widest load.
+const MOST_NEIGHBOURS: i64 = 16;
 /// Stands for every index.
 const EVERYWHERE: usize = usize::MAX;
 
@@ -388,12 +390,23 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
         })
     }
 
-    /// A position that may be out of bounds as one that is not.
+    /// A position that may be out of bounds as one that is not. Neighbours within a run whose length divides the count stay
+    /// neighbours.
     fn held(&self, position: Value<'c, 'a>, count: i64) -> Value<'c, 'a> {
-        match self.code.known(position) {
-            Some(known) => self.code.index(known.clamp(0, count - 1)),
-            None => self.code.binary("arith.minui", position, self.code.index(count - 1)),
+        let code = &self.code;
+        let (Some(base), number) = code.parts(position) else {
+            let known = code.known(position).unwrap_or(0);
+            return code.index(known.clamp(0, count - 1));
+        };
+        let mut run = common_divisor(code.multiple(base), count);
+        if run < 1 || run > MOST_NEIGHBOURS {
+            run = common_divisor(run, MOST_NEIGHBOURS).max(1);
         }
+        let place = number.rem_euclid(run);
+        let first = code.sum(Some(base), number - place);
+        let held = code.binary("arith.minui", first, code.index(count - run));
+        code.assume_multiple(held, run);
+        code.sum(Some(held), place)
     }
 
     /// An element of a constant that is none of its kind: read from a table in the module.

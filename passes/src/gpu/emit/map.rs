@@ -16,6 +16,7 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
+use std::collections::HashSet;
 
 /// Bytes of the widest load and store.
 const WIDEST: i64 = 16;
@@ -134,6 +135,71 @@ fn deal<'c: 'a, 'a>(
     Ok(())
 }
 
+/// How many buffers a value is computed from whose neighbours are neighbours of the value's own, in runs of `run` elements
+/// that are aligned so; and how many others.
+fn reads<'c: 'a, 'a>(values: &[Value<'c, 'a>], run: i64) -> (usize, usize) {
+    let mut pending: Vec<(Value<'c, 'a>, bool)> = values.iter().map(|value| (*value, true)).collect();
+    let mut seen = HashSet::new();
+    let (mut straight, mut others) = (0, 0);
+    while let Some((value, in_line)) = pending.pop() {
+        let shape = ffi::shape(value.r#type()).unwrap_or(&[]);
+        if count_of(shape) <= 1 || !seen.insert((ir::key(value), in_line)) {
+            continue;
+        }
+        match defining_op(value) {
+            Some(op) => pending.extend(op.operands().enumerate().filter_map(|(number, operand)| {
+                Some((operand, in_line && stays_in_line(op, number, shape, run)?))
+            })),
+            None if in_line => straight += 1,
+            None => others += 1,
+        }
+    }
+    (straight, others)
+}
+
+/// Whether neighbours among an op's results come of neighbours of its operand; `None` if of one and the same element.
+fn stays_in_line<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    number: usize,
+    shape: &[i64],
+    run: i64,
+) -> Option<bool> {
+    let operand = op.operands().nth(number).and_then(|operand| ffi::shape(operand.r#type())).unwrap_or(&[]);
+    let array = |name: &str| ir::i64_array(op, name).unwrap_or_default();
+    let last = |numbers: &[i64]| numbers.last().copied().unwrap_or(0);
+    let aligned = last(operand) % run == 0;
+    Some(match op_name(op) {
+        "stablehlo.broadcast_in_dim" => {
+            let dims = array("broadcast_dimensions");
+            if last(dims) + 1 != shape.len() as i64 || last(operand) != last(shape) {
+                return None;
+            }
+            dims.is_sorted()
+        }
+        "stablehlo.slice" => {
+            last(array("strides")) == 1 && last(array("start_indices")) % run == 0 && aligned
+        }
+        "stablehlo.pad" => {
+            last(array("edge_padding_low")) % run == 0 && last(array("interior_padding")) == 0 && aligned
+        }
+        "stablehlo.concatenate" | "stablehlo.dynamic_slice" | "stablehlo.dynamic_update_slice" => {
+            number < 2 && last(operand) == last(shape) && aligned
+        }
+        "stablehlo.transpose" => last(array("permutation")) + 1 == shape.len() as i64 && aligned,
+        "stablehlo.gather" => {
+            // Rows that are taken whole.
+            number == 0
+                && last(array("slice_sizes")) == last(shape)
+                && last(operand) == last(shape)
+                && aligned
+        }
+        _ => {
+            !shape::handles(op)
+                || matches!(op_name(op), "stablehlo.reshape" | "stablehlo.optimization_barrier")
+        }
+    })
+}
+
 /// Whether elements are computed from those at the same position alone, so that shapes do not matter.
 fn is_flat<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>) -> bool {
     let mut op = kernel.block().ok().and_then(|block| block.first_operation());
@@ -180,7 +246,14 @@ pub fn emit_map<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>) -> Result<(), PassError<'c>
         innermost = if flat { 0 } else { innermost | innermost_of(ty.shape) };
         cost = cost.saturating_add(kernel.cost(result));
     }
-    let share = Share::new(count, bytes, innermost, cost);
+    let mut share = Share::new(count, bytes, innermost, cost);
+    if share.neighbours > 1 {
+        // Several narrow loads of neighbours, each of lines that the next takes again, are worse than narrow stores.
+        let (straight, others) = reads(results, share.neighbours);
+        if others > straight {
+            share = Share::new(count, bytes, 1, cost);
+        }
+    }
     deal(kernel, count, share, &|positions| {
         let mut elements = Vec::with_capacity(results.len());
         for &position in positions {
