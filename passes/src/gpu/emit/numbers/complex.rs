@@ -41,7 +41,10 @@ pub fn unary<'k, 'c: 'a, 'a>(name: &str, re: Num<'k, 'c, 'a>, im: Num<'k, 'c, 'a
             let power = exp(complex(-re, -im));
             divide(complex(re.constant(1.0), re.constant(0.0)), complex(1.0 + power.re, power.im))
         }
-        "sqrt" => sqrt(z),
+        "sqrt" => {
+            let root = sqrt(z);
+            complex(root.re, signed(root.im.abs(), im))
+        }
         "rsqrt" => divide(complex(re.constant(1.0), re.constant(0.0)), sqrt(z)),
         "cbrt" => {
             let radius = modulus(re, im).call("math.cbrt");
@@ -56,22 +59,29 @@ pub fn unary<'k, 'c: 'a, 'a>(name: &str, re: Num<'k, 'c, 'a>, im: Num<'k, 'c, 'a
         "tan" => back(tanh(turned)),
         "asin" => {
             let (opposite, imaginary) = inverse_sine(re.abs(), im.abs());
-            complex(re.atan2(opposite), imaginary.copysign(im))
+            complex(re.atan2(opposite), signed(imaginary, im))
         }
         "acos" => {
             let (opposite, imaginary) = inverse_sine(re.abs(), im.abs());
-            complex(opposite.atan2(re), imaginary.copysign(-im))
+            complex(opposite.atan2(re), -signed(imaginary, im))
         }
         "acosh" => {
             let (opposite, imaginary) = inverse_sine(re.abs(), im.abs());
-            complex(imaginary, opposite.atan2(re).copysign(im))
+            complex(imaginary, signed(opposite.atan2(re), im))
         }
         "asinh" => {
             let (opposite, imaginary) = inverse_sine(im.abs(), re.abs());
-            complex(imaginary.copysign(re), im.atan2(opposite))
+            complex(signed(imaginary, re), im.atan2(opposite))
         }
-        "atanh" => atanh(z),
-        "atan" => back(atanh(turned)),
+        "atanh" => {
+            let (parallel, angle) = inverse_tangent(re.abs(), im);
+            complex(signed(parallel, re), angle)
+        }
+        // i atan z = atanh(iz)
+        "atan" => {
+            let (parallel, angle) = inverse_tangent(im.abs(), re);
+            complex(angle, signed(parallel, im))
+        }
         _ => return None,
     };
     Some(Scalar::Complex(result.re.value, result.im.value))
@@ -105,24 +115,29 @@ pub fn binary<'c: 'a, 'a>(
     Some(Scalar::Complex(result.re.value, result.im.value))
 }
 
+/// A number that is not negative, with the sign of another. On a branch cut either zero means the upper side, as to XLA.
+fn signed<'k, 'c: 'a, 'a>(magnitude: Num<'k, 'c, 'a>, sign: Num<'k, 'c, 'a>) -> Num<'k, 'c, 'a> {
+    sign.lt(0.0).pick(-magnitude, magnitude)
+}
+
 fn multiply<'k, 'c: 'a, 'a>(x: Complex<'k, 'c, 'a>, y: Complex<'k, 'c, 'a>) -> Complex<'k, 'c, 'a> {
     complex(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re)
 }
 
-/// The larger and the smaller of two magnitudes; the first is a NaN if any is.
+/// The larger and the smaller of two magnitudes, in any order if one is a NaN.
 fn ordered<'k, 'c: 'a, 'a>(x: Num<'k, 'c, 'a>, y: Num<'k, 'c, 'a>) -> (Num<'k, 'c, 'a>, Num<'k, 'c, 'a>) {
     let (x, y) = (x.abs(), y.abs());
     let swap = x.lt(y);
     (swap.pick(y, x), swap.pick(x, y))
 }
 
-/// sqrt(x^2 + y^2); infinite if either is, even beside a NaN.
+/// sqrt(x^2 + y^2); infinite if either is, but not beside a NaN.
 fn modulus<'k, 'c: 'a, 'a>(x: Num<'k, 'c, 'a>, y: Num<'k, 'c, 'a>) -> Num<'k, 'c, 'a> {
     let (large, small) = ordered(x, y);
     let ratio = small / large;
     let result = large * (1.0 + ratio * ratio).sqrt();
     let result = large.eq(0.0).pick(small, result);
-    (x.is_infinite() | y.is_infinite()).pick(f64::INFINITY, result)
+    large.is_infinite().pick(large + small, result)
 }
 
 /// A number of modulus 1 of the same direction; zero stays.
@@ -174,7 +189,7 @@ fn log_modulus<'k, 'c: 'a, 'a>(x: Num<'k, 'c, 'a>, y: Num<'k, 'c, 'a>) -> Num<'k
     let close = 0.5 * ((large - 1.0) * (large + 1.0) + small * small).log1p();
     let is_close = large.gt(0.5) & large.lt(2.0);
     let result = is_close.pick(close, apart);
-    (x.is_infinite() | y.is_infinite()).pick(f64::INFINITY, result)
+    large.is_infinite().pick(large + small, result)
 }
 
 fn log<'k, 'c: 'a, 'a>(z: Complex<'k, 'c, 'a>) -> Complex<'k, 'c, 'a> {
@@ -237,7 +252,7 @@ fn sqrt<'k, 'c: 'a, 'a>(z: Complex<'k, 'c, 'a>) -> Complex<'k, 'c, 'a> {
     let (x, y) = (x * scale, y * scale);
     let root = ((x + modulus(x, y)) * 0.5).sqrt();
     let other = root.eq(0.0).pick(root, y / (root * 2.0));
-    let right = !z.re.is_signed();
+    let right = z.re.ge(0.0);
     let re = right.pick(root, other) * unscale;
     let im = right.pick(other, root) * unscale;
     let infinite = z.im.is_infinite();
@@ -304,9 +319,11 @@ fn inverse_sine<'k, 'c: 'a, 'a>(
     (far.pick(y, side), far.pick(distant, near))
 }
 
-fn atanh<'k, 'c: 'a, 'a>(z: Complex<'k, 'c, 'a>) -> Complex<'k, 'c, 'a> {
-    let x = z.re.abs();
-    let y = z.im.abs();
+/// Both parts of atanh(x + iy), for x not negative.
+fn inverse_tangent<'k, 'c: 'a, 'a>(
+    x: Num<'k, 'c, 'a>,
+    y: Num<'k, 'c, 'a>,
+) -> (Num<'k, 'c, 'a>, Num<'k, 'c, 'a>) {
     let (large, _) = ordered(x, y);
     let far = large.gt(x.constants(2f64.powi(30), 2f64.powi(60)));
     // 1/z, beside an angle of a right one.
@@ -316,26 +333,21 @@ fn atanh<'k, 'c: 'a, 'a>(z: Complex<'k, 'c, 'a>) -> Complex<'k, 'c, 'a> {
     let square = y * y;
     let near = 0.25 * (4.0 * x / (below * below + square)).log1p();
     // At 1, where y^2 vanishes.
-    let tiny = y.lt(x.constants(2f64.powi(-50), 2f64.powi(-500)));
-    let at_one = x.eq(1.0) & tiny & y.gt(0.0);
-    let near = at_one.pick(0.5 * (LN_2 - y.log()), near);
-    let angle = 0.5 * (2.0 * z.im).atan2(below * (1.0 + x) - square);
-    let right = x.constant(FRAC_PI_2).copysign(z.im);
-    let angle = (far & !z.im.is_nan()).pick(right, angle);
-    complex(far.pick(distant, near).copysign(z.re), angle)
+    let tiny = y.abs().lt(x.constants(2f64.powi(-50), 2f64.powi(-500)));
+    let at_one = x.eq(1.0) & tiny & y.ne(0.0);
+    let near = at_one.pick(0.5 * (LN_2 - y.abs().log()), near);
+    let angle = 0.5 * (2.0 * y).atan2(below * (1.0 + x) - square);
+    let right = signed(y.constant(FRAC_PI_2), y);
+    let angle = (far & !y.is_nan()).pick(right, angle);
+    (far.pick(distant, near), angle)
 }
 
-/// x to the power y; anything to the power 0 is 1, 0 to the power of anything else 0.
+/// x to the power y = c + id: |x|^c exp(-d arg x), turned by c arg x + d log |x|. Zero to a power that is not real is a NaN.
 fn power<'k, 'c: 'a, 'a>(x: Complex<'k, 'c, 'a>, y: Complex<'k, 'c, 'a>) -> Complex<'k, 'c, 'a> {
     let radius = modulus(x.re, x.im);
     let angle = x.im.atan2(x.re);
     let real = y.im.eq(0.0);
-    let logarithm = log_modulus(x.re, x.im);
     let length = radius.pow(y.re) * real.pick(1.0, (-(y.im * angle)).exp());
-    let turn = y.re * angle + real.pick(0.0, y.im * logarithm);
-    let result = complex(length * turn.cos(), length * turn.sin());
-    let zero = radius.eq(0.0);
-    let no_power = y.re.eq(0.0) & real;
-    let choose = |value: Num<'k, 'c, 'a>, one: f64| no_power.pick(one, zero.pick(0.0, value));
-    complex(choose(result.re, 1.0), choose(result.im, 0.0))
+    let turn = y.re * angle + real.pick(0.0, y.im * log_modulus(x.re, x.im));
+    complex(length * turn.cos(), length * turn.sin())
 }
