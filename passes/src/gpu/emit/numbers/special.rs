@@ -62,7 +62,7 @@ fn bernoulli(count: usize) -> Vec<f64> {
 
 /// zeta(k) - 1 for whole k from 2 on: the first terms, and the rest by the Euler-Maclaurin formula.
 fn riemann_zeta_minus_one(k: i32) -> f64 {
-    const TERMS: i32 = 20;
+    const TERMS: i32 = 64;
     let end = f64::from(TERMS);
     let order = f64::from(k);
     let power = end.powi(-k);
@@ -238,7 +238,7 @@ fn erf_inv<'k, 'c: 'a, 'a>(x: Num<'k, 'c, 'a>) -> Num<'k, 'c, 'a> {
 }
 
 /// Hurwitz' zeta function, the sum of (q + n)^-x over n from 0 on, by the Euler-Maclaurin formula. Infinite at x = 1 and
-/// where a term is; a NaN for x < 1, and where a negative number is raised to what is not whole.
+/// where a term is, to an even power; a NaN for x < 1, and where a negative number is raised to what is not whole.
 fn zeta<'k, 'c: 'a, 'a>(x: Num<'k, 'c, 'a>, q: Num<'k, 'c, 'a>) -> Num<'k, 'c, 'a> {
     let (steps, terms) = if x.is_double() { (12, 10) } else { (9, 6) };
     let mut sum = x.constant(0.0);
@@ -265,7 +265,11 @@ fn zeta<'k, 'c: 'a, 'a>(x: Num<'k, 'c, 'a>, q: Num<'k, 'c, 'a>) -> Num<'k, 'c, '
     let nonpositive = q.le(0.0);
     let pole = nonpositive & is_whole(q);
     let undefined = x.lt(1.0) | (nonpositive & !is_whole(x)) | x.is_nan() | q.is_nan();
-    let result = pole.pick(f64::INFINITY, result);
+    let half = x * 0.5;
+    let even = half.floor().eq(half);
+    // Terms of an odd power have both signs about a pole.
+    let at_pole = even.pick(x.constant(f64::INFINITY), f64::NAN);
+    let result = pole.pick(at_pole, result);
     let result = undefined.pick(f64::NAN, result);
     x.eq(1.0).pick(f64::INFINITY, result)
 }
