@@ -178,7 +178,7 @@ fn best<'c: 'a, 'a>(
     let mut best: Option<(u64, Model<'c, 'a>, Plan)> = None;
     for strategy in order::STRATEGIES {
         let mut next = Model::new(main, kernels)?;
-        order::order(&mut next, *strategy);
+        order::order(&mut next, *strategy, aliases);
         next.number();
         let plan = Assign::run(&mut next, aliases);
         // A copy costs time: a little memory is worth it.

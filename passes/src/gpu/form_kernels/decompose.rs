@@ -94,7 +94,7 @@ fn replace<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>, valu
     builder.erase(op);
 }
 
-/// Gives what is written to its own zeros: memory that several start from would have to be copied.
+/// Gives what is written to, or has to lie somewhere, its own zeros: memory that several start from would have to be copied.
 fn own_splats<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) {
     let operands: Vec<_> = op.operands().collect();
     let count = match op_name(op) {
@@ -122,7 +122,9 @@ fn own_splats<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) {
             }
         }
         let made_of_nothing = copied.last().is_some_and(|op| op.operand_count() == 0);
-        if made_of_nothing && uses(operand).nth(1).is_some() {
+        // From around a loop or branch it would have to be copied each time.
+        let outside = copied.first().and_then(|producer| producer.block()) != op.block();
+        if made_of_nothing && (outside || uses(operand).nth(1).is_some()) {
             builder.set_insertion_point_before(op);
             let types: Vec<_> = copied[0].results().map(|result| result.r#type()).collect();
             let operands: Vec<_> = copied[0].operands().collect();

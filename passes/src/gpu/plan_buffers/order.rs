@@ -18,9 +18,9 @@ pub enum Strategy {
 pub const STRATEGIES: &[Strategy] = &[Strategy::Program, Strategy::Frees];
 
 /// Puts the items of each block into an order in which everything is made before it is read.
-pub fn order(model: &mut Model<'_, '_>, strategy: Strategy) {
+pub fn order(model: &mut Model<'_, '_>, strategy: Strategy, aliases: &[Option<usize>]) {
     for block in 0..model.blocks.len() {
-        order_block(model, block, strategy);
+        order_block(model, block, strategy, aliases);
     }
 }
 
@@ -40,7 +40,28 @@ fn reads(model: &Model<'_, '_>, item: usize, found: &mut Vec<Id>) {
     }
 }
 
-fn order_block(model: &mut Model<'_, '_>, block: usize, strategy: Strategy) {
+/// What values of a block will be written over, if all goes well: the state of a loop by the next one, donated arguments by
+/// results.
+fn written_over(model: &Model<'_, '_>, block: usize, aliases: &[Option<usize>]) -> HashMap<Id, Id> {
+    let part = &model.blocks[block];
+    let Some(&end) = part.items.last() else { return HashMap::new() };
+    let given = model.items[end].operands.iter().copied().enumerate();
+    let is_body = part.parent.is_some_and(|parent| {
+        model.items[parent].kind == Kind::While && model.items[parent].blocks.get(1) == Some(&block)
+    });
+    given
+        .filter_map(|(index, value)| {
+            let parameter = match block {
+                0 => aliases.get(index).copied().flatten()?,
+                _ if is_body => index,
+                _ => return None,
+            };
+            Some((value, *part.parameters.get(parameter)?))
+        })
+        .collect()
+}
+
+fn order_block(model: &mut Model<'_, '_>, block: usize, strategy: Strategy, aliases: &[Option<usize>]) {
     let items = model.blocks[block].items.clone();
     let count = items.len();
     if count < 3 {
@@ -86,11 +107,19 @@ fn order_block(model: &mut Model<'_, '_>, block: usize, strategy: Strategy) {
         needs.before[count - 1].insert(at);
         needs.after[at].insert(count - 1);
     }
+    let targets = written_over(model, block, aliases);
     // What changes a value in place waits for the others that read it, unless they wait for it.
     for at in 0..count {
         let item = &model.items[items[at]];
         let mut changed: Vec<Id> =
             item.in_place.iter().flatten().map(|&operand| base(model, item.operands[operand])).collect();
+        for (result, candidates) in item.results.iter().zip(&item.may_share) {
+            if let Some(target) = targets.get(result)
+                && candidates.iter().any(|&operand| item.operands[operand] == *target)
+            {
+                changed.push(*target);
+            }
+        }
         if item.kind == Kind::While {
             changed.extend(item.operands.iter().map(|&operand| base(model, operand)));
         }

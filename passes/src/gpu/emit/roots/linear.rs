@@ -188,20 +188,15 @@ pub fn solve<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> R
             let this = row(step[0]);
             let right = kernel.element(op.operand(1)?, &at(this))?;
             let right = arithmetic.lift(kernel, op, right, b.element)?;
-            let parts = code.for_loop(
-                code.index(0),
-                step[0],
-                code.index(1),
-                &right.parts(),
-                |before, parts| {
+            let parts =
+                code.for_loop(code.index(0), step[0], code.index(1), &right.parts(), |before, parts| {
                     let before = row(before);
                     let known = kernel.load(buffer, b.element, kernel.linear(b.shape, &at(before)))?;
                     let known = arithmetic.lift(kernel, op, known, b.element)?;
                     let factor = arithmetic.negate(kernel, coefficient(this, before)?);
                     let sum = Scalar::from_parts(parts);
                     Ok(arithmetic.multiply_add(kernel, factor, known, sum).parts())
-                },
-            )?;
+                })?;
             let mut value = Scalar::from_parts(&parts);
             if !unit {
                 value = arithmetic.divide(kernel, value, coefficient(this, this)?);
