@@ -16,6 +16,7 @@ use melior::ir::{
     Attribute, AttributeLike, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike,
 };
 use slimhlo_dialect::ffi::op_name;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 /// Writes kernels at the end of a module, and calls of them.
@@ -247,10 +248,13 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         let mut changed: HashMap<usize, Value<'c, 'a>> = HashMap::new();
         for (index, value) in given.iter().enumerate() {
             let argument: Value = block.argument(index)?.into();
-            if values.contains_key(&key(*value)) {
-                changed.insert(key(*value), argument);
-            } else {
-                values.insert(key(*value), argument);
+            match values.entry(key(*value)) {
+                Entry::Occupied(_) => {
+                    changed.insert(key(*value), argument);
+                }
+                Entry::Vacant(place) => {
+                    place.insert(argument);
+                }
             }
         }
         let map = |values: &HashMap<usize, Value<'c, 'a>>, value: Value<'c, 'a>| {

@@ -3,7 +3,7 @@
 //! Which values share memory, where copies are needed, and where everything lies.
 
 use super::model::{FOREVER, Id, Kind, Model};
-use super::pack::{Request, pack};
+use super::pack::{Fixed, Request, pack};
 
 /// Where a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -383,7 +383,7 @@ impl<'m, 'c: 'a, 'a> Assign<'m, 'c, 'a> {
 
     fn finish(self) -> Plan {
         let mut requests = Vec::new();
-        let mut fixed: Vec<(Place, u64, Vec<(i64, i64)>)> = Vec::new();
+        let mut fixed: Vec<Fixed> = Vec::new();
         for (index, class) in self.classes.iter().enumerate() {
             if class.bytes == 0 || class.members.is_empty() {
                 continue;

@@ -109,8 +109,8 @@ fn order_block(model: &mut Model<'_, '_>, block: usize, strategy: Strategy, alia
     }
     let targets = written_over(model, block, aliases);
     // What changes a value in place waits for the others that read it, unless they wait for it.
-    for at in 0..count {
-        let item = &model.items[items[at]];
+    for (at, &item) in items.iter().enumerate() {
+        let item = &model.items[item];
         let mut changed: Vec<Id> =
             item.in_place.iter().flatten().map(|&operand| base(model, item.operands[operand])).collect();
         for (result, candidates) in item.results.iter().zip(&item.may_share) {

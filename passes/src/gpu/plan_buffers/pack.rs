@@ -18,6 +18,9 @@ pub struct Request {
     pub busy: Vec<(i64, i64)>,
 }
 
+/// Memory that is there anyway: where, how much, and when it is in use, in order.
+pub type Fixed = (Place, u64, Vec<(i64, i64)>);
+
 /// More than this are packed by their place in time only.
 const MOST: usize = 6000;
 /// Fixed places that are tried for one request.
@@ -25,10 +28,7 @@ const MOST_FIXED: usize = 64;
 
 /// Finds a place for each request: in memory that is there anyway (`fixed`: results before they are made, donated arguments after
 /// they have been read), else in the arena. Gives the arena's size, too.
-pub fn pack(
-    mut requests: Vec<Request>,
-    mut fixed: Vec<(Place, u64, Vec<(i64, i64)>)>,
-) -> (HashMap<usize, Place>, u64) {
+pub fn pack(mut requests: Vec<Request>, mut fixed: Vec<Fixed>) -> (HashMap<usize, Place>, u64) {
     let mut places = HashMap::new();
     requests.sort_by_key(|request| (std::cmp::Reverse(request.bytes), request.busy.first().copied()));
     // The smallest that is large enough.
