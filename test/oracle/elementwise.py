@@ -35,6 +35,8 @@ NARROW = (
 SIGNED = ("i64", "i32", "i16", "i8", "i4", "i2")
 UNSIGNED = ("ui64", "ui32", "ui16", "ui8", "ui4", "ui2")
 COMPLEX = ("complex<f32>", "complex<f64>")
+# What conversions are from where not all are asked for.
+CONVERTED = ("f64", "f32", "bf16", "f8E4M3FN", "f8E5M2FNUZ", "i1", "i64", "i32", "i4", "ui64", "ui8", "complex<f32>")
 # Of zeros of either sign XLA takes any.
 EXTREMA = ("maximum", "minimum", "clamp")
 # Whose zeros are not where XLA computes them with many digits.
@@ -363,11 +365,14 @@ def main() -> int:
     parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
     parser.add_argument("--only", default="", metavar="TEXT", help="only groups and ops whose name contains this")
     parser.add_argument("--table", action="store_true", help="print the worst difference of each op")
+    parser.add_argument("--all", action="store_true", help="conversions from every type, not from a few")
     args = parser.parse_args()
     runner = Slimhlo(args.slimhlo)
     failures = 0
     checked = 0
     for group, ops in groups().items():
+        if not args.all and not args.only and group.startswith("convert ") and group[8:] not in CONVERTED:
+            continue
         ops = [op for op in ops if args.only in f"{group} {op.name}"]
         if not ops:
             continue

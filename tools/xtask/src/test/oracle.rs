@@ -70,7 +70,8 @@ pub(super) fn memory_model(run: &mut Run) -> Result<Outcome> {
 }
 
 pub(super) fn elementwise(run: &mut Run) -> Result<Outcome> {
-    with_command(run, "elementwise.py", &[])
+    let args: &[&str] = if run.all { &["--all"] } else { &[] };
+    with_command(run, "elementwise.py", args)
 }
 
 pub(super) fn backend(run: &mut Run) -> Result<Outcome> {
