@@ -189,7 +189,16 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
         let sum = nest(kernel, &[r - 1], sum, &mut |number, sum| {
             let number = code.add(number[0], code.index(1));
             let Scalar::Complex(a, b) = term(number)? else { return Ok(sum) };
-            let turn = code.rem(code.mul(number, frequency), l * r);
+            let turn = if r.saturating_mul(l * r) < i64::from(i32::MAX) {
+                code.rem(code.mul(number, frequency), l * r)
+            } else {
+                // Large prime factors: the product needs more than 32 bits.
+                let wide = code.int(64);
+                let [number, frequency] = [number, frequency].map(|value| code.resize(value, wide, false));
+                let product = code.binary("arith.muli", number, frequency);
+                let rest = code.binary("arith.remui", product, code.integer(l * r, wide));
+                code.resize(rest, code.index_type(), false)
+            };
             let (c, d) = root_of_unity(kernel, turn, l * r, plan.part, plan.inverse);
             let Scalar::Complex(real, imaginary) = sum[0] else { return Ok(sum) };
             let real = fused(code, "arith.addf", real, fused(code, "arith.mulf", a, c));

@@ -136,11 +136,7 @@ impl Scan<'_> {
 }
 
 /// Reduces each chunk, without the initial value.
-fn totals<'c: 'a, 'a>(
-    kernel: &Kernel<'c, 'a>,
-    reducer: &Reducer<'c, 'a>,
-    scan: &Scan<'c>,
-) -> Result<'c, ()> {
+fn totals<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, reducer: &Reducer<'c, 'a>, scan: &Scan<'c>) -> Result<'c, ()> {
     let code = &kernel.code;
     let rows = scan.rows();
     kernel.grid_stride(count_of(&rows) * scan.chunks, |task| {
@@ -162,11 +158,7 @@ fn totals<'c: 'a, 'a>(
 }
 
 /// Replaces what each chunk comes to by what comes before it.
-fn starts<'c: 'a, 'a>(
-    kernel: &Kernel<'c, 'a>,
-    reducer: &Reducer<'c, 'a>,
-    scan: &Scan<'c>,
-) -> Result<'c, ()> {
+fn starts<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, reducer: &Reducer<'c, 'a>, scan: &Scan<'c>) -> Result<'c, ()> {
     let code = &kernel.code;
     let rows = count_of(&scan.rows());
     let types = reducer.accumulators(kernel);
