@@ -13,6 +13,10 @@ use melior::ir::{Attribute, Type, TypeLike, Value, ValueLike};
 
 type Result<'c, T> = std::result::Result<T, PassError<'c>>;
 
+/// Combines what two threads have.
+pub type Merge<'f, 'c, 'a> =
+    dyn Fn(&[Scalar<'c, 'a>], &[Scalar<'c, 'a>]) -> Result<'c, Vec<Scalar<'c, 'a>>> + 'f;
+
 /// Threads of a warp.
 const WARP: i64 = 32;
 
@@ -99,7 +103,7 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         mine: Vec<Scalar<'c, 'a>>,
         live: Value<'c, 'a>,
         shared: Option<Value<'c, 'a>>,
-        merge: &dyn Fn(&[Scalar<'c, 'a>], &[Scalar<'c, 'a>]) -> Result<'c, Vec<Scalar<'c, 'a>>>,
+        merge: &Merge<'_, 'c, 'a>,
     ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
         let code = &kernel.code;
         if self.size == Size::Thread {
@@ -146,7 +150,7 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         mut mine: Vec<Scalar<'c, 'a>>,
         lane: Value<'c, 'a>,
         live: Value<'c, 'a>,
-        merge: &dyn Fn(&[Scalar<'c, 'a>], &[Scalar<'c, 'a>]) -> Result<'c, Vec<Scalar<'c, 'a>>>,
+        merge: &Merge<'_, 'c, 'a>,
     ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
         let code = &kernel.code;
         let mut distance = WARP / 2;

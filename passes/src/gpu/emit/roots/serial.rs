@@ -33,19 +33,23 @@ pub fn result_tensor<'c: 'a, 'a>(op: OperationRef<'c, 'a>, index: usize) -> Resu
     result.ok_or_else(|| PassError::at(op, "has a result that is no ranked tensor"))
 }
 
+/// Comes to the next carried scalars of a loop at an index.
+pub type Body<'f, 'c, 'a> =
+    dyn FnMut(&[Value<'c, 'a>], Vec<Scalar<'c, 'a>>) -> Result<'c, Vec<Scalar<'c, 'a>>> + 'f;
+
 /// Goes through all indices of a shape in row-major order, carrying scalars.
 pub fn nest<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     sizes: &[i64],
     carried: Vec<Scalar<'c, 'a>>,
-    body: &mut dyn FnMut(&[Value<'c, 'a>], Vec<Scalar<'c, 'a>>) -> Result<'c, Vec<Scalar<'c, 'a>>>,
+    body: &mut Body<'_, 'c, 'a>,
 ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
     fn go<'c: 'a, 'a>(
         kernel: &Kernel<'c, 'a>,
         sizes: &[i64],
         index: &[Value<'c, 'a>],
         carried: Vec<Scalar<'c, 'a>>,
-        body: &mut dyn FnMut(&[Value<'c, 'a>], Vec<Scalar<'c, 'a>>) -> Result<'c, Vec<Scalar<'c, 'a>>>,
+        body: &mut Body<'_, 'c, 'a>,
     ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
         let code = &kernel.code;
         let Some((&size, rest)) = sizes.split_first() else { return body(index, carried) };

@@ -335,7 +335,7 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
     }
     // The last launch must write the results.
     let buffers = |launch: u32| -> Vec<Value<'c, 'a>> {
-        if (merges - launch) % 2 == 0 {
+        if (merges - launch).is_multiple_of(2) {
             return results.clone();
         }
         (0..sort.elements.len()).map(|number| kernel.scratch_pointer(number)).collect()
