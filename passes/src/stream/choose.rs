@@ -124,11 +124,12 @@ impl<'c: 'a, 'a> Neighbours<'c, 'a> {
         known.entry(ir::op_key(op)).or_insert_with(|| above(op)).iter().any(|op| others.contains(op))
     }
 
-    /// Forgets what was known of ops that are gone, and of what is computed from them.
-    fn forget(&mut self, gone: &Keys) {
+    /// Forgets what was known of ops that are gone, of what is computed from them, and of consumers from `first` on, whose turn
+    /// is over: what is left are those near the next.
+    fn forget(&mut self, gone: &Keys, first: usize) {
         self.above.get_mut().clear();
-        self.alone.get_mut().retain(|_, alone| {
-            alone.as_ref().is_ok_and(|alone| alone.ops.iter().all(|op| !gone.contains(op)))
+        self.alone.get_mut().retain(|&(index, ..), alone| {
+            index < first && alone.as_ref().is_ok_and(|alone| alone.ops.iter().all(|op| !gone.contains(op)))
         });
     }
 }
@@ -230,7 +231,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 self.erase(op);
             }
         }
-        self.neighbours.forget(&self.gone);
+        self.neighbours.forget(&self.gone, first);
         Some(found.group.into_iter().map(|(index, _)| index).filter(|&index| index != usize::MAX).collect())
     }
 
