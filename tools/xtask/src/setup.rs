@@ -249,6 +249,11 @@ pub fn gpu_environment(shell: &Shell) -> Result<()> {
     add_requirements(shell, "gpu-requirements.txt", &[])
 }
 
+/// Adds NVIDIA's assembler and CUDA's math functions (test/oracle/assembler-requirements.txt).
+pub fn assembler_environment(shell: &Shell) -> Result<()> {
+    add_requirements(shell, "assembler-requirements.txt", &["--no-deps"])
+}
+
 /// Installs what a file of test/oracle lists, once per state of that file; where that fails, says so and goes on.
 fn add_requirements(shell: &Shell, name: &str, flags: &[&str]) -> Result<()> {
     let file = shell.root.join("test/oracle").join(name);
@@ -266,7 +271,7 @@ fn add_requirements(shell: &Shell, name: &str, flags: &[&str]) -> Result<()> {
     if shell.watch("pip install", &shell.command(python(shell), args))?.ok {
         fs::write(&stamp, requirements)?;
     } else {
-        eprintln!("They cannot be installed here; the benchmarks run without.");
+        eprintln!("They cannot be installed here; what needs them says so.");
     }
     Ok(())
 }

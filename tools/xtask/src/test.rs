@@ -94,6 +94,8 @@ pub enum Step {
     Elementwise,
     /// JAX's own programs as kernels, on the CPU, agree with XLA
     Backend,
+    /// NVIDIA's assembler takes the kernels' code
+    Ptxas,
 }
 
 impl Step {
@@ -115,7 +117,8 @@ impl Step {
             | Step::Halos
             | Step::Shards
             | Step::Families
-            | Step::Elementwise => &[Step::Build, Step::Python],
+            | Step::Elementwise
+            | Step::Ptxas => &[Step::Build, Step::Python],
             Step::Roundtrip | Step::Mutate | Step::Optimize | Step::MemoryModel | Step::Backend => {
                 &[Step::Build, Step::Corpus]
             }
@@ -159,6 +162,7 @@ impl Step {
             Step::MemoryModel => oracle::memory_model(run),
             Step::Elementwise => oracle::elementwise(run),
             Step::Backend => oracle::backend(run),
+            Step::Ptxas => oracle::ptxas(run),
         }
     }
 }

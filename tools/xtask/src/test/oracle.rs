@@ -89,6 +89,11 @@ fn with_command(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
     script(run, name, &all)
 }
 
+pub(super) fn ptxas(run: &mut Run) -> Result<Outcome> {
+    setup::assembler_environment(run.shell)?;
+    with_command(run, "ptxas.py", &[])
+}
+
 fn with_driver(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
     let driver = run.shell.target.join("debug/slimhlo-opt").to_string_lossy().into_owned();
     let mut all = vec!["--opt", &driver];
