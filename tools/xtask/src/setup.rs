@@ -68,6 +68,9 @@ impl std::error::Error for NeedsRoot {}
 pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     packages(shell, !args.no_python, true)?;
     ensure(shell, !args.no_python)?;
+    if !args.no_python {
+        assembler_environment(shell)?;
+    }
     println!("All that slimhlo needs is in place.");
     Ok(())
 }
