@@ -22,7 +22,7 @@
 //! | `erf_inv` | 4 | 19 (XLA's) |
 //! | `bessel_i1e` | 9 | 7 |
 //! | lgamma, digamma (units of 1 where smaller) | 32 | 32 |
-//! | zeta, from order 1 to 30 | 64 | 64 |
+//! | zeta, from order 1 to 12 | 64 | 64 |
 //! | polygamma, the same | 128 | 128 |
 //! | complex, in units of the larger part: quotient, exp, log, sqrt, tan, inverse functions | 4 | 4; 98 for log (XLA's) |
 //! | complex tanh, sinh, cosh | 22 | 16; 249 far out (XLA's) |
