@@ -67,7 +67,7 @@ pub struct Kernel<'c, 'a> {
     /// Elements computed.
     elements: RefCell<HashMap<Place, Scalar<'c, 'a>>>,
     /// Row-major positions of indices that were made from one.
-    positions: RefCell<HashMap<(usize, Vec<i64>, Vec<usize>), Value<'c, 'a>>>,
+    positions: RefCell<HashMap<Position, Value<'c, 'a>>>,
     /// Which call of a region's block is being inlined, by block.
     frames: RefCell<HashMap<usize, usize>>,
     next_frame: Cell<usize>,
@@ -81,6 +81,9 @@ pub struct Kernel<'c, 'a> {
     name: String,
     pointer: Type<'c>,
 }
+
+/// Where indices were made, for which shape, and which they are.
+type Position = (usize, Vec<i64>, Vec<usize>);
 
 /// Where an element was computed, in which call of a region, of which value, whether speculatively, at which index.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -399,7 +402,7 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
             return code.index(known.clamp(0, count - 1));
         };
         let mut run = common_divisor(code.multiple(base), count);
-        if run < 1 || run > MOST_NEIGHBOURS {
+        if !(1..=MOST_NEIGHBOURS).contains(&run) {
             run = common_divisor(run, MOST_NEIGHBOURS).max(1);
         }
         let place = number.rem_euclid(run);
