@@ -10,7 +10,6 @@ use inkwell::llvm_sys::execution_engine::LLVMExecutionEngineGetErrMsg;
 use inkwell::module::Module;
 use melior::StringRef;
 use melior::dialect::DialectRegistry;
-use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, AttributeLike, OperationRef};
 use mlir_sys::{
     MlirAttribute, mlirDialectHandleInsertDialect, mlirGPUObjectAttrGet, mlirGetDialectHandle__nvvm__,
