@@ -61,7 +61,7 @@ pub fn binary<'k, 'c: 'a, 'a>(name: &str, x: Num<'k, 'c, 'a>, y: Num<'k, 'c, 'a>
         "subtract" => x - y,
         "multiply" => x * y,
         "divide" => x / y,
-        "remainder" => x.rem(y),
+        "remainder" => x.remainder(y),
         "maximum" | "minimum" => extremum(name, x, y),
         "atan2" => x.atan2(y),
         "power" => x.pow(y),

@@ -73,7 +73,7 @@ impl Narrow {
     const fn largest(self) -> i64 {
         let all = (1 << self.magnitude_bits()) - 1;
         match self.special {
-            Special::Ieee => ((1 << self.exponent) - 1 << self.fraction) - 1,
+            Special::Ieee => (((1 << self.exponent) - 1) << self.fraction) - 1,
             Special::Finite => all - 1,
             Special::Unsigned | Special::None => all,
         }

@@ -125,7 +125,7 @@ impl<'k, 'c: 'a, 'a> Num<'k, 'c, 'a> {
     }
 
     /// What a division leaves, with the sign of this.
-    pub fn rem(self, other: Self) -> Self {
+    pub fn remainder(self, other: Self) -> Self {
         self.call2("arith.remf", other)
     }
 
