@@ -33,7 +33,7 @@ func.func private @shared(%x: tensor<8xf32>) -> tensor<8xf32> attributes {slimhl
 
 // More elements than 32 bits count.
 // CHECK-LABEL: gpu.func @large
-// CHECK: scf.for %{{[a-z0-9]+}} = %{{[0-9]+}} to %{{[a-z0-9_]+}} step %{{[0-9]+}} : i64
+// CHECK: scf.for %{{[a-z0-9]+}} = %{{[0-9]+}} to %{{[a-z0-9_]+}} step %{{[0-9]+}}{{.*}}: i64
 func.func private @large(%x: tensor<8589934592xi8>) -> tensor<8589934592xi8> attributes {slimhlo.kernel = "map"} {
   %r = stablehlo.not %x : tensor<8589934592xi8>
   return %r : tensor<8589934592xi8>

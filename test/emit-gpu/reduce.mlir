@@ -6,7 +6,7 @@
 // CHECK-SAME: known_grid_size = array<i32: 64, 1, 1>
 // CHECK: llvm.load
 // CHECK: arith.addf
-// CHECK: gpu.shuffle down
+// CHECK: gpu.shuffle{{.*}}down
 // CHECK: memref.store
 // CHECK: gpu.barrier
 // CHECK: memref.load

@@ -33,7 +33,8 @@ SECONDS = 240.0
 # Several devices, or so large that compiling them shows nothing more.
 LEFT_OUT = re.compile(r"spmd|shard_map|train16|train4|transformer|decoder")
 TRIGONOMETRIC = re.compile(r"stablehlo\.(sine|cosine|tan) ")
-VECTORS = ("halo_ew", "pads_sum", "zeros_dus_chain", "elementwise")
+# Not zeros_dus_chain: its reads are shifted against its writes, and threads take elements a grid apart.
+VECTORS = ("halo_ew", "pads_sum", "elementwise")
 
 
 def f32(*shape: int) -> jax.ShapeDtypeStruct:
