@@ -29,6 +29,8 @@ enum Benchmark {
     Memory,
     /// Time of the default pipeline: against Enzyme-JAX's, and per op up to 100,000 ops
     Passes,
+    /// What slimhlo compile allocates for the reference programs, against their floors and XLA
+    Plan,
     /// Time from StableHLO to PTX, against IREE's compiler and XLA's for the CPU
     Compile,
     /// Memory and run time of the reference programs on an NVIDIA GPU, against JAX; nothing where there is none
@@ -43,6 +45,7 @@ impl Benchmark {
             Benchmark::DusToPad => ("bench_parse.py", vec!["--corpus", corpus, "--only", "dus-to-pad"]),
             Benchmark::Memory => ("bench_memory.py", vec![]),
             Benchmark::Passes => ("bench_passes.py", vec![]),
+            Benchmark::Plan => ("bench_plan.py", vec![]),
             Benchmark::Compile => ("bench_compile.py", vec![]),
             Benchmark::Gpu => ("bench_gpu.py", vec![]),
         }
@@ -80,7 +83,7 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
         }
         let slimhlo = shell.target.join("release/slimhlo").to_string_lossy().into_owned();
         let mut words = vec!["-u", &path, "--opt", &driver];
-        if benchmark == Benchmark::Compile {
+        if matches!(benchmark, Benchmark::Plan | Benchmark::Compile) {
             setup::assembler_environment(shell)?;
             shell.show(&shell.cargo(["build", "--release", "--package=slimhlo"]))?;
             words = vec!["-u", &path, "--slimhlo", &slimhlo];
