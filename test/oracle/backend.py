@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The GPU back end against XLA, kernel by kernel on the CPU: how many of JAX's own programs compile, and how many agree.
 
-    python test/oracle/backend.py --slimhlo target/debug/slimhlo --corpus target/oracle [--sample N | --all]
+    python test/oracle/backend.py --slimhlo target/debug/slimhlo --corpus target/oracle [--sample N | --all] [--block-threads N]
 
 Each program is compiled by `slimhlo run --device cpu`, which runs the very kernels that would go to a GPU, and by XLA for CPU; both
 get the same inputs. Left out, and counted, are programs with collectives, custom calls of vendors' libraries and dynamic
 shapes, which the back end does not claim, and those that XLA for CPU does not run. Equal programs are run once.
+
+A block is one thread unless --block-threads says otherwise; then its threads are real ones that meet at barriers and hand each other values,
+as on a GPU.
 
 What "agree" means:
 
@@ -66,6 +69,7 @@ class Case:
     text: str
     count: int
     slimhlo: str
+    threads: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,6 +194,7 @@ def judge(case: Case) -> Verdict:
     try:
         (folder / "in.mlir").write_text(case.text)
         command = [case.slimhlo, "run", str(folder / "in.mlir"), "--device", "cpu", "--output-dir", str(folder / "out")]
+        command += ["--block-threads", str(case.threads)]
         for number, array in enumerate(given):
             np.save(folder / f"{number}.npy", array)
             command += ["--input", str(folder / f"{number}.npy")]
@@ -221,6 +226,9 @@ def main() -> int:
     parser.add_argument("--corpus", required=True, type=pathlib.Path, metavar="DIR", help="where corpus.py wrote")
     parser.add_argument("--sample", type=int, default=900, metavar="N", help="distinct programs to run (default: 900)")
     parser.add_argument("--all", action="store_true", help="run every program")
+    parser.add_argument(
+        "--block-threads", type=int, default=1, metavar="N", help="threads of a block, a power of two (default: 1)"
+    )
     parser.add_argument("--only", default="", metavar="TEXT", help="only programs whose name contains this")
     parser.add_argument("--log", type=pathlib.Path, metavar="FILE", help="write each program that misses there, with its reason")
     args = parser.parse_args()
@@ -235,7 +243,7 @@ def main() -> int:
             left_out[why] += 1
             continue
         key = shape_of(re.sub(r'(?m)^#loc.*$| loc\((#loc\d*|unknown|"[^"\n]*")\)', "", entry.text))
-        case = distinct.get(key, Case(entry.name, entry.text, 0, args.slimhlo))
+        case = distinct.get(key, Case(entry.name, entry.text, 0, args.slimhlo, args.block_threads))
         distinct[key] = dataclasses.replace(case, count=case.count + 1)
     cases = list(distinct.values())
     claimed = sum(case.count for case in cases)

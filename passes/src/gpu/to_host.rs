@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! `--slimhlo-kernels-to-host`: kernels become functions that a CPU runs, one thread per block.
+//! `--slimhlo-kernels-to-host`: kernels become functions that a CPU runs, by default one thread per block.
 //!
 //! # What it matches
 //!
@@ -27,6 +27,11 @@
 //! own. Blocks are independent of each other but for atomic operations, which stay atomic.
 //!
 //! Address spaces are dropped: the CPU has one. Calls of CUDA's `__nv_` functions become calls of the C library's.
+//!
+//! With `threads=N` a block has N threads, as on a GPU, which shows what they do together: `@K` hands a function like the one above to
+//! `slimhlo_cooperate`, which whoever compiles the result has to provide, and which runs it in N threads at once, block by block.
+//! In there, what a block shares is a global variable, since one block runs at a time, and `slimhlo_thread`, `slimhlo_barrier` and
+//! `slimhlo_shuffle_down` tell threads apart and let them meet.
 //!
 //! # What it costs
 //!
@@ -64,7 +69,10 @@ crate::pass_options! {
     /// // becomes
     /// func.func @double(%arguments: !llvm.ptr, %first_block: i64, %end_block: i64, %grid: i64)
     /// ```
-    pub struct KernelsToHost;
+    pub struct KernelsToHost {
+        /// Threads of a block: a power of two up to 1024. More than one need a runtime in which they meet.
+        pub threads: u64 = 1,
+    }
 }
 
 impl Pass for KernelsToHost {
@@ -84,16 +92,56 @@ impl Pass for KernelsToHost {
         }
     }
 
+    fn check(&self) -> Result<(), String> {
+        let fine = self.threads.is_power_of_two() && self.threads <= 1024;
+        fine.then_some(())
+            .ok_or_else(|| format!("threads = {} is not a power of two up to 1024", self.threads))
+    }
+
     fn run<'c>(&self, root: OperationRef<'c, '_>, _context: &PassContext<'_>) -> PassResult<'c> {
         let modules = ops_named(root, "gpu.module");
         for module in &modules {
-            convert_module(*module)?;
+            convert_module(*module, self.threads)?;
         }
         Ok(Changed::from(!modules.is_empty()))
     }
 }
 
-fn convert_module<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
+/// Functions that the runtime of blocks of several threads provides, with their operands' and results' widths in bits.
+const RUNTIME: [(&str, &[u32], &[u32]); 3] = [
+    ("slimhlo_thread", &[], &[64]),
+    ("slimhlo_barrier", &[], &[]),
+    ("slimhlo_shuffle_down", &[32, 32], &[32]),
+];
+
+/// Runs a function in all threads of each block: it, its four arguments, and the threads of a block.
+const COOPERATE: &str = "slimhlo_cooperate";
+
+/// Declares what the runtime provides.
+fn declare_runtime<'c: 'a, 'a>(build: &Builder<'c, 'a>, location: melior::ir::Location<'c>) {
+    let context = build.context();
+    let integers = |widths: &[u32]| -> Vec<Type<'c>> {
+        widths.iter().map(|width| IntegerType::new(context, *width).into()).collect()
+    };
+    let declare = |name: &str, inputs: &[Type<'c>], results: &[Type<'c>]| {
+        let ty = FunctionType::new(context, inputs, results);
+        let attributes = [
+            ("sym_name", StringAttribute::new(context, name).into()),
+            ("sym_visibility", StringAttribute::new(context, "private").into()),
+            ("function_type", TypeAttribute::new(ty.into()).into()),
+        ];
+        build.op_with_empty_region("func.func", &attributes, location);
+    };
+    for (name, inputs, results) in RUNTIME {
+        declare(name, &integers(inputs), &integers(results));
+    }
+    let pointer = melior::dialect::llvm::r#type::pointer(context, 0);
+    let mut inputs = vec![pointer, pointer];
+    inputs.extend(integers(&[64; 4]));
+    declare(COOPERATE, &inputs, &[]);
+}
+
+fn convert_module<'c: 'a, 'a>(module: OperationRef<'c, 'a>, threads: u64) -> Result<(), PassError<'c>> {
     let build = Builder::new(module);
     build.set_insertion_point_before(module);
     let host = build.op_with_regions("builtin.module", &[], &[], &[], &[&[]], module.location());
@@ -107,8 +155,13 @@ fn convert_module<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<(), PassEr
     // One that does not refer to the op which is gone.
     let build = Builder::new(host);
     rename_device_functions(host);
+    let first = host.region(0).ok().and_then(|region| region.first_block()?.first_operation());
+    if let Some(first) = first.filter(|_| threads > 1) {
+        build.set_insertion_point_before(first);
+        declare_runtime(&build, host.location());
+    }
     for function in ops_named(host, "gpu.func") {
-        convert_function(&build, function)?;
+        convert_function(&build, function, threads)?;
     }
     drop_address_spaces(&build, host);
     Ok(())
@@ -145,6 +198,7 @@ fn rename_device_functions(module: OperationRef<'_, '_>) {
 fn convert_function<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
     function: OperationRef<'c, 'a>,
+    threads: u64,
 ) -> Result<(), PassError<'c>> {
     let context = build.context();
     let location = function.location();
@@ -165,7 +219,10 @@ fn convert_function<'c: 'a, 'a>(
     let region = function.region(0).map_err(|_| PassError::at(function, "has no body"))?;
     let entry = region.first_block().ok_or_else(|| PassError::at(function, "has no body"))?;
 
-    // Memory of a block, and of a thread: on the stack.
+    // Memory of a thread: on the stack. Memory of a block: as well if it is one thread, else for all to see.
+    let of_block = attribute_of(function, "workgroup_attributions")
+        .and_then(|count| IntegerAttribute::try_from(count).ok())
+        .map_or(0, |count| usize::try_from(slimhlo_dialect::ffi::integer_value(count)).unwrap_or(0));
     let first = entry.first_operation().ok_or_else(|| PassError::at(function, "has an empty block"))?;
     build.set_insertion_point_before(first);
     for position in inputs.len()..entry.argument_count() {
@@ -175,13 +232,24 @@ fn convert_function<'c: 'a, 'a>(
         let segments = DenseI32ArrayAttribute::new(context, &[0, 0]).into();
         // What is read and written 16 bytes at a time has to lie like that.
         let alignment = IntegerAttribute::new(IntegerType::new(context, 64).into(), 16).into();
-        let memory = build.insert(
-            "memref.alloca",
-            &[],
-            &[("operandSegmentSizes", segments), ("alignment", alignment)],
-            ty,
-            location,
-        );
+        let memory = if threads > 1 && position < inputs.len() + of_block {
+            let global = format!("{name}.shared{}", position - inputs.len());
+            build.set_insertion_point_before(function);
+            let attributes = [
+                ("sym_name", StringAttribute::new(context, &global).into()),
+                ("sym_visibility", StringAttribute::new(context, "private").into()),
+                ("type", TypeAttribute::new(ty).into()),
+                ("initial_value", Attribute::unit(context)),
+                ("alignment", alignment),
+            ];
+            build.op_with_regions("memref.global", &[], &attributes, &[], &[], location);
+            build.set_insertion_point_before(first);
+            let symbol = FlatSymbolRefAttribute::new(context, &global).into();
+            build.insert("memref.get_global", &[], &[("name", symbol)], ty, location)
+        } else {
+            let attributes = [("operandSegmentSizes", segments), ("alignment", alignment)];
+            build.insert("memref.alloca", &[], &attributes, ty, location)
+        };
         build.replace_all_uses_with(argument, memory);
     }
     while entry.argument_count() > inputs.len() {
@@ -190,7 +258,7 @@ fn convert_function<'c: 'a, 'a>(
 
     // Only kernels know of blocks.
     let ids = is_kernel.then(|| (entry.add_argument(index, location), entry.add_argument(index, location)));
-    convert_body(build, function, ids)?;
+    convert_body(build, function, ids, threads)?;
 
     if is_kernel {
         all.extend([index, index]);
@@ -218,13 +286,49 @@ fn convert_function<'c: 'a, 'a>(
         let i64_type: Type<'c> = IntegerType::new(context, 64).into();
         let inputs_of_loop = [pointer, i64_type, i64_type, i64_type];
         let signature = FunctionType::new(context, &inputs_of_loop, &[]);
-        let attributes =
-            [("sym_name", string(&name)), ("function_type", TypeAttribute::new(signature.into()).into())];
-        let over = build.op_with_regions("func.func", &[], &attributes, &[], &[&inputs_of_loop], location);
-        let block = over.region(0)?.first_block().ok_or_else(|| PassError::at(function, "has no body"))?;
+        let define = |name: &str| -> Result<BlockRef<'c, 'a>, PassError<'c>> {
+            let attributes =
+                [("sym_name", string(name)), ("function_type", TypeAttribute::new(signature.into()).into())];
+            let made =
+                build.op_with_regions("func.func", &[], &attributes, &[], &[&inputs_of_loop], location);
+            made.region(0)?.first_block().ok_or_else(|| PassError::at(function, "has no body"))
+        };
+        let loop_name = if threads > 1 { format!("{name}.thread") } else { name.clone() };
+        let block = define(&loop_name)?;
+        if threads > 1 {
+            build.set_insertion_point_before(function);
+            write_cooperation(build, define(&name)?, &loop_name, signature.into(), threads, location)?;
+        }
         write_loop(build, block, &body_name, inputs.len(), location)?;
     }
     build.erase(function);
+    Ok(())
+}
+
+/// The function that has threads run another one together.
+fn write_cooperation<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    block: BlockRef<'c, 'a>,
+    of: &str,
+    signature: Type<'c>,
+    threads: u64,
+    location: melior::ir::Location<'c>,
+) -> Result<(), PassError<'c>> {
+    let context = build.context();
+    let symbol = |name: &str| -> Attribute<'c> { FlatSymbolRefAttribute::new(context, name).into() };
+    build.set_insertion_point_to_end(block);
+    let function = build.insert("func.constant", &[], &[("value", symbol(of))], signature, location);
+    let pointer = melior::dialect::llvm::r#type::pointer(context, 0);
+    let mut operands =
+        vec![build.insert("builtin.unrealized_conversion_cast", &[function], &[], pointer, location)];
+    for position in 0..block.argument_count() {
+        operands.push(block.argument(position)?.into());
+    }
+    let i64_type: Type<'c> = IntegerType::new(context, 64).into();
+    let count = IntegerAttribute::new(i64_type, threads as i64).into();
+    operands.push(build.insert("arith.constant", &[], &[("value", count)], i64_type, location));
+    build.op_with_regions("func.call", &operands, &[("callee", symbol(COOPERATE))], &[], &[], location);
+    build.terminator("func.return", &[], location);
     Ok(())
 }
 
@@ -282,6 +386,7 @@ fn convert_body<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
     function: OperationRef<'c, 'a>,
     ids: Option<(Value<'c, 'a>, Value<'c, 'a>)>,
+    threads: u64,
 ) -> Result<(), PassError<'c>> {
     let mut found = Vec::new();
     walk(function, |op| {
@@ -304,7 +409,43 @@ fn convert_body<'c: 'a, 'a>(
         let along_x =
             || attribute_of(op, "dimension").is_none_or(|dimension| dimension.to_string().contains("dim x"));
         let outside = || PassError::at(op, "is used outside of a kernel, where blocks are not known");
+        let call = |name: &str, operands: &[Value<'c, 'a>], results: &[Type<'c>]| {
+            let callee = FlatSymbolRefAttribute::new(build.context(), name).into();
+            build.op_with_regions("func.call", operands, &[("callee", callee)], results, &[], location)
+        };
+        let integer = |width: u32| -> Type<'c> { IntegerType::new(build.context(), width).into() };
+        let together = threads > 1;
         let replacement: Option<Value<'c, 'a>> = match op_name(op) {
+            "gpu.thread_id" if together && along_x() => {
+                let thread = call("slimhlo_thread", &[], &[integer(64)]).result(0)?.into();
+                Some(build.insert("arith.index_cast", &[thread], &[], Type::index(build.context()), location))
+            }
+            "gpu.block_dim" if together && along_x() => Some(number(threads as i64)),
+            "gpu.barrier" if together => {
+                call("slimhlo_barrier", &[], &[]);
+                None
+            }
+            "gpu.shuffle" if together => {
+                let down = attribute_of(op, "mode").is_some_and(|mode| mode.to_string().contains("down"));
+                let value: Value<'c, 'a> = op.operand(0)?;
+                if !down || value.r#type() != integer(32) {
+                    return Err(PassError::at(op, "is not one that hands 32 bits down"));
+                }
+                Some(call("slimhlo_shuffle_down", &[value, op.operand(1)?], &[integer(32)]).result(0)?.into())
+            }
+            "gpu.lane_id"
+            | "gpu.subgroup_id"
+            | "gpu.subgroup_size"
+            | "gpu.num_subgroups"
+            | "gpu.subgroup_broadcast"
+            | "gpu.all_reduce"
+            | "gpu.subgroup_reduce"
+            | "nvvm.barrier0"
+            | "nvvm.bar.warp.sync"
+                if together =>
+            {
+                return Err(PassError::at(op, "has no form for the CPU with several threads in a block"));
+            }
             "gpu.thread_id" | "gpu.lane_id" | "gpu.subgroup_id" | "gpu.cluster_id" => Some(number(0)),
             "gpu.block_dim" | "gpu.subgroup_size" | "gpu.num_subgroups" | "gpu.cluster_dim" => {
                 Some(number(1))

@@ -4,7 +4,7 @@
 
 use crate::device::{kernels, level, optimise, symbol};
 use crate::ffi::{self, Code, HostFunction};
-use crate::{Error, lower, narrow};
+use crate::{Error, block, lower, narrow};
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
@@ -13,11 +13,15 @@ use std::collections::HashMap;
 use std::sync::Once;
 
 /// From kernels to the llvm dialect. What the C library has is called there: LLVM's own functions for these are less exact.
-const PIPELINE: &str = "builtin.module(slimhlo-kernels-to-host,builtin.module(\
+fn pipeline(threads: u64) -> String {
+    format!("builtin.module(slimhlo-kernels-to-host{{threads={threads}}},builtin.module({LOWERING}))")
+}
+
+const LOWERING: &str = "\
     math-extend-to-supported-types,\
     convert-math-to-libm,convert-scf-to-cf,arith-expand{include-bf16=true},\
     convert-to-llvm,\
-    reconcile-unrealized-casts))";
+    reconcile-unrealized-casts";
 
 /// What is not used of the machine: instructions that take small numbers for 0.
 const WITHOUT: &str = "-avx512bf16,-avxneconvert,-avx512fp16,-amx-bf16";
@@ -29,10 +33,10 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Compiles all kernels in `root`, which stays as it is.
-    pub fn new(root: OperationRef<'_, '_>, opt_level: u8) -> Result<Self, Error> {
+    /// Compiles all kernels in `root`, which stays as it is. Blocks have so many `threads`, a power of two up to 1024.
+    pub fn new(root: OperationRef<'_, '_>, opt_level: u8, threads: u64) -> Result<Self, Error> {
         let mut module = lower::copy(root);
-        lower::run(&mut module, PIPELINE)?;
+        lower::run(&mut module, &pipeline(threads))?;
         let code = Code::new(Box::new(Context::create()), |context| {
             let llvm = lower::translate(&module, "builtin.module", context)?;
             let machine = machine(opt_level)?;
@@ -52,10 +56,13 @@ impl Kernels {
             optimise(&llvm, &machine, opt_level)?;
             // By name alone, so that their type does not matter.
             let ty = context.void_type().fn_type(&[], false);
-            let known = narrow::functions().map(|(name, address)| {
-                let there = llvm.get_function(name);
-                (there.unwrap_or_else(|| llvm.add_function(name, ty, None)), address)
-            });
+            let provided = narrow::functions().into_iter().chain(block::functions());
+            let known: Vec<_> = provided
+                .map(|(name, address)| {
+                    let there = llvm.get_function(name);
+                    (there.unwrap_or_else(|| llvm.add_function(name, ty, None)), address)
+                })
+                .collect();
             let engine = llvm
                 .create_jit_execution_engine(level(opt_level))
                 .map_err(|error| Error::Llvm(error.to_string()))?;

@@ -6,6 +6,7 @@
 //! CUDA's math functions from libdevice where kernels need them; [`ptxas`] assembles that where NVIDIA's assembler is found.
 //! [`host::Kernels`] makes functions of this process of the very same kernels.
 
+mod block;
 mod chip;
 mod device;
 mod error;

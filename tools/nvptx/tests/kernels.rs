@@ -74,7 +74,7 @@ module attributes {gpu.container_module} {
 fn kernels_run_on_the_cpu_for_any_grid() {
     let context = context();
     let module = Module::parse(&context, KERNELS).unwrap();
-    let kernels = Kernels::new(module.as_operation(), 1).unwrap();
+    let kernels = Kernels::new(module.as_operation(), 1, 1).unwrap();
     let a: Vec<f32> = (0..1000).map(|i| i as f32 * 0.001).collect();
     let b: Vec<f32> = (0..1000).map(|i| i as f32 * -0.002).collect();
     for grid in [1, 4, 7] {
@@ -93,7 +93,7 @@ fn kernels_run_on_the_cpu_for_any_grid() {
 fn narrow_floats_need_no_compiler_runtime() {
     let context = context();
     let module = Module::parse(&context, KERNELS).unwrap();
-    let kernels = Kernels::new(module.as_operation(), 1).unwrap();
+    let kernels = Kernels::new(module.as_operation(), 1, 1).unwrap();
     // As f16 this is 1.0, as bf16 0.0078125.
     let a = [0x3c00u16];
     let mut c = [0u16; 2];

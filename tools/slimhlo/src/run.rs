@@ -48,6 +48,11 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     gpu: usize,
 
+    /// Threads of a block on the CPU, a power of two. More than one are threads of the operating system, which meet at barriers: slow,
+    /// and a test of what threads of a GPU do together
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = block_threads)]
+    block_threads: u64,
+
     #[command(flatten)]
     code: CodeArgs,
 
@@ -57,6 +62,11 @@ pub struct Args {
 
 /// How much the CPU's code is optimised unless told otherwise: enough, and quickly made.
 const CPU_LEVEL: u8 = 1;
+
+fn block_threads(text: &str) -> Result<u64, String> {
+    let count = text.parse().ok().filter(|count: &u64| count.is_power_of_two() && *count <= 1024);
+    count.ok_or_else(|| "must be a power of two up to 1024".into())
+}
 
 /// `slimhlo run`
 pub fn main(args: &Args) -> Result<ExitCode> {
@@ -84,7 +94,8 @@ pub fn main(args: &Args) -> Result<ExitCode> {
         Place::Cpu => {
             let level = args.code.options().opt_level.min(CPU_LEVEL);
             // The process ends with the run.
-            let kernels = Box::leak(Box::new(Kernels::new(module.as_operation(), level)?));
+            let kernels =
+                Box::leak(Box::new(Kernels::new(module.as_operation(), level, args.block_threads)?));
             let mut device = ffi::cpu(kernels);
             run(&package, &mut device, &args.options, &mut out)?;
         }

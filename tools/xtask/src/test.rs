@@ -92,6 +92,8 @@ pub enum Step {
     MemoryModel,
     /// Elementwise ops of kernels, on the CPU, are what they are in XLA
     Elementwise,
+    /// Kernels whose threads work together, in blocks of 1, 64 and 256 threads on the CPU, agree with XLA
+    Kernels,
     /// JAX's own programs as kernels, on the CPU, agree with XLA
     Backend,
     /// NVIDIA's assembler takes the kernels' code
@@ -118,6 +120,7 @@ impl Step {
             | Step::Shards
             | Step::Families
             | Step::Elementwise
+            | Step::Kernels
             | Step::Ptxas => &[Step::Build, Step::Python],
             Step::Roundtrip | Step::Mutate | Step::Optimize | Step::MemoryModel | Step::Backend => {
                 &[Step::Build, Step::Corpus]
@@ -160,7 +163,8 @@ impl Step {
             Step::Families => oracle::generated(run, "families.py", 2000),
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),
-            Step::Elementwise => oracle::elementwise(run),
+            Step::Elementwise => oracle::with_command(run, "elementwise.py", &[]),
+            Step::Kernels => oracle::with_command(run, "kernels.py", &[]),
             Step::Backend => oracle::backend(run),
             Step::Ptxas => oracle::ptxas(run),
         }

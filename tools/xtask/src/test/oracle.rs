@@ -69,11 +69,6 @@ pub(super) fn memory_model(run: &mut Run) -> Result<Outcome> {
     with_driver(run, "memory_model.py", &args)
 }
 
-pub(super) fn elementwise(run: &mut Run) -> Result<Outcome> {
-    let args: &[&str] = if run.all { &["--all"] } else { &[] };
-    with_command(run, "elementwise.py", args)
-}
-
 pub(super) fn backend(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     let mut args = vec!["--corpus", &folder];
@@ -82,7 +77,7 @@ pub(super) fn backend(run: &mut Run) -> Result<Outcome> {
 }
 
 /// A script that runs `slimhlo`.
-fn with_command(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
+pub(super) fn with_command(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
     let command = run.shell.target.join("debug/slimhlo").to_string_lossy().into_owned();
     let mut all = vec!["--slimhlo", &command];
     all.extend(args);

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels whose threads work together, on the CPU in blocks of one, 64 and 256 threads, against XLA.
+
+    python test/oracle/kernels.py --slimhlo target/debug/slimhlo [--only TEXT]
+
+JAX's functions for each kind of kernel that is more than one element computed for itself: reductions, scatters, sorts, running sums,
+products of matrices, convolutions, windows, random bits, Fourier transforms, Cholesky decompositions and triangular systems. Each is
+run by `slimhlo run --device cpu` with blocks of different sizes; more than one thread are threads of the operating system, which meet at
+the kernels' barriers and hand each other values as the kernels say. Results are compared as in backend.py. Where several
+updates set one element, any of them may win on a GPU; such programs run with one thread only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+
+import execute  # noqa: F401 - it has JAX keep 64 bits
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+from jax import lax
+
+from backend import difference
+
+Array = jax.Array
+SECONDS = 120.0
+BLOCKS = (1, 64, 256)
+BF16 = ml_dtypes.bfloat16
+DTYPES = (np.float32, np.float64, np.int32, np.uint8, np.int16, BF16, np.float16, np.complex64, np.complex128, np.bool_)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A function, its arguments, the sizes of blocks, and the platform whose lowering has the op that is meant."""
+
+    name: str
+    function: Callable
+    arguments: tuple[np.ndarray, ...]
+    blocks: tuple[int, ...] = BLOCKS
+    platform: str = "cpu"
+
+
+def values(rng: np.random.Generator, *shape: int, dtype: type = np.float32) -> np.ndarray:
+    """Ordinary values of any type."""
+    kind = np.dtype(dtype).kind
+    if kind in "iu":
+        return rng.integers(0 if kind == "u" else -50, 50, shape).astype(dtype)
+    if kind == "b":
+        return rng.integers(0, 2, shape).astype(dtype)
+    if kind == "c":
+        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def cases() -> Iterator[Case]:
+    rng = np.random.default_rng(0)
+
+    def some(*shape: int, dtype: type = np.float32) -> np.ndarray:
+        return values(rng, *shape, dtype=dtype)
+
+    def indices(below: int, *shape: int) -> np.ndarray:
+        return rng.integers(-3, below + 3, shape).astype(np.int32)
+
+    yield Case("reduce whole", lambda x: x.sum(), (some(300, 1000),))
+    yield Case("reduce first and last", lambda x: x.sum((0, 2)), (some(30, 40, 50),))
+    yield Case("reduce rows", lambda x: jnp.exp(x * 2).sum(1) * 3 + 1, (some(300, 100),))
+    yield Case("reduce long rows", lambda x: x.sum(1), (some(3, 50000),))
+    yield Case("reduce columns", lambda x: x.max(0), (some(1000, 100),))
+    yield Case("reduce few columns", lambda x: x.sum(0), (some(5000, 4),))
+    yield Case("reduce integers", lambda x: x.sum(), (some(3, 50000, dtype=np.int32),))
+    yield Case("reduce booleans", lambda x: x.all(0), (some(1000, 10, dtype=np.bool_),))
+    yield Case("reduce complex", lambda x: x.sum(), (some(100, 100, dtype=np.complex64),))
+    yield Case("reduce two operands", lambda x: x.argmax(1), (some(100, 1000),))
+    yield Case("reduce two operands whole", lambda x: x.argmin(), (some(100, 1000),))
+    yield Case("reduce from 5", lambda x: lax.reduce(x, np.float32(5), lax.add, (0,)), (some(30000, 2),))
+    yield Case("softmax", jax.nn.softmax, (some(100, 1000),))
+    for dtype in DTYPES:
+        name, target, updates = np.dtype(dtype).name, some(1000, dtype=dtype), some(5000, dtype=dtype)
+        where = indices(1000, 5000)
+        yield Case(f"scatter set {name}", lambda x, i, u: x.at[i].set(u), (target, where, updates), (1,))
+        if dtype is not np.bool_:
+            yield Case(f"scatter add {name}", lambda x, i, u: x.at[i].add(u), (target, where[:500], updates[:500]))
+        if np.dtype(dtype).kind != "c":
+            yield Case(f"scatter max {name}", lambda x, i, u: x.at[i].max(u), (target, where, updates))
+    yield Case("scatter rows", lambda x, i, u: x.at[i].add(u), (some(100, 16), indices(100, 50), some(50, 16)))
+    yield Case("scatter columns", lambda x, i, u: x.at[:, i].add(u), (some(20, 100), indices(100, 50), some(20, 50)))
+    yield Case(
+        "gradient of a gather", jax.grad(lambda x, i: jnp.sin(x[i]).sum()), (some(100, 4), indices(100, 50))
+    )
+    yield Case("sort integers", jnp.sort, (some(7, 1000, dtype=np.int32),))
+    yield Case("sort floats", jnp.sort, (some(7, 1000),))
+    yield Case("sort columns", lambda x: jnp.sort(x, 0), (some(1001, 3),))
+    yield Case("sort with places", lambda x: jnp.argsort(x, 0), (some(1000, 3, dtype=np.int32),))
+    bytes_ = some(300, dtype=np.int8), some(300, dtype=np.int8), some(300)
+    yield Case("sort by two keys", lambda x, y, z: lax.sort((x, y, z), num_keys=2), bytes_)
+    yield Case("product", jnp.matmul, (some(100, 70), some(70, 50)))
+    yield Case("product of tiles", jnp.matmul, (some(128, 64), some(64, 64)))
+    yield Case("product transposed", lambda x, y: x.T @ y.T, (some(70, 100), some(50, 70)))
+    yield Case("product batched", lambda x, y: jnp.einsum("bij,bkj->bki", x, y), (some(3, 33, 20), some(3, 17, 20)))
+    yield Case("product with a vector", jnp.matmul, (some(100, 700), some(700)))
+    yield Case("product with a vector transposed", lambda x, y: x.T @ y, (some(700, 100), some(700)))
+    for dtype in (BF16, np.int32, np.complex64, np.float64):
+        name, pair = np.dtype(dtype).name, (some(40, 70, dtype=dtype), some(70, 50, dtype=dtype))
+        yield Case(f"product {name}", jnp.matmul, pair)
+    pair = some(40, 70, dtype=np.int8), some(70, 50, dtype=np.int8)
+    yield Case("product i8 to i32", lambda x, y: lax.dot(x, y, preferred_element_type=np.int32), pair)
+    yield Case("convolution", lambda x, w: lax.conv(x, w, (1, 1), "SAME"), (some(2, 3, 16, 16), some(4, 3, 3, 3)))
+    yield Case(
+        "convolution dilated",
+        lambda x, w: lax.conv_general_dilated(
+            x, w, (2, 1), ((1, 2), (0, 3)), lhs_dilation=(2, 3), rhs_dilation=(1, 2), feature_group_count=2,
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+        ),
+        (some(2, 9, 8, 4), some(3, 2, 2, 6)),
+    )  # fmt: skip
+    pooled = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3, 3), (2, 2), "SAME")  # noqa: E731
+    yield Case("largest of windows", pooled, (some(16, 16),))
+    yield Case("gradient of largest of windows", jax.grad(lambda x: (pooled(x) ** 2).sum()), (some(17, 16),))
+    for function in (lax.cumsum, lax.cumprod, lax.cummax):
+        yield Case(f"running {function.__name__}", function, (some(200, 3),))
+    yield Case("running sum of a long row", lambda x: lax.cumsum(x, 1, reverse=True), (some(3, 5000),))
+    yield Case("running sum of integers", lambda x: lax.cumsum(x, 0), (some(5000, 3, dtype=np.int32),))
+    state = np.array([0x123456789ABCDEF0, 0xFFFFFFFFFFFFFFFE], np.uint64)
+    for algorithm in (lax.RandomAlgorithm.RNG_PHILOX, lax.RandomAlgorithm.RNG_THREE_FRY):
+        for dtype in (np.uint32, np.uint64, np.uint8):
+            yield Case(
+                f"random bits {algorithm.name} {np.dtype(dtype).name}",
+                lambda k, a=algorithm, d=dtype: lax.rng_bit_generator(k, (7, 6), dtype=d, algorithm=a),
+                (state,),
+            )
+    for size in (1, 8, 60, 97, 1024):
+        yield Case(f"Fourier {size}", jnp.fft.fft, (some(3, size, dtype=np.complex64),), platform="tpu")
+    for size in (9, 30):
+        yield Case(f"Fourier of reals {size}", jnp.fft.rfft, (some(3, size),), platform="tpu")
+    cube = some(2, 6, 5, 8, dtype=np.complex64)
+    yield Case("Fourier of three dimensions", lambda x: jnp.fft.ifftn(x, axes=(1, 2, 3)), (cube,), platform="tpu")
+    for dtype in (np.float32, np.complex64):
+        name = np.dtype(dtype).name
+        matrix = some(2, 7, 7, dtype=dtype)
+        definite = (matrix @ matrix.conj().swapaxes(1, 2) + 5 * np.eye(7)).astype(dtype)
+        yield Case(
+            f"Cholesky {name}", lambda a: lax.linalg.cholesky(a, symmetrize_input=False), (definite,), platform="tpu"
+        )
+        for left in (False, True):
+            for lower in (False, True):
+                yield Case(
+                    f"triangular {name} {left} {lower}",
+                    lambda a, b, x=left, y=lower: lax.linalg.triangular_solve(a, b, left_side=x, lower=y),
+                    ((matrix + 5 * np.eye(7)).astype(dtype), some(*((2, 7, 3) if left else (2, 3, 7)), dtype=dtype)),
+                    platform="tpu",
+                )
+
+
+def run(command: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], block: int) -> str | None:
+    """What is wrong with the results of a program in blocks of that many threads."""
+    with tempfile.TemporaryDirectory(prefix="slimhlo-kernels-") as name:
+        folder = pathlib.Path(name)
+        (folder / "in.mlir").write_text(text)
+        words = [command, "run", str(folder / "in.mlir"), "--device", "cpu", "--block-threads", str(block)]
+        words += ["--output-dir", str(folder / "out")]
+        for number, array in enumerate(arguments):
+            np.save(folder / f"{number}.npy", array)
+            words += ["--input", str(folder / f"{number}.npy")]
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            return f"no end in {SECONDS:.0f} s"
+        if done.returncode:
+            return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0][:200]
+        for number, want in enumerate(wanted):
+            have = np.load(folder / "out" / f"result{number}.npy")
+            have = have.view(want.dtype) if have.dtype.kind == "V" else have
+            if found := difference(want, have, text, list(arguments)):
+                return f"result {number}: {found}"
+    return None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains this")
+    args = parser.parse_args()
+    started = time.monotonic()
+    passed = failed = 0
+    for case in cases():
+        if args.only not in case.name:
+            continue
+        function = jax.jit(case.function)
+        wanted = [np.asarray(each) for each in jax.tree.leaves(function(*case.arguments))]
+        text = function.trace(*case.arguments).lower(lowering_platforms=(case.platform,)).as_text()
+        for block in case.blocks:
+            found = run(args.slimhlo, text, case.arguments, wanted, block)
+            passed, failed = passed + (found is None), failed + (found is not None)
+            if found:
+                print(f"{case.name}, {block} threads: {found}", flush=True)
+    print(f"{passed} passed, {failed} failed: programs in blocks of several sizes; {time.monotonic() - started:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
