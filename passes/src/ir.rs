@@ -304,33 +304,12 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         blocks: &[&[Type<'c>]],
         location: Location<'c>,
     ) -> OperationRef<'c, 'a> {
-        let regions = blocks
-            .iter()
-            .map(|types| {
-                let arguments: Vec<_> = types.iter().map(|ty| (*ty, location)).collect();
-                let region = Region::new();
-                region.append_block(Block::new(&arguments));
-                region
-            })
-            .collect();
-        let op = OperationBuilder::new(name, location)
-            .add_operands(operands)
-            .add_results(results)
-            .add_regions_vec(regions)
-            .build()
-            .expect("an op with explicit result types always builds");
-        let op = self.base().insert(op).to_raw();
-        // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
-        unsafe { OperationRef::from_raw(op) }
+        self.op_with_regions(name, operands, &[], results, blocks, location)
     }
 
     /// An op without results.
     pub fn terminator(&self, name: &str, operands: &[Value<'c, 'a>], location: Location<'c>) {
-        let op = OperationBuilder::new(name, location)
-            .add_operands(operands)
-            .build()
-            .expect("an op without results always builds");
-        self.base().insert(op);
+        self.op_with(name, operands, &[], &[], location);
     }
 
     /// A rank-0 constant of an integer or float type that can hold `value`.
@@ -381,7 +360,8 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         self.compare_as(direction, ComparisonType::Unsigned, left, right, location)
     }
 
-    fn compare_as(
+    /// `stablehlo.compare` of numbers of any kind.
+    pub fn compare_as(
         &self,
         direction: ComparisonDirection,
         of: ComparisonType,
@@ -406,14 +386,7 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         location: Location<'c>,
     ) -> Value<'c, 'a> {
         let dims: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
-        let dims = self.i64_array(&dims);
-        self.insert(
-            "stablehlo.broadcast_in_dim",
-            &[operand],
-            &[("broadcast_dimensions", dims)],
-            result,
-            location,
-        )
+        self.broadcast_in_dim(operand, &dims, result, location)
     }
 
     /// `stablehlo.select`
@@ -520,18 +493,7 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         result: Type<'c>,
         location: Location<'c>,
     ) -> Value<'c, 'a> {
-        let context = context_of(self.root);
-        let attributes: Vec<_> =
-            attributes.iter().map(|(name, attribute)| (Identifier::new(context, name), *attribute)).collect();
-        let op = OperationBuilder::new(name, location)
-            .add_operands(operands)
-            .add_attributes(&attributes)
-            .add_results(&[result])
-            .build()
-            .expect("an op with explicit result types always builds");
-        let op = self.base().insert(op).to_raw();
-        // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
-        let op: OperationRef<'c, 'a> = unsafe { OperationRef::from_raw(op) };
+        let op = self.op_with(name, operands, attributes, &[result], location);
         op.result(0).expect("one result was asked for").into()
     }
 
@@ -714,9 +676,6 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         blocks: &[&[Type<'c>]],
         location: Location<'c>,
     ) -> OperationRef<'c, 'a> {
-        let context = context_of(self.root);
-        let attributes: Vec<_> =
-            attributes.iter().map(|(name, attribute)| (Identifier::new(context, name), *attribute)).collect();
         let regions = blocks
             .iter()
             .map(|types| {
@@ -726,28 +685,7 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
                 region
             })
             .collect();
-        let op = OperationBuilder::new(name, location)
-            .add_operands(operands)
-            .add_attributes(&attributes)
-            .add_results(results)
-            .add_regions_vec(regions)
-            .build()
-            .expect("an op with explicit result types always builds");
-        let op = self.base().insert(op).to_raw();
-        // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
-        unsafe { OperationRef::from_raw(op) }
-    }
-
-    /// `stablehlo.compare` of numbers of any kind.
-    pub fn compare_of(
-        &self,
-        direction: ComparisonDirection,
-        kind: ComparisonType,
-        left: Value<'c, 'a>,
-        right: Value<'c, 'a>,
-        location: Location<'c>,
-    ) -> Value<'c, 'a> {
-        self.compare_as(direction, kind, left, right, location)
+        self.make(name, operands, attributes, results, regions, location)
     }
 
     /// An op of any name with a region without blocks.
@@ -757,14 +695,29 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         attributes: &[(&str, Attribute<'c>)],
         location: Location<'c>,
     ) -> OperationRef<'c, 'a> {
-        let context = self.context();
+        self.make(name, &[], attributes, &[], vec![Region::new()], location)
+    }
+
+    /// What all the others make ops with.
+    fn make(
+        &self,
+        name: &str,
+        operands: &[Value<'c, 'a>],
+        attributes: &[(&str, Attribute<'c>)],
+        results: &[Type<'c>],
+        regions: Vec<Region<'c>>,
+        location: Location<'c>,
+    ) -> OperationRef<'c, 'a> {
+        let context = context_of(self.root);
         let attributes: Vec<_> =
             attributes.iter().map(|(name, attribute)| (Identifier::new(context, name), *attribute)).collect();
         let op = OperationBuilder::new(name, location)
+            .add_operands(operands)
             .add_attributes(&attributes)
-            .add_regions_vec(vec![Region::new()])
+            .add_results(results)
+            .add_regions_vec(regions)
             .build()
-            .expect("an op without results always builds");
+            .expect("an op with explicit result types always builds");
         let op = self.base().insert(op).to_raw();
         // SAFETY: the op now lives in the IR; the reference is only as good as the IR, like any other.
         unsafe { OperationRef::from_raw(op) }

@@ -7,6 +7,7 @@
 
 pub mod docs;
 pub mod framework;
+pub mod functions;
 pub mod ir;
 pub mod rewrite;
 pub mod splat;

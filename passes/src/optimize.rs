@@ -31,11 +31,11 @@
 //! changed.
 
 use crate::framework::{Anchor, Bytes, Pass, PassContext, PassError, PassResult, Statistic, fingerprint};
+use crate::functions::{functions, is_public, name_of};
 use crate::memory::{self, Footprint};
 use crate::rewrite::{context_of, copy_of, move_body, put_in_place, remove_attribute, set_attribute, walk};
 use melior::dialect::DialectRegistry;
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
-use melior::ir::block::BlockLike;
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, Operation, OperationRef, RegionLike};
 use slimhlo_dialect::ffi::{self, op_name};
@@ -292,25 +292,8 @@ fn settle<'c>(
     *snapshots = now;
 }
 
-/// The functions of a module.
-fn functions<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> impl Iterator<Item = OperationRef<'c, 'a>> {
-    let block = module.region(0).ok().and_then(|region| region.first_block());
-    let first = block.and_then(|block| block.first_operation());
-    std::iter::successors(first, |op| op.next_in_block()).filter(|op| op_name(*op) == "func.func")
-}
-
-fn name_of(function: OperationRef<'_, '_>) -> String {
-    ffi::attribute_of(function, "sym_name")
-        .and_then(|name| StringAttribute::try_from(name).ok())
-        .map_or_else(String::new, |name| name.value().to_owned())
-}
-
 /// Whether there is nothing to inline, and no function that only others of the module call.
 fn is_flat(module: OperationRef<'_, '_>) -> bool {
-    let is_public = |function| {
-        let visibility = ffi::attribute_of(function, VISIBILITY).map(StringAttribute::try_from);
-        visibility.is_none_or(|visibility| visibility.is_ok_and(|visibility| visibility.value() == "public"))
-    };
     let mut flat = functions(module).all(is_public);
     walk(module, |op| {
         flat &= op_name(op) != "func.call";

@@ -76,11 +76,12 @@ pub mod ops;
 mod partition;
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
+use crate::functions::{functions, is_public, name_of};
 use crate::ir::key;
 use crate::rewrite::walk;
 use build::Build;
 use melior::dialect::{DialectHandle, DialectRegistry};
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, RegionLike, ValueLike};
@@ -107,34 +108,15 @@ const CALLS: Statistic = Statistic::new(c"num-calls", c"calls of kernels");
 
 /// The entry function of a module: `@main`, else the only one that is public.
 pub fn entry<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
-    let functions: Vec<_> = functions(module);
-    let public = |function: &OperationRef<'c, 'a>| {
-        attribute_of(*function, "sym_visibility")
-            .and_then(|visibility| StringAttribute::try_from(visibility).ok())
-            .is_none_or(|visibility| visibility.value() == "public")
-    };
+    let functions: Vec<_> = functions(module).collect();
     if let Some(main) = functions.iter().copied().find(|function| name_of(*function) == "main") {
         return Ok(main);
     }
-    let mut candidates = functions.into_iter().filter(public);
+    let mut candidates = functions.into_iter().filter(|function| is_public(*function));
     match (candidates.next(), candidates.next()) {
         (Some(only), None) => Ok(only),
         _ => Err(PassError::at(module, "has neither a function @main nor just one public function")),
     }
-}
-
-/// The functions of a module.
-pub fn functions<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
-    let block = module.region(0).ok().and_then(|region| region.first_block());
-    let first = block.and_then(|block| block.first_operation());
-    std::iter::successors(first, |op| op.next_in_block()).filter(|op| op_name(*op) == "func.func").collect()
-}
-
-/// The symbol of a function.
-pub fn name_of(function: OperationRef<'_, '_>) -> String {
-    attribute_of(function, "sym_name")
-        .and_then(|name| StringAttribute::try_from(name).ok())
-        .map_or_else(String::new, |name| name.value().to_owned())
 }
 
 /// What a function says of its argument or result; `which` is `arg_attrs` or `res_attrs`.
@@ -197,7 +179,7 @@ impl Pass for FormKernels {
             .ok()
             .and_then(|region| region.first_block())
             .ok_or_else(|| PassError::at(module, "has no body"))?;
-        let names = functions(module).into_iter().map(name_of).collect();
+        let names = functions(module).map(name_of).collect();
         context.count(&CALLS, partition.kernels.len() as u64);
         let kernels = Build::new(module, module_block, &partition, names).run()?;
         context.count(&KERNELS, kernels as u64);

@@ -45,8 +45,9 @@ mod model;
 mod order;
 mod pack;
 
-use super::form_kernels::{attributes_at, entry, functions, name_of, ops::size_of};
+use super::form_kernels::{attributes_at, entry, ops::size_of};
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
+use crate::functions::{functions, name_of};
 use crate::ir::Builder;
 use crate::rewrite::{remove_attribute, set_attribute, set_discardable_attribute};
 use assign::{Assign, Copy, Place, Plan};
@@ -149,7 +150,7 @@ impl Pass for PlanBuffers {
         if attribute_of(main, "slimhlo.arena").is_some() {
             return Ok(Changed::No);
         }
-        let kernels = functions(module);
+        let kernels: Vec<_> = functions(module).collect();
         let mut model = Model::new(main, &kernels)?;
         let arguments: Vec<Value> =
             model.blocks[0].parameters.iter().filter_map(|&id| model.values[id].value).collect();
@@ -235,7 +236,7 @@ fn apply<'c: 'a, 'a>(
         .and_then(|region| region.first_block())
         .ok_or_else(|| PassError::at(module, "has no body"))?;
     say_what_is_shared(module, block, model, plan, &builder);
-    let mut names: HashSet<String> = functions(module).into_iter().map(name_of).collect();
+    let mut names: HashSet<String> = functions(module).map(name_of).collect();
     let mut kernels: HashMap<usize, String> = HashMap::new();
     let mut made: HashMap<usize, Value> = HashMap::new();
     // Those that save what others write over come first.
@@ -310,7 +311,7 @@ fn say_what_is_shared<'c: 'a, 'a>(
     builder: &Builder<'c, 'a>,
 ) {
     let kernels: HashMap<String, OperationRef<'c, 'a>> =
-        functions(module).into_iter().map(|function| (name_of(function), function)).collect();
+        functions(module).map(|function| (name_of(function), function)).collect();
     let mut names: HashSet<String> = kernels.keys().cloned().collect();
     let mut known: HashMap<(String, Vec<i64>), String> = HashMap::new();
     let mut seen: HashSet<String> = HashSet::new();

@@ -5,10 +5,11 @@
 //! [`program`] walks `@main` of a module after `--slimhlo-form-kernels` and `--slimhlo-plan-buffers` and translates each op
 //! to a [`Step`], each buffer attribute to a [`Slot`]. Nothing is decided here. Launches that would store nothing are left out.
 
-use super::form_kernels::{attributes_at, entry, functions, name_of, ops::size_of};
+use super::form_kernels::{attributes_at, entry, ops::size_of};
 use super::plan_buffers::{aliases, callee};
 use crate::framework::PassError;
-use crate::ir::{i64_array, key};
+use crate::functions::{functions, name_of};
+use crate::ir::{i64_array, key, string_attribute};
 use crate::memory::source_of;
 use melior::ir::attribute::{ArrayAttribute, IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
@@ -178,7 +179,7 @@ pub fn program<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<Program, Pass
         .and_then(|region| region.first_block())
         .ok_or_else(|| PassError::at(main, "has no body"))?;
     let functions: HashMap<String, OperationRef<'c, 'a>> =
-        functions(module).into_iter().map(|function| (name_of(function), function)).collect();
+        functions(module).map(|function| (name_of(function), function)).collect();
     let mut walk = Walk {
         functions,
         program: Program {
@@ -438,9 +439,7 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
         }
         let kernels = &mut self.program.kernels;
         let kernel = *self.kernels.entry(name.clone()).or_insert_with(|| {
-            let kind = attribute_of(function, "slimhlo.kernel")
-                .and_then(|kind| StringAttribute::try_from(kind).ok())
-                .map_or_else(String::new, |kind| kind.value().to_owned());
+            let kind = string_attribute(function, "slimhlo.kernel").unwrap_or_default().to_owned();
             kernels.push(Kernel { name, kind });
             kernels.len() - 1
         });

@@ -42,9 +42,9 @@
 //! An op of the gpu or nvvm dialect that is not in the lists below is an error which names it.
 
 use crate::framework::{Changed, Pass, PassContext, PassError, PassResult};
-use crate::ir::Builder;
+use crate::ir::{self, Builder};
 use crate::rewrite::{erase_argument, ops_named, set_attribute, take_body, walk};
-use melior::dialect::{DialectHandle, DialectRegistry};
+use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{
     ArrayAttribute, DenseI32ArrayAttribute, FlatSymbolRefAttribute, IntegerAttribute, StringAttribute,
     TypeAttribute,
@@ -80,16 +80,7 @@ impl Pass for KernelsToHost {
     const ANCHOR: crate::Anchor = crate::Anchor::Module;
 
     fn dependent_dialects(registry: &DialectRegistry) {
-        for dialect in [
-            DialectHandle::arith(),
-            DialectHandle::func(),
-            DialectHandle::gpu(),
-            DialectHandle::llvm(),
-            DialectHandle::memref(),
-            DialectHandle::scf(),
-        ] {
-            dialect.insert_dialect(registry);
-        }
+        ir::insert_kernel_dialects(registry);
     }
 
     fn check(&self) -> Result<(), String> {

@@ -11,8 +11,8 @@ use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
 };
 use melior::ir::OperationRef;
-use melior::ir::attribute::StringAttribute;
 use slimhlo_dialect::ffi::attribute_of;
+use slimhlo_passes::functions::name_of;
 use slimhlo_passes::rewrite::ops_named;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -87,8 +87,7 @@ pub fn kernels(root: OperationRef<'_, '_>) -> Vec<String> {
         .filter(|function| {
             attribute_of(*function, "kernel").is_some() || attribute_of(*function, "gpu.kernel").is_some()
         })
-        .filter_map(|function| StringAttribute::try_from(attribute_of(function, "sym_name")?).ok())
-        .map(|name| name.value().to_owned())
+        .map(name_of)
         .collect()
 }
 

@@ -27,7 +27,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef};
 use slimhlo_dialect::ffi::attribute_of;
 use slimhlo_passes::framework::{self, Changed, Pass, PassContext, PassError, PassResult};
-use slimhlo_passes::ir::Builder;
+use slimhlo_passes::ir::{self, Builder};
 use slimhlo_passes::rewrite::ops_named;
 use slimhlo_passes::{Anchor, PassInfo};
 use std::path::PathBuf;
@@ -73,17 +73,8 @@ impl Pass for ToPtx {
     const ANCHOR: Anchor = Anchor::Module;
 
     fn dependent_dialects(registry: &DialectRegistry) {
-        for dialect in [
-            DialectHandle::arith(),
-            DialectHandle::cf(),
-            DialectHandle::func(),
-            DialectHandle::gpu(),
-            DialectHandle::llvm(),
-            DialectHandle::memref(),
-            DialectHandle::scf(),
-        ] {
-            dialect.insert_dialect(registry);
-        }
+        ir::insert_kernel_dialects(registry);
+        DialectHandle::cf().insert_dialect(registry);
         ffi::insert_nvvm(registry);
     }
 

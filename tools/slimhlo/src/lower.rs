@@ -6,7 +6,6 @@ use crate::diagnostics::Diagnostics;
 use crate::module::{Diagnosed, Input};
 use anyhow::{Context as _, Result, anyhow};
 use melior::Context;
-use melior::ir::attribute::StringAttribute;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
@@ -16,6 +15,7 @@ use slimhlo_package::{
     Access, Argument, Buffer, ElementType, FORMAT, Function, Kernel, Live, Manifest, Output, Parameter,
     Selector, Slot, Step, Tensor,
 };
+use slimhlo_passes::functions::name_of;
 use slimhlo_passes::gpu::form_kernels::ops::size_of_type;
 use slimhlo_passes::gpu::program::{self, Program};
 use slimhlo_passes::rewrite::ops_named;
@@ -51,10 +51,8 @@ pub fn manifest(module: &Module<'_>, name: String, chip: &str) -> Result<(Manife
     let module = module.as_operation();
     let program = program::program(module).map_err(|error| anyhow!("{error}"))?;
     let launches = launches(module);
-    let functions: HashMap<_, _> = ops_named(module, "func.func")
-        .into_iter()
-        .filter_map(|function| Some((name_of(function)?, function)))
-        .collect();
+    let functions: HashMap<_, _> =
+        ops_named(module, "func.func").into_iter().map(|function| (name_of(function), function)).collect();
     let kernels = program
         .kernels
         .iter()
@@ -174,17 +172,12 @@ fn launches(module: OperationRef<'_, '_>) -> HashMap<String, (u32, u32)> {
     };
     ops_named(module, "gpu.func")
         .into_iter()
-        .filter_map(|function| {
+        .map(|function| {
             let grid = first(function, ["known_grid_size", "gpu.known_grid_size"]).unwrap_or(1);
             let block = first(function, ["known_block_size", "gpu.known_block_size"]).unwrap_or(BLOCK);
-            Some((name_of(function)?, (grid, block)))
+            (name_of(function), (grid, block))
         })
         .collect()
-}
-
-fn name_of(function: OperationRef<'_, '_>) -> Option<String> {
-    let name = StringAttribute::try_from(attribute_of(function, "sym_name")?).ok()?;
-    Some(name.value().to_owned())
 }
 
 /// A kernel as the package has it: its stages, and what it does to each buffer.

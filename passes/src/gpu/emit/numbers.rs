@@ -396,7 +396,7 @@ fn compute<'c: 'a, 'a>(
         ("select", [condition, on_true, on_false]) => {
             Some(code.select_scalar(condition.real(), *on_true, *on_false))
         }
-        ("convert", [operand]) => Some(convert(code, *operand, elements[0], result)?),
+        ("convert", [operand]) => convert(code, *operand, elements[0], result),
         ("bitcast_convert", [operand]) => bitcast(code, *operand, result),
         ("constant_like", _) => match ffi::attribute_of(op, "value") {
             Some(value) => Some(constant(code, value, result)?),
@@ -406,13 +406,8 @@ fn compute<'c: 'a, 'a>(
         ("real", [operand]) => Some(Scalar::Real(operand.real())),
         ("imag", [Scalar::Complex(_, imaginary)]) => Some(Scalar::Real(*imaginary)),
         ("imag", [Scalar::Real(_)]) => {
-            let zero = FloatAttribute::new(code.context(), Type::float32(code.context()), 0.0);
-            Some(convert(
-                code,
-                constant(code, zero.into(), Type::float32(code.context()))?,
-                Type::float32(code.context()),
-                result,
-            )?)
+            let single = Type::float32(code.context());
+            convert(code, Scalar::Real(code.float(0.0, single)), single, result)
         }
         ("compare", [left, right]) => compare(code, op, *left, *right, kind, elements[0]),
         ("clamp", [low, operand, high]) => {

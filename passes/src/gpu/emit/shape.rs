@@ -73,7 +73,8 @@ pub fn element<'c: 'a, 'a>(
         "iota" => {
             let ty = tensor(value)?;
             let at = index[number(op, "iota_dimension")? as usize];
-            numbers::convert(code, Scalar::Real(at), code.index_type(), ty.element)?
+            numbers::convert(code, Scalar::Real(at), code.index_type(), ty.element)
+                .ok_or_else(|| PassError::at(op, format!("no code for elements of type {}", ty.element)))?
         }
         "broadcast_in_dim" => {
             let source = operand(op, 0)?;

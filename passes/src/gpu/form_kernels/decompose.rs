@@ -12,7 +12,7 @@ use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, attribute_of, op_name};
 use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType};
-use slimhlo_dialect::types::Tensor;
+use slimhlo_dialect::types::{Tensor, is_static};
 
 /// Leaves ops that the formation of kernels knows, as far as there are such.
 pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) -> Result<(), PassError<'c>> {
@@ -41,19 +41,22 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
     }
     let mut found = Vec::new();
     walk(module, |op| {
-        if matches!(
-            op_name(op),
-            "stablehlo.optimization_barrier"
-                | "sdy.sharding_constraint"
-                | "sdy.propagation_barrier"
-                | "stablehlo.custom_call"
-                | "chlo.top_k"
-                | "stablehlo.dynamic_update_slice"
-                | "stablehlo.scatter"
-                | "stablehlo.while"
-                | "stablehlo.return"
-                | "func.return"
-        ) {
+        let broadcasts = op_name(op).starts_with(BROADCASTS);
+        if broadcasts
+            || matches!(
+                op_name(op),
+                "stablehlo.optimization_barrier"
+                    | "sdy.sharding_constraint"
+                    | "sdy.propagation_barrier"
+                    | "stablehlo.custom_call"
+                    | "chlo.top_k"
+                    | "stablehlo.dynamic_update_slice"
+                    | "stablehlo.scatter"
+                    | "stablehlo.while"
+                    | "stablehlo.return"
+                    | "func.return"
+            )
+        {
             found.push(op);
         }
         WalkResult::Advance
@@ -61,6 +64,7 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
     for op in found {
         match op_name(op) {
             "chlo.top_k" => top_k(&builder, op)?,
+            name if name.starts_with(BROADCASTS) => broadcast_operands(&builder, op),
             "stablehlo.custom_call" => {
                 let target =
                     attribute_of(op, "call_target_name").map_or_else(String::new, |name| name.to_string());
@@ -85,6 +89,30 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
         }
     }
     Ok(())
+}
+
+/// What CHLO's elementwise ops on operands of several shapes are called.
+const BROADCASTS: &str = "chlo.broadcast_";
+
+/// Gives an op that broadcasts its operands ones of the result's shape. Dynamic shapes are left for others to refuse.
+fn broadcast_operands<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) {
+    let Some(result) = op.results().next().and_then(|result| Tensor::new(result.r#type())) else { return };
+    let operands: Vec<_> = op.operands().collect();
+    let known = result.shape.iter().all(|&size| is_static(size));
+    builder.set_insertion_point_before(op);
+    for (index, operand) in operands.into_iter().enumerate() {
+        let Some(tensor) = Tensor::new(operand.r#type()) else { continue };
+        if !known || tensor.shape == result.shape {
+            continue;
+        }
+        // The operand of lower rank lies along these dimensions, by default the last ones.
+        let last = (result.rank() - tensor.rank()..result.rank()).map(|dim| dim as i64).collect();
+        let given = ir::i64_array(op, "broadcast_dimensions").filter(|dims| dims.len() == tensor.rank());
+        let dims = given.map_or(last, <[i64]>::to_vec);
+        let ty = Tensor::get(result.shape, tensor.element, None);
+        builder.set_operand(op, index, builder.broadcast_in_dim(operand, &dims, ty, op.location()));
+    }
+    remove_attribute(op, "broadcast_dimensions");
 }
 
 fn replace<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>, values: &[Value<'c, 'a>]) {
@@ -172,7 +200,7 @@ fn top_k<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) -> Res
         Ok(_) => ComparisonType::Signed,
         Err(_) => ComparisonType::TotalOrder,
     };
-    let greater = builder.compare_of(ComparisonDirection::Gt, kind, left, right, location);
+    let greater = builder.compare_as(ComparisonDirection::Gt, kind, left, right, location);
     builder.terminator("stablehlo.return", &[greater], location);
     builder.set_insertion_point_before(op);
     let mut results = Vec::new();

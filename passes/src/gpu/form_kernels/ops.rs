@@ -79,7 +79,7 @@ impl Class {
                 "fft" => Self::Root("fft"),
                 "cholesky" => Self::Root("cholesky"),
                 "triangular_solve" => Self::Root("triangular_solve"),
-                _ if flops_of(local).is_some() => Self::Pointwise,
+                _ if flops_of(local.strip_prefix("broadcast_").unwrap_or(local)).is_some() => Self::Pointwise,
                 "all_gather"
                 | "all_reduce"
                 | "all_to_all"

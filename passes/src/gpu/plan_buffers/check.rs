@@ -8,6 +8,7 @@
 use super::super::program::Slot;
 use super::super::program::slot;
 use crate::framework::PassError;
+use crate::functions::{functions, name_of};
 use crate::ir::{i64_array, key};
 use melior::ir::attribute::{ArrayAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
@@ -16,7 +17,7 @@ use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi::{attribute_of, op_name};
 use std::collections::{BTreeMap, HashMap};
 
-use super::super::form_kernels::{entry, functions, name_of, ops::size_of};
+use super::super::form_kernels::{entry, ops::size_of};
 
 /// What is in memory: by buffer, ranges of bytes by where they start, with where they end and what is there.
 type Memory = BTreeMap<(usize, u64), (u64, usize)>;
@@ -43,7 +44,7 @@ fn buffer_of(slot: Slot) -> (usize, u64) {
 pub fn check<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
     let main = entry(module)?;
     let mut check = Check {
-        functions: functions(module).into_iter().map(|function| (name_of(function), function)).collect(),
+        functions: functions(module).map(|function| (name_of(function), function)).collect(),
         memory: Memory::new(),
         identity: HashMap::new(),
         slots: HashMap::new(),

@@ -2,8 +2,9 @@
 
 //! A formed function as numbers: items that run, the values they read and make, and when those are alive.
 
-use super::super::form_kernels::{is_donated, name_of, ops::size_of};
+use super::super::form_kernels::{is_donated, ops::size_of};
 use crate::framework::PassError;
+use crate::functions::name_of;
 use crate::ir::{i64_array, key};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;

@@ -6,7 +6,7 @@
 //! and inverse hyperbolic tangent ("Branch cuts for complex elementary functions", 1987); inverse sine and cosine after
 //! Hull, Fairgrieve and Tang (1997).
 
-use super::num::Num;
+use super::num::{Num, Truth};
 use crate::gpu::emit::code::{Code, Scalar};
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
@@ -103,6 +103,9 @@ pub fn binary<'c: 'a, 'a>(
         "multiply" => multiply(x, y),
         "divide" => divide(x, y),
         "power" => power(x, y),
+        // The specification compares imaginary parts where real ones are equal; XLA does not.
+        "maximum" => pick(x.re.ge(y.re), x, y),
+        "minimum" => pick(x.re.le(y.re), x, y),
         "atan2" => {
             // -i log((y + ix) / sqrt(x^2 + y^2))
             let (xx, yy) = (multiply(x, x), multiply(y, y));
@@ -118,6 +121,14 @@ pub fn binary<'c: 'a, 'a>(
 /// A number that is not negative, with the sign of another. On a branch cut either zero means the upper side, as to XLA.
 fn signed<'k, 'c: 'a, 'a>(magnitude: Num<'k, 'c, 'a>, sign: Num<'k, 'c, 'a>) -> Num<'k, 'c, 'a> {
     sign.lt(0.0).pick(-magnitude, magnitude)
+}
+
+fn pick<'k, 'c: 'a, 'a>(
+    condition: Truth<'k, 'c, 'a>,
+    x: Complex<'k, 'c, 'a>,
+    y: Complex<'k, 'c, 'a>,
+) -> Complex<'k, 'c, 'a> {
+    complex(condition.pick(x.re, y.re), condition.pick(x.im, y.im))
 }
 
 fn multiply<'k, 'c: 'a, 'a>(x: Complex<'k, 'c, 'a>, y: Complex<'k, 'c, 'a>) -> Complex<'k, 'c, 'a> {

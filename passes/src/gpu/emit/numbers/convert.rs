@@ -4,7 +4,6 @@
 
 use super::num::Num;
 use super::{Kind, round_to, widen};
-use crate::framework::PassError;
 use crate::gpu::emit::code::{Code, Int, Scalar};
 use melior::ir::{Type, TypeLike, Value, ValueLike};
 
@@ -15,15 +14,11 @@ pub fn convert<'c: 'a, 'a>(
     scalar: Scalar<'c, 'a>,
     from: Type<'c>,
     to: Type<'c>,
-) -> Result<Scalar<'c, 'a>, PassError<'c>> {
-    if from == to {
-        return Ok(scalar);
-    }
-    try_convert(code, scalar, from, to)
-        .ok_or_else(|| PassError::new(format!("no code for the conversion of {from} to {to}")))
+) -> Option<Scalar<'c, 'a>> {
+    if from == to { Some(scalar) } else { convert_other(code, scalar, from, to) }
 }
 
-fn try_convert<'c: 'a, 'a>(
+fn convert_other<'c: 'a, 'a>(
     code: &Code<'c, 'a>,
     scalar: Scalar<'c, 'a>,
     from: Type<'c>,
@@ -34,18 +29,18 @@ fn try_convert<'c: 'a, 'a>(
     let (source, target) = (Kind::of(from)?, Kind::of(to)?);
     Some(match (source, target, scalar) {
         (Kind::Complex(part), Kind::Complex(other), Scalar::Complex(real, imaginary)) => {
-            let convert = |value| try_convert(code, Scalar::Real(value), part, other).map(Scalar::real);
+            let convert = |value| convert_other(code, Scalar::Real(value), part, other).map(Scalar::real);
             Scalar::Complex(convert(real)?, convert(imaginary)?)
         }
         (Kind::Complex(part), _, Scalar::Complex(real, _)) => {
             return if part == to {
                 Some(Scalar::Real(real))
             } else {
-                try_convert(code, Scalar::Real(real), part, to)
+                convert_other(code, Scalar::Real(real), part, to)
             };
         }
         (_, Kind::Complex(part), Scalar::Real(_)) => {
-            let real = if from == part { scalar } else { try_convert(code, scalar, from, part)? };
+            let real = if from == part { scalar } else { convert_other(code, scalar, from, part)? };
             Scalar::Complex(real.real(), code.float(0.0, part))
         }
         (Kind::Integer { .. }, Kind::Integer { bits: 1, .. }, Scalar::Real(value)) => {

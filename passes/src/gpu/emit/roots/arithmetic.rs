@@ -225,12 +225,13 @@ pub fn fused<'c: 'a, 'a>(
 /// An element of one type as one of another.
 pub fn convert<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
-    _op: OperationRef<'c, 'a>,
+    op: OperationRef<'c, 'a>,
     value: Scalar<'c, 'a>,
     from: Type<'c>,
     to: Type<'c>,
 ) -> Result<Scalar<'c, 'a>, PassError<'c>> {
-    if from == to { Ok(value) } else { numbers::convert(&kernel.code, value, from, to) }
+    numbers::convert(&kernel.code, value, from, to)
+        .ok_or_else(|| PassError::at(op, format!("needs {from} as {to}, which there is no code for")))
 }
 
 /// The type of registers for elements of a type that is not complex.

@@ -122,15 +122,14 @@ impl<'c: 'a, 'a> Reducer<'c, 'a> {
         }
     }
 
-    /// An accumulator and elements of the inputs in one.
+    /// An accumulator and the inputs at an index in one.
     pub fn combine(
         &self,
         kernel: &Kernel<'c, 'a>,
         sums: &[Scalar<'c, 'a>],
-        elements: &[Scalar<'c, 'a>],
+        index: &[Value<'c, 'a>],
     ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
-        let elements = self.lift(kernel, elements)?;
-        self.merge(kernel, sums, &elements)
+        self.merge(kernel, sums, &self.inputs(kernel, index)?)
     }
 
     /// Accumulators as elements of the results.

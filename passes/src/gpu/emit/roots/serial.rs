@@ -108,16 +108,13 @@ pub fn reduce<'c: 'a, 'a>(
     index: &[Value<'c, 'a>],
 ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
     let reducer = Reducer::of(op)?;
-    let inputs = op.result_count();
     let shape = operand_tensor(op, 0)?.shape;
     let dims = ir::i64_array(op, "dimensions").unwrap_or_default();
     let sizes: Vec<i64> = dims.iter().map(|&dim| shape[dim as usize]).collect();
     let start = reducer.start(kernel)?;
     let sums = nest(kernel, &sizes, start, &mut |inside, sums| {
         let at = merge(shape.len(), dims, inside, index);
-        let elements: Vec<_> =
-            (0..inputs).map(|input| kernel.element(op.operand(input)?, &at)).collect::<Result<_>>()?;
-        reducer.combine(kernel, &sums, &elements)
+        reducer.combine(kernel, &sums, &at)
     })?;
     reducer.finish(kernel, &sums)
 }
@@ -145,7 +142,6 @@ pub fn reduce_window<'c: 'a, 'a>(
     index: &[Value<'c, 'a>],
 ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
     let reducer = Reducer::of(op)?;
-    let inputs = op.result_count();
     let shape = operand_tensor(op, 0)?.shape;
     let places = result_tensor(op, 0)?.shape;
     let sizes = ir::i64_array(op, "window_dimensions").unwrap_or_default();
@@ -160,11 +156,7 @@ pub fn reduce_window<'c: 'a, 'a>(
             at.push(position);
             condition = both(&kernel.code, condition, within);
         }
-        only_if(kernel, condition, sums, |sums| {
-            let elements: Vec<_> =
-                (0..inputs).map(|input| kernel.element(op.operand(input)?, &at)).collect::<Result<_>>()?;
-            reducer.combine(kernel, &sums, &elements)
-        })
+        only_if(kernel, condition, sums, |sums| reducer.combine(kernel, &sums, &at))
     })?;
     reducer.finish(kernel, &sums)
 }
