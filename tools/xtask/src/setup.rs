@@ -116,8 +116,15 @@ pub fn packages(shell: &Shell, python: bool, browser: bool) -> Result<()> {
     }
     let root = root(shell, &missing)?;
     println!("Installing Debian packages: {}", missing.join(" "));
-    if !known(shell, &missing)? {
+    if !unknown(shell, &missing)?.is_empty() {
         shell.must("apt-get update", &apt(shell, &root, &["update"]))?;
+        let unknown = unknown(shell, &missing)?;
+        ensure!(
+            unknown.is_empty(),
+            "apt knows no {}. Debian 12 has LLVM 22 in its suite bookworm-security and the rest in bookworm: see that \
+             /etc/apt/sources.list or a file of /etc/apt/sources.list.d names both",
+            unknown.join(", no ")
+        );
     }
     let mut install = vec!["install", "--yes", "--no-install-recommends"];
     install.extend(&missing);
@@ -139,11 +146,13 @@ fn missing<'a>(shell: &Shell, wanted: &[&'a str]) -> Result<Vec<&'a str>> {
     Ok(wanted.iter().copied().filter(|package| !installed.contains(package)).collect())
 }
 
-fn known(shell: &Shell, packages: &[&str]) -> Result<bool> {
+/// Those of the packages that apt has not heard of.
+fn unknown<'a>(shell: &Shell, packages: &[&'a str]) -> Result<Vec<&'a str>> {
     let mut args = vec!["show"];
     args.extend(packages);
     let shown = shell.command("apt-cache", args).stderr_null().unchecked().read()?;
-    Ok(packages.iter().all(|package| shown.lines().any(|line| line == format!("Package: {package}"))))
+    let known: Vec<&str> = shown.lines().filter_map(|line| line.strip_prefix("Package: ")).collect();
+    Ok(packages.iter().copied().filter(|package| !known.contains(package)).collect())
 }
 
 /// The words before `apt-get` that make it run as root.
