@@ -5,7 +5,7 @@
 use crate::diagnostics::Diagnostics;
 use crate::module::{self, Input};
 use crate::output::Target;
-use crate::{EXIT_STATUS, lower, text};
+use crate::{EXIT_STATUS, lower, plan, text};
 use anyhow::{Context as _, Result, anyhow};
 use clap::ValueEnum;
 use melior::ir::Module;
@@ -129,9 +129,9 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     }
     if !args.quiet {
         if args.plan {
-            eprintln!("{}", plan(&manifest));
+            eprintln!("{}", plan::table(&manifest.buffers));
         }
-        eprintln!("{}", summary(&manifest));
+        eprint!("{}", summary(&manifest));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -167,30 +167,5 @@ fn summary(manifest: &Manifest) -> String {
             kernel.location.clone().unwrap_or_default(),
         ]);
     }
-    let planned = Planned::of(manifest);
-    let floor = planned.arguments + planned.results;
-    let ratio = (floor > 0).then(|| planned.total as f64 / floor as f64);
-    format!(
-        "{}\n  memory  {}\n  floor   {}, ratio {}",
-        text::table(&rows, &[2]),
-        planned.describe(),
-        text::bytes(floor),
-        text::ratio(ratio),
-    )
-}
-
-/// Where every value lies.
-fn plan(manifest: &Manifest) -> String {
-    let mut rows = vec![["value", "type", "bytes", "place", "steps", "from"].map(str::to_owned).to_vec()];
-    for buffer in &manifest.buffers {
-        rows.push(vec![
-            buffer.name.clone(),
-            buffer.tensor.as_ref().map(ToString::to_string).unwrap_or_default(),
-            buffer.bytes.to_string(),
-            buffer.slot.to_string(),
-            buffer.live.map_or_else(|| "always".into(), |live| format!("{} to {}", live.from, live.to)),
-            buffer.location.clone().unwrap_or_default(),
-        ]);
-    }
-    text::table(&rows, &[2])
+    format!("{}\n{}", text::table(&rows, &[2]), plan::totals(&Planned::of(manifest)))
 }

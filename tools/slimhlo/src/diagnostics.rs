@@ -68,6 +68,18 @@ impl Diagnostics {
     }
 }
 
+impl Diagnostics {
+    /// Runs `work` and takes back what is diagnosed meanwhile. Also returns the text and the place of its first error.
+    pub fn during<T>(&self, work: impl FnOnce() -> T) -> (T, Option<(String, Option<Source>)>) {
+        let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = all().len();
+        let done = work();
+        let new = all().split_off(before);
+        let error = new.into_iter().find(|message| message.severity == "error");
+        (done, error.map(|message| (message.text, message.source)))
+    }
+}
+
 fn print(message: &Message, stdin: Option<&[u8]>) {
     let severity = style(message.severity).for_stderr().bold();
     let severity = match message.severity {

@@ -6,6 +6,8 @@
 //! the page as JSON. Long programs are thinned out: at most [`COLUMNS`] points in time, each the highest of the steps it
 //! stands for, and at most [`DRAWN`] values, the rest in a few groups; the page says so where it happens.
 
+mod plan;
+
 use crate::pipeline;
 use crate::profile::{Profile, Value, ValueKind};
 use crate::report::Findings;
@@ -119,9 +121,7 @@ pub fn page(findings: &Findings<'_>) -> Result<String> {
     }
     let notes = notes(&programs);
     let data = Data { programs, strings: strings.texts, floor: before.footprint.floor };
-    // Nothing in it can then end the script element, or begin a comment.
-    let data =
-        serde_json::to_string(&data)?.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
+    let data = inline(&data)?;
 
     let mut tables = passes(findings);
     tables +=
@@ -129,6 +129,7 @@ pub fn page(findings: &Findings<'_>) -> Result<String> {
     if let (Some(after), Some(drawn)) = (after, drawn.get(1)) {
         tables += &values("after", "after optimization", after, 1, drawn);
     }
+    let (plan, plan_data) = plan::section(findings.plan)?;
     Ok(fill_in(
         include_str!("page/page.html"),
         &[
@@ -143,8 +144,16 @@ pub fn page(findings: &Findings<'_>) -> Result<String> {
             ("notes", &notes),
             ("tables", tables.trim_end()),
             ("data", &data),
+            ("plan", plan.trim_end()),
+            ("plan_data", &plan_data),
+            ("plan_js", include_str!("page/plan.js").trim_end()),
         ],
     ))
+}
+
+/// Data as JSON in which nothing can end the script element, or begin a comment.
+fn inline(data: &impl Serialize) -> Result<String> {
+    Ok(serde_json::to_string(data)?.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"))
 }
 
 const SWITCH: &str = r#"<fieldset class="switch"><legend>Values of the program</legend>

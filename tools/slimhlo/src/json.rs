@@ -3,6 +3,7 @@
 //! What `--json` prints. docs/slimhlo.md describes it; `version` grows when a field goes away or changes its meaning.
 
 use crate::pipeline::PassRun;
+use crate::plan::{Plan, Refusal, Scheduled};
 use crate::profile::{Footprint, Profile, Value};
 use crate::source::Source;
 use anyhow::Result;
@@ -49,6 +50,33 @@ pub struct Report<'a> {
     pub program: Program<'a>,
     /// The module after the passes, unless they were not asked for.
     pub optimized: Option<Optimized<'a>>,
+    /// What `slimhlo compile` plans; nothing if it was not asked for, or cannot compile the module.
+    pub plan: Option<Planned<'a>>,
+    /// Why there is no plan, if the module is in the way.
+    pub no_plan: Option<&'a Refusal>,
+}
+
+/// A buffer plan.
+#[derive(Serialize)]
+pub struct Planned<'a> {
+    /// Bytes of arguments, results that do not lie in arguments, arena and constants, and their sum.
+    pub planned: slimhlo_runner::Planned,
+    /// Arguments and results.
+    pub floor: u64,
+    /// The sum over the floor; nothing if that is 0.
+    pub ratio: Option<f64>,
+    /// The schedule: a step before those inside of it.
+    pub steps: &'a [Scheduled],
+    /// Where every value lies, as in a package.
+    pub values: &'a [slimhlo_package::Buffer],
+}
+
+impl<'a> From<&'a Plan> for Planned<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        let (planned, floor) = (plan.planned(), plan.floor());
+        let ratio = (floor > 0).then(|| planned.total as f64 / floor as f64);
+        Self { planned, floor, ratio, steps: &plan.steps, values: plan.values() }
+    }
 }
 
 /// A module after passes.

@@ -24,6 +24,9 @@ use std::collections::HashMap;
 /// From what a front end writes to planned kernels. Every pass leaves alone what it has done already.
 const PASSES: &str = "builtin.module(slimhlo-to-kernels,slimhlo-emit-gpu)";
 
+/// As far as memory is planned.
+const PLAN: &str = "builtin.module(slimhlo-to-kernels)";
+
 /// Threads per block where a kernel does not say.
 const BLOCK: u32 = 256;
 
@@ -44,6 +47,13 @@ pub fn lower(
         false if diagnosed => Err(Diagnosed.into()),
         false => Err(anyhow!("{} cannot be compiled", input.name())),
     }
+}
+
+/// Plans the memory of a module, in place, and makes no code. False after a diagnostic.
+pub fn plan(context: &Context, module: &Module<'_>) -> Result<bool> {
+    let manager = PassManager::new(context);
+    parse_pass_pipeline(manager.as_operation_pass_manager(), PLAN)?;
+    Ok(crate::ffi::run(&manager, module.as_operation()))
 }
 
 /// What a package says of a lowered module.

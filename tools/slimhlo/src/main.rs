@@ -13,6 +13,7 @@ mod module;
 mod optimize;
 mod output;
 mod pipeline;
+mod plan;
 mod profile;
 mod progress;
 mod report;

@@ -6,9 +6,10 @@ use crate::diagnostics::Diagnostics;
 use crate::module::{self, Input};
 use crate::output::Target;
 use crate::pipeline::{self, PassRun};
+use crate::plan::{Plan, Refusal};
 use crate::profile::Profile;
 use crate::progress::Progress;
-use crate::{EXIT_STATUS, InputArgs, html, json, text};
+use crate::{EXIT_STATUS, InputArgs, html, json, plan, text};
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
@@ -20,8 +21,8 @@ use std::process::ExitCode;
 /// Show where the memory of a module goes
 ///
 /// Peak and floor, the memory over the program, and the values alive at the peak with the lines they come from; and what
-/// 'slimhlo optimize' would make of it. All of it comes from a model of how XLA assigns buffers, for one device: no
-/// program is compiled or run.
+/// 'slimhlo optimize' would make of it. All of that comes from a model of how XLA assigns buffers, for one device: no
+/// program is compiled or run. Then the buffer plan of 'slimhlo compile', which does without XLA.
 #[derive(clap::Args)]
 #[command(after_help = format!("Examples:
   slimhlo report step.mlir
@@ -46,7 +47,11 @@ pub struct Args {
     #[arg(long, value_name = "COUNT", default_value_t = 12)]
     top: usize,
 
-    /// Look at the module as it is only, without what optimization would make of it
+    /// List every value of the buffer plan, with its place and when it is taken
+    #[arg(long)]
+    plan: bool,
+
+    /// Look at the module as it is only, without what optimization would make of it; no buffer plan unless --plan is given
     #[arg(long)]
     as_is: bool,
 
@@ -65,6 +70,8 @@ pub struct Findings<'a> {
     pub after: Option<&'a Profile>,
     /// What they did.
     pub runs: &'a [PassRun],
+    /// What `slimhlo compile` plans, or why it cannot; nothing if that was not asked for.
+    pub plan: Option<&'a Result<Plan, Refusal>>,
 }
 
 /// `slimhlo report`
@@ -90,6 +97,10 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     let before = Profile::of(module.as_operation())
         .map_err(anyhow::Error::new)
         .with_context(|| format!("the memory of {} cannot be modelled", input.name()));
+    let plan = (before.is_ok() && (args.plan || !args.as_is)).then(|| {
+        progress.say("planning buffers");
+        Plan::of(&context, &module, &diagnostics)
+    });
     let outcome = before.and_then(|before| {
         let (runs, after) = if args.as_is {
             (vec![], None)
@@ -102,7 +113,9 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     diagnostics.print(input.text(), args.quiet);
     let (before, runs, after) = outcome?;
 
-    let findings = Findings { input: input.name(), before: &before, after: after.as_ref(), runs: &runs };
+    let plan = plan.as_ref();
+    let findings =
+        Findings { input: input.name(), before: &before, after: after.as_ref(), runs: &runs, plan };
     if let Some(page) = &page {
         page.write(html::page(&findings)?.as_bytes())?;
     }
@@ -116,17 +129,19 @@ pub fn main(args: &Args) -> Result<ExitCode> {
                 passes: &runs,
                 program: after.into(),
             }),
+            plan: plan.and_then(|plan| plan.as_ref().ok()).map(Into::into),
+            no_plan: plan.and_then(|plan| plan.as_ref().err()),
         })?)?;
     }
     let stdout_taken = page.iter().chain(&json).any(|target| *target == Target::Stdout);
     if !args.quiet && !stdout_taken {
-        Target::Stdout.write(print(&findings, args.top).as_bytes())?;
+        Target::Stdout.write(print(&findings, args.top, args.plan).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(findings: &Findings<'_>, most: usize) -> String {
-    let Findings { input, before, after, runs } = findings;
+fn print(findings: &Findings<'_>, most: usize, whole_plan: bool) -> String {
+    let Findings { input, before, after, runs, plan } = findings;
     let heading = |heading: &str| style(heading.to_owned()).bold().to_string();
     let width =
         usize::from(Term::stdout().size_checked().map_or(100, |(_, columns)| columns)).clamp(40, 120) - 16;
@@ -150,6 +165,17 @@ fn print(findings: &Findings<'_>, most: usize) -> String {
     if let Some(after) = after.filter(|after| after.footprint.peak != peak) {
         let heading = heading(&format!("And after optimization{}", after.peak_place()));
         let _ = writeln!(text, "{heading}\n{}", text::values(after, most.min(5)));
+    }
+    match plan {
+        Some(Ok(plan)) => {
+            let heading = heading("Buffer plan for a GPU, by slimhlo compile");
+            let _ = writeln!(text, "{heading}\n{}", plan::section(plan, most, whole_plan));
+        }
+        Some(Err(refusal)) => {
+            let _ =
+                writeln!(text, "{}\n  none: {}", heading("Buffer plan for a GPU"), plan::refusal(refusal));
+        }
+        None => {}
     }
     text.truncate(text.trim_end().len());
     text.push('\n');

@@ -136,6 +136,53 @@ found.state = document.documentElement.dataset.state;
 }
 
 #[test]
+fn the_buffer_plan_is_drawn_and_hovered_over() {
+    let folder = Folder::new();
+    let page = page(&folder, &[&data("attention_gradient.mlir")]);
+    let probe = r##"
+const plan = document.getElementById("plan-chart"), tip = document.getElementById("plan-tooltip");
+const boxes = () => [...plan.querySelectorAll(".band")];
+const size = (box) => Number(box.getAttribute("width")) * Number(box.getAttribute("height"));
+const press = (name) => plan.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+const steps = () => { const [from, to] = plan.dataset.view.split(" ").map(Number); return to - from; };
+found.region = plan.dataset.region;
+found.boxes = boxes().length;
+const largest = boxes().sort((a, b) => size(b) - size(a))[0];
+hover(largest);
+found.tooltip = tip.hidden ? "" : tip.textContent;
+found.marked = largest.classList.contains("hover");
+plan.dispatchEvent(new PointerEvent("pointerleave"));
+found.hiddenAfter = tip.hidden;
+found.whole = steps();
+press("+");
+found.zoomed = steps();
+press("0");
+found.reset = steps();
+press("ArrowRight");
+found.announced = document.getElementById("plan-announce").textContent;
+document.querySelector('input[name="plan-region"][value="all"]').click();
+found.all = [plan.dataset.region, plan.querySelectorAll(".band.k0").length, plan.querySelectorAll(".band.k1").length > 0];
+const row = document.querySelector("tr[data-place]");
+row.dispatchEvent(new PointerEvent("pointerenter"));
+found.row = plan.querySelectorAll(".band.hover").length;
+found.state = plan.dataset.state;
+"##;
+    let (found, _) = browse(&folder, &page, probe);
+    assert_eq!((&found["state"], &found["region"]), (&"ready".into(), &"arena".into()), "{found}");
+    assert!(found["boxes"].as_u64() > Some(10), "{found}");
+    let tooltip = found["tooltip"].as_str().expect("text");
+    for part in ["of the arena", "steps ", "8x2048x1024xbf16", "attention_gradient.py:", " taken"] {
+        assert!(tooltip.contains(part), "no {part} in {tooltip}");
+    }
+    assert_eq!((&found["marked"], &found["hiddenAfter"]), (&true.into(), &true.into()));
+    let number = |name: &str| found[name].as_f64().expect("a number");
+    assert!(number("zoomed") == number("whole") / 2.0 && number("reset") == number("whole"), "{found}");
+    assert!(found["announced"].as_str().is_some_and(|text| text.contains("step 1")), "{found}");
+    assert_eq!(found["all"], serde_json::json!(["all", 4, true]));
+    assert_eq!(found["row"], 1);
+}
+
+#[test]
 fn nothing_in_a_module_becomes_markup() {
     let folder = Folder::new();
     let nasty = r#"</script><script>document.title='taken'</script><img src=x onerror=document.title='taken'>{{data}}'\22&amp;"#;
@@ -174,6 +221,7 @@ fn programs_of_any_size() {
         let page = page(&folder, &[module]);
         let (found, _) = browse(&folder, &page, state);
         assert_eq!(found["state"], "ready", "{module}: {found}");
+        assert!(page.contains("Buffer plan for a GPU"));
     }
     folder.write("long.mlir", chain(100_000));
     let page = page(&folder, &["long.mlir", "--as-is"]);

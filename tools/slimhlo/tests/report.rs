@@ -74,6 +74,58 @@ fn json_adds_up() {
 }
 
 #[test]
+fn the_buffer_plan_is_that_of_compile() {
+    let folder = Folder::new();
+    let module = data("attention_gradient.mlir");
+    folder.run(&["compile", &module, "-o", "package", "--quiet"]).exits(0);
+    let manifest: Value = serde_json::from_str(&folder.read("package/manifest.json")).expect("JSON");
+    let report = folder.run(&["report", &module, "--json"]).exits(0).json();
+    let plan = &report["plan"];
+    assert!(report["no_plan"].is_null());
+    assert_eq!(plan["planned"]["arena"], manifest["arena_bytes"]);
+    assert_eq!(plan["values"], manifest["buffers"]);
+    assert_eq!(plan["floor"], report["program"]["footprint"]["floor"]);
+    let steps = plan["steps"].as_array().expect("a list");
+    assert!(steps.iter().any(|step| step["do"] == "while" && step["kernel"].is_null()));
+    assert!(steps.iter().any(|step| step["kernel"] == "dot_general_0" && step["source"].is_string()));
+
+    let text = folder.run(&["report", &module]).exits(0);
+    assert!(text.text().contains("Buffer plan") && text.text().contains("smaller ones"), "{}", text.text());
+    // The whole list is the one that compile prints.
+    let all = folder.run(&["report", &module, "--plan"]).exits(0);
+    let compiled = folder.run(&["compile", &module, "--plan"]).exits(0).err;
+    let table = compiled.split("\n\n").next().expect("a table");
+    assert!(table.lines().count() > 100 && all.text().contains(table), "{}", all.text());
+    let as_is = folder.run(&["report", &module, "--as-is"]).exits(0);
+    assert!(!as_is.text().contains("Buffer plan"), "{}", as_is.text());
+}
+
+#[test]
+fn what_has_no_buffer_plan_has_a_report() {
+    let folder = Folder::new();
+    folder.write(
+        "foreign.mlir",
+        "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.sine %x : tensor<8xf32>
+  %1 = stablehlo.custom_call @elsewhere(%0) : (tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+",
+    );
+    let run = folder.run(&["report", "foreign.mlir"]).exits(0);
+    let why = run.text().lines().find(|line| line.contains("none: ")).expect("a reason");
+    for part in ["foreign.mlir:3:8", "stablehlo.custom_call", "elsewhere"] {
+        assert!(why.contains(part), "no {part} in {why}");
+    }
+    assert!(run.text().contains("Largest values") && run.err.is_empty(), "{}{}", run.text(), run.err);
+    let json = folder.run(&["report", "foreign.mlir", "--json"]).exits(0).json();
+    assert!(json["plan"].is_null());
+    assert_eq!(json["no_plan"]["source"]["line"], 3);
+    folder.run(&["report", "foreign.mlir", "--quiet", "--html", "page.html"]).exits(0);
+    assert!(folder.read("page.html").contains("There is none: foreign.mlir:3:8"));
+}
+
+#[test]
 fn whoever_stops_reading_gets_no_panic() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_slimhlo"))
         .args(["report", &data("attention_gradient.mlir"), "--json"])
