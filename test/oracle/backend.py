@@ -8,7 +8,7 @@ get the same inputs. Left out, and counted, are programs with collectives, custo
 shapes, which the back end does not claim, and those that XLA for CPU does not run. Equal programs are run once.
 
 A block is one thread unless --block-threads says otherwise; then its threads are real ones that meet at barriers and hand each other values,
-as on a GPU.
+as on a GPU. Each kernel's buffers end where memory does (--guard), so that one that reads or writes beyond them crashes.
 
 What "agree" means:
 
@@ -193,7 +193,7 @@ def judge(case: Case) -> Verdict:
     folder = pathlib.Path(tempfile.mkdtemp(prefix="slimhlo-backend-"))
     try:
         (folder / "in.mlir").write_text(case.text)
-        command = [case.slimhlo, "run", str(folder / "in.mlir"), "--device", "cpu", "--output-dir", str(folder / "out")]
+        command = [case.slimhlo, "run", str(folder / "in.mlir"), "--device", "cpu", "--guard", "--output-dir", str(folder / "out")]
         command += ["--block-threads", str(case.threads)]
         for number, array in enumerate(given):
             np.save(folder / f"{number}.npy", array)

@@ -164,7 +164,7 @@ def run(command: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list
     with tempfile.TemporaryDirectory(prefix="slimhlo-kernels-") as name:
         folder = pathlib.Path(name)
         (folder / "in.mlir").write_text(text)
-        words = [command, "run", str(folder / "in.mlir"), "--device", "cpu", "--block-threads", str(block)]
+        words = [command, "run", str(folder / "in.mlir"), "--guard", "--block-threads", str(block)]
         words += ["--output-dir", str(folder / "out")]
         for number, array in enumerate(arguments):
             np.save(folder / f"{number}.npy", array)

@@ -3,6 +3,7 @@
 //! What MLIR's C API has and melior does not: parsing files and bytecode, writing bytecode, printing pipelines; and kernels as
 //! functions of this process. This command's `unsafe` lives here.
 
+use crate::guarded::Guarded;
 use melior::Context;
 use melior::ir::{Module, OperationRef};
 use melior::pass::{OperationPassManager, PassManager};
@@ -82,4 +83,10 @@ unsafe extern "C" fn append(piece: MlirStringRef, out: *mut c_void) {
 pub fn cpu(kernels: &'static Kernels) -> HostDevice {
     // SAFETY: the functions are made of the kernels that the manifest is about, which touch their buffers only.
     unsafe { HostDevice::new(kernels.functions().clone()) }
+}
+
+/// The same, as a device that catches kernels which do not keep to their buffers.
+pub fn guarded_cpu(kernels: &'static Kernels) -> Guarded {
+    // SAFETY: as above, and if not, the process ends.
+    unsafe { Guarded::new(kernels.functions().clone()) }
 }

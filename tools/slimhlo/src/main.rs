@@ -6,6 +6,7 @@
 mod compile;
 mod diagnostics;
 mod ffi;
+mod guarded;
 mod html;
 mod json;
 mod lower;

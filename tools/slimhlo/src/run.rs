@@ -53,6 +53,11 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = block_threads)]
     block_threads: u64,
 
+    /// On the CPU, end each buffer where memory ends that may be touched, so that a kernel that reads or writes beyond it dies of a
+    /// segmentation fault: a test of kernels
+    #[arg(long)]
+    guard: bool,
+
     #[command(flatten)]
     code: CodeArgs,
 
@@ -96,8 +101,11 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             // The process ends with the run.
             let kernels =
                 Box::leak(Box::new(Kernels::new(module.as_operation(), level, args.block_threads)?));
-            let mut device = ffi::cpu(kernels);
-            run(&package, &mut device, &args.options, &mut out)?;
+            if args.guard {
+                run(&package, &mut ffi::guarded_cpu(kernels), &args.options, &mut out)?;
+            } else {
+                run(&package, &mut ffi::cpu(kernels), &args.options, &mut out)?;
+            }
         }
         Place::Cuda => {
             package.ptx = slimhlo_nvptx::compile(module.as_operation(), &args.code.options(), false)?.ptx;
