@@ -71,3 +71,111 @@ func.func private @copied(%x: tensor<100xi32>, %i: tensor<50x1xi32>, %u: tensor<
   }) : (tensor<100xi32>, tensor<50x1xi32>, tensor<50xi32>) -> tensor<100xi32>
   return %r : tensor<100xi32>
 }
+
+// -----
+
+// Many updates of a small target: into a block's copies, and from those one update for each element that was changed.
+// CHECK-LABEL: gpu.func @histogram
+// CHECK-SAME: workgroup({{.*}} : memref<320xi32, #gpu.address_space<workgroup>>)
+// CHECK: memref.store
+// CHECK: gpu.barrier
+// CHECK: llvm.inttoptr {{.*}} : i64 to !llvm.ptr<3>
+// CHECK: llvm.atomicrmw add {{.*}} syncscope("block") monotonic : !llvm.ptr<3>, i32
+// CHECK: gpu.barrier
+// CHECK: memref.load
+// CHECK: arith.cmpi ne
+// CHECK: llvm.atomicrmw add {{.*}} syncscope("device") monotonic {{.*}}!llvm.ptr<1>
+// CHECK: gpu.return
+func.func private @histogram(%x: tensor<10xi32>, %i: tensor<100000x1xi32>, %u: tensor<100000xi32>) -> tensor<10xi32> attributes {slimhlo.kernel = "scatter", slimhlo.in_place = array<i64: 0>} {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<10xi32>, tensor<100000x1xi32>, tensor<100000xi32>) -> tensor<10xi32>
+  return %r : tensor<10xi32>
+}
+
+// -----
+
+// Sums of narrow floats are kept in f32 until the end. Rows are in different places: one copy. In order, there are none.
+// CHECK-LABEL: gpu.func @rows
+// CHECK-SAME: memref<2048xf32, #gpu.address_space<workgroup>>
+// CHECK: llvm.atomicrmw fadd {{.*}} !llvm.ptr<3>, f32
+// CHECK: arith.truncf {{.*}} : f32 to bf16
+// CHECK: llvm.cmpxchg
+// CHECK: gpu.return
+// ORDER-LABEL: gpu.func @rows
+// ORDER-NOT: workgroup
+// ORDER-NOT: llvm.atomicrmw
+// ORDER: gpu.return
+func.func private @rows(%x: tensor<16x128xbf16>, %i: tensor<5000x1xi32>, %u: tensor<5000x128xbf16>) -> tensor<16x128xbf16> attributes {slimhlo.kernel = "scatter", slimhlo.in_place = array<i64: 0>} {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %s = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %s : tensor<bf16>
+  }) : (tensor<16x128xbf16>, tensor<5000x1xi32>, tensor<5000x128xbf16>) -> tensor<16x128xbf16>
+  return %r : tensor<16x128xbf16>
+}
+
+// -----
+
+// The largest floats are found among integers of the same order; those need no loop of swaps in the copies.
+// CHECK-LABEL: gpu.func @largest
+// CHECK: arith.cmpf uno
+// CHECK: arith.select
+// CHECK: llvm.atomicrmw umax {{.*}} !llvm.ptr<3>, i32
+// CHECK: arith.maximumf
+// CHECK: llvm.cmpxchg {{.*}} !llvm.ptr<1>
+// CHECK: gpu.return
+func.func private @largest(%x: tensor<10xf32>, %i: tensor<100000x1xi32>, %u: tensor<100000xf32>) -> tensor<10xf32> attributes {slimhlo.kernel = "scatter", slimhlo.in_place = array<i64: 0>} {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<10xf32>, tensor<100000x1xi32>, tensor<100000xf32>) -> tensor<10xf32>
+  return %r : tensor<10xf32>
+}
+
+// -----
+
+// Not a target that workgroup memory has no room for,
+// CHECK-LABEL: gpu.func @large
+// CHECK-NOT: workgroup
+// CHECK: gpu.return
+func.func private @large(%x: tensor<10000xi32>, %i: tensor<1000000x1xi32>, %u: tensor<1000000xi32>) -> tensor<10000xi32> attributes {slimhlo.kernel = "scatter", slimhlo.in_place = array<i64: 0>} {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<10000xi32>, tensor<1000000x1xi32>, tensor<1000000xi32>) -> tensor<10000xi32>
+  return %r : tensor<10000xi32>
+}
+
+// -----
+
+// nor few updates,
+// CHECK-LABEL: gpu.func @few
+// CHECK-NOT: workgroup
+// CHECK: gpu.return
+func.func private @few(%x: tensor<1000xi32>, %i: tensor<100000x1xi32>, %u: tensor<100000xi32>) -> tensor<1000xi32> attributes {slimhlo.kernel = "scatter", slimhlo.in_place = array<i64: 0>} {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<1000xi32>, tensor<100000x1xi32>, tensor<100000xi32>) -> tensor<1000xi32>
+  return %r : tensor<1000xi32>
+}
+
+// -----
+
+// nor what takes the place of what was there.
+// CHECK-LABEL: gpu.func @set
+// CHECK-NOT: workgroup
+// CHECK: gpu.return
+func.func private @set(%x: tensor<10xi32>, %i: tensor<100000x1xi32>, %u: tensor<100000xi32>) -> tensor<10xi32> attributes {slimhlo.kernel = "scatter", slimhlo.in_place = array<i64: 0>} {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    stablehlo.return %b : tensor<i32>
+  }) : (tensor<10xi32>, tensor<100000x1xi32>, tensor<100000xi32>) -> tensor<10xi32>
+  return %r : tensor<10xi32>
+}

@@ -90,6 +90,29 @@ def cases() -> Iterator[Case]:
             yield Case(f"scatter add {name}", lambda x, i, u: x.at[i].add(u), (target, where[:500], updates[:500]))
         if np.dtype(dtype).kind != "c":
             yield Case(f"scatter max {name}", lambda x, i, u: x.at[i].max(u), (target, where, updates))
+        # Many updates of few places: blocks have copies of the target.
+        target, updates, where = some(9, dtype=dtype), some(40000, dtype=dtype), indices(9, 40000)
+        if np.dtype(dtype).kind in "iufc":
+            # Sums that are exact in any order where those of narrow types would tell orders apart.
+            exact = rng.choice(np.array([-1, 1], np.float32), 40000).astype(dtype)
+            sums = exact if dtype in (BF16, np.float16) else updates
+            yield Case(f"histogram {name}", lambda x, i, u: x.at[i].add(u), (target * 0, where, sums))
+        if np.dtype(dtype).kind != "c":
+            yield Case(f"histogram max {name}", lambda x, i, u: x.at[i].max(u), (target, where, updates))
+            yield Case(f"histogram min {name}", lambda x, i, u: x.at[i].min(u), (target, where, updates))
+    special = rng.choice(np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5], np.float32), 40000)
+    where, nothing = rng.integers(0, 20000, 40000).astype(np.int32), np.full(999, -0.0, np.float32)
+    yield Case("histogram max of special values", lambda x, i, u: x.at[i].max(u), (nothing, where, special))
+    yield Case("histogram min of special values", lambda x, i, u: x.at[i].min(u), (nothing, where, special))
+    yield Case("histogram of signed zeros", lambda x, i, u: x.at[i].add(u), (nothing, where, np.copysign(np.float32(0), special)))
+    yield Case("histogram of rows", lambda x, i, u: x.at[i].add(u), (some(5, 7), indices(5, 9000), some(9000, 7)))
+    yield Case("histogram of columns", lambda x, i, u: x.at[:, i].add(u), (some(3, 5), indices(5, 20000), some(3, 20000)))
+    counts = lambda i: jnp.zeros(1000, jnp.int32).at[i // 2].add(1)  # noqa: E731
+    yield Case("histogram of integers", counts, (indices(1990, 200000),))
+    segments = lambda x, i: jax.ops.segment_sum(jnp.sin(x), i, 40)  # noqa: E731
+    yield Case("segment sum", segments, (some(3000, 20), indices(40, 3000)))
+    table = jax.grad(lambda x, i: (x[i] ** 2).sum())
+    yield Case("gradient of a short table", table, (some(30, 16), rng.integers(0, 30, 4000).astype(np.int32)))
     yield Case("scatter rows", lambda x, i, u: x.at[i].add(u), (some(100, 16), indices(100, 50), some(50, 16)))
     yield Case("scatter columns", lambda x, i, u: x.at[:, i].add(u), (some(20, 100), indices(100, 50), some(20, 50)))
     yield Case(

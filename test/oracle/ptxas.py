@@ -68,6 +68,19 @@ KINDS: dict[str, tuple[Callable, tuple]] = {
     "cumsum": (lambda x: jnp.cumsum(x), (f32(10_000),)),
     "gather": (lambda x, i: x[i], (f32(1000, 64), of(jnp.int32, 5000))),
     "scatter add": (lambda x, i, u: x.at[i].add(u), (f32(1000, 64), of(jnp.int32, 5000), f32(5000, 64))),
+    "histogram": (lambda x, i, u: x.at[i].add(u), (f32(100), of(jnp.int32, 1 << 20), f32(1 << 20))),
+    "histogram max f64": (
+        lambda x, i, u: x.at[i].max(u),
+        (of(jnp.float64, 100), of(jnp.int32, 1 << 20), of(jnp.float64, 1 << 20)),
+    ),
+    "histogram of rows bf16": (
+        lambda x, i, u: x.at[i].add(u),
+        (of(jnp.bfloat16, 16, 128), of(jnp.int32, 5000), of(jnp.bfloat16, 5000, 128)),
+    ),
+    "histogram complex": (
+        lambda x, i, u: x.at[i].add(u),
+        (of(jnp.complex64, 100), of(jnp.int32, 1 << 20), of(jnp.complex64, 1 << 20)),
+    ),
     "scatter max bf16": (
         lambda x, i, u: x.at[i].max(u),
         (of(jnp.bfloat16, 1000), of(jnp.int32, 5000), of(jnp.bfloat16, 5000)),

@@ -56,6 +56,9 @@ use slimhlo_dialect::ffi::{self, op_name};
 /// Name of the module of kernels.
 pub const KERNELS: &str = "kernels";
 
+/// Marks a module of kernels whose results must not depend on the order in which threads run.
+const DETERMINISTIC: &str = "slimhlo.deterministic";
+
 const EMITTED: Statistic = Statistic::new(c"emitted", c"Number of kernels written");
 
 crate::pass_options! {
@@ -98,7 +101,7 @@ impl Pass for EmitGpu {
         let gpu_module = build.op_with_blocks("gpu.module", &[], &[], &[&[]], module.location());
         set_attribute(gpu_module, "sym_name", StringAttribute::new(build.context(), KERNELS).into());
         if self.deterministic {
-            set_discardable_attribute(gpu_module, "slimhlo.deterministic", Attribute::unit(build.context()));
+            set_discardable_attribute(gpu_module, DETERMINISTIC, Attribute::unit(build.context()));
         }
         for &function in &functions {
             if let Err(error) = kernel(gpu_module, function) {
@@ -110,6 +113,11 @@ impl Pass for EmitGpu {
         context.run_pipeline(gpu_module, "canonicalize,cse")?;
         Ok(Changed::Yes)
     }
+}
+
+/// Whether results of kernels in a module must not depend on the order in which threads run.
+fn is_deterministic(gpu_module: OperationRef<'_, '_>) -> bool {
+    ffi::attribute_of(gpu_module, DETERMINISTIC).is_some()
 }
 
 /// Writes all `gpu.func`s of a kernel function.
@@ -132,7 +140,7 @@ fn kernel<'c: 'a, 'a>(
         return Ok(());
     }
     let root = root(function, kind)?;
-    let launches = roots::launches(root)?;
+    let launches = roots::launches(root, is_deterministic(gpu_module))?;
     if launches.is_empty() {
         // Nothing better than each element for itself.
         let kernel = Kernel::new(gpu_module, function, name)?;

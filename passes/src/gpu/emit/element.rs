@@ -512,7 +512,7 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// `llvm.getelementptr` by one index: a value, for which `constant` is `i32::MIN`, or a number.
-    fn offset(
+    pub fn offset(
         &self,
         pointer: Value<'c, 'a>,
         element: Type<'c>,

@@ -11,6 +11,7 @@ mod dot;
 mod fft;
 mod group;
 mod linear;
+mod private;
 mod reduce;
 mod reduce_window;
 mod reducer;
@@ -60,7 +61,8 @@ impl<'c> Launch<'c> {
 }
 
 /// The launches of the kernel whose root is `op`; none if there is nothing better than computing each element for itself.
-pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
+/// `deterministic`: results must not depend on the order in which threads run.
+pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>, deterministic: bool) -> Result<'c, Vec<Launch<'c>>> {
     match op_name(op) {
         "stablehlo.cholesky" => {
             linear::check(op)?;
@@ -71,7 +73,7 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'
         "stablehlo.reduce" => reduce::launches(op),
         "stablehlo.reduce_window" => reduce_window::launches(op),
         "stablehlo.rng_bit_generator" => rng::launches(op),
-        "stablehlo.scatter" => scatter::launches(op),
+        "stablehlo.scatter" => scatter::launches(op, deterministic),
         "stablehlo.select_and_scatter" => select_and_scatter::launches(op),
         "stablehlo.sort" => sort::launches(op),
         "stablehlo.triangular_solve" => {
@@ -199,5 +201,5 @@ fn copy_operands<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) 
 
 /// Whether results must not depend on the order in which threads run.
 fn deterministic(kernel: &Kernel<'_, '_>) -> bool {
-    slimhlo_dialect::ffi::attribute_of(kernel.gpu_module(), "slimhlo.deterministic").is_some()
+    super::is_deterministic(kernel.gpu_module())
 }

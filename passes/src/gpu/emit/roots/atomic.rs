@@ -36,21 +36,11 @@ pub fn update_of<'c: 'a, 'a>(block: BlockRef<'c, 'a>, element: Type<'c>) -> Upda
     let wide = matches!(number, Number::Complex { part } if part.is_f64());
     let general = if wide { Update::Alone } else { Update::Swap };
     let Some(first) = block.first_operation() else { return general };
-    let (Ok(old), Ok(new)) = (block.argument(0), block.argument(1)) else { return general };
-    let (old, new): (Value, Value) = (old.into(), new.into());
     if ffi::op_name(first) == "stablehlo.return" {
-        return if first.operands().next() == Some(new) && !wide { Update::Replace } else { general };
+        let new = block.argument(1).ok().map(Value::from);
+        return if first.operands().next() == new && !wide { Update::Replace } else { general };
     }
-    let operands: Vec<Value> = first.operands().collect();
-    let both = operands.len() == 2 && operands.contains(&old) && operands.contains(&new);
-    let returned = first.next_in_block().is_some_and(|last| {
-        ffi::op_name(last) == "stablehlo.return"
-            && last.operands().next() == first.results().next().map(Value::from)
-    });
-    if !both || !returned {
-        return general;
-    }
-    let name = ffi::op_name(first).trim_start_matches("stablehlo.");
+    let Some(name) = only_op(block) else { return general };
     let native = match (number, name) {
         // One byte each, but not all of it counts.
         (Number::Integer { width, .. }, _) if width < 8 => None,
@@ -69,6 +59,18 @@ pub fn update_of<'c: 'a, 'a>(block: BlockRef<'c, 'a>, element: Type<'c>) -> Upda
     native.map_or(general, Update::Native)
 }
 
+/// The name of the one op, on old value and update, that a body is.
+pub fn only_op<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Option<&'a str> {
+    let first = block.first_operation()?;
+    let (old, new): (Value, Value) = (block.argument(0).ok()?.into(), block.argument(1).ok()?.into());
+    let operands: Vec<Value> = first.operands().collect();
+    let both = operands.len() == 2 && operands.contains(&old) && operands.contains(&new);
+    let last = first.next_in_block()?;
+    let returned = ffi::op_name(last) == "stablehlo.return"
+        && last.operands().next() == first.results().next().map(Value::from);
+    (both && returned).then(|| ffi::op_name(first).trim_start_matches("stablehlo."))
+}
+
 /// Changes the element at an address by an update; `body` computes the new value from the old one.
 pub fn apply<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
@@ -84,7 +86,7 @@ pub fn apply<'c: 'a, 'a>(
         Update::Replace => kernel.store(pointer, element, linear, value),
         Update::Native(kind) => {
             let address = kernel.element_pointer(pointer, element, linear)?;
-            read_modify_write(code, kind, address, value.real());
+            read_modify_write(code, kind, address, value.real(), "device");
             Ok(())
         }
         Update::AddParts => {
@@ -93,7 +95,7 @@ pub fn apply<'c: 'a, 'a>(
             for (number, value) in value.parts().into_iter().enumerate() {
                 let address =
                     kernel.element_pointer(pointer, part, code.add(first, code.index(number as i64)))?;
-                read_modify_write(code, 11, address, value);
+                read_modify_write(code, 11, address, value, "device");
             }
             Ok(())
         }
@@ -121,18 +123,18 @@ pub fn apply<'c: 'a, 'a>(
     }
 }
 
-/// `llvm.atomicrmw` without order between threads.
-fn read_modify_write<'c: 'a, 'a>(
+/// `llvm.atomicrmw`, by its number, without order between threads; `scope` are those that the memory is for.
+pub fn read_modify_write<'c: 'a, 'a>(
     code: &Code<'c, 'a>,
     kind: i64,
     address: Value<'c, 'a>,
     value: Value<'c, 'a>,
+    scope: &str,
 ) {
-    let device = StringAttribute::new(code.context(), "device").into();
     let attributes = [
         ("bin_op", code.i64_attribute(kind)),
         ("ordering", code.i64_attribute(MONOTONIC)),
-        ("syncscope", device),
+        ("syncscope", StringAttribute::new(code.context(), scope).into()),
     ];
     code.op_with("llvm.atomicrmw", &[address, value], &attributes, value.r#type());
 }

@@ -2,6 +2,8 @@
 
 //! Scatters: one thread per element of the updates, which are computed on the fly.
 //!
+//! Many updates of a small target go through copies of it (`private`).
+//!
 //! Updates of which several may meet in one place are atomic where memory has the op, else tried by compare-and-swap;
 //! plain loads and stores do where the op says that indices are unique. Updates whose window would not lie in the operand
 //! as a whole are skipped, as XLA skips them. Where the order of updates must not matter but would (several operands that
@@ -13,17 +15,22 @@
 
 use super::atomic::{self, Update};
 use super::group::{Group, Size};
+use super::private::Private;
 use super::serial::{nest, operand_tensor};
 use super::{Launch, Result, copy_operands, deterministic, in_place, result_buffers};
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Code, Int, Scalar};
-use crate::gpu::emit::element::Kernel;
+use crate::gpu::emit::element::{Kernel, count_of};
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi;
 use slimhlo_dialect::quant::Number;
 use slimhlo_dialect::stablehlo::attrs::ScatterDimensionNumbers;
+
+/// Updates of a thread whose loads are in flight together, and the cost of one up to which they are.
+const TOGETHER: i64 = 4;
+const LIGHT: u64 = 200;
 
 /// What the dimensions of a scatter are.
 struct Scatter<'c, 'a> {
@@ -156,6 +163,32 @@ impl<'c: 'a, 'a> Scatter<'c, 'a> {
         };
         Ok((if ordered { vec![Update::Alone; self.operands] } else { updates }, ordered))
     }
+
+    /// How updates go through copies of the target, if they are better.
+    fn private(&self, deterministic: bool) -> Result<'c, Option<Private<'c>>> {
+        if self.unique || self.updates_of(deterministic)?.1 {
+            return Ok(None);
+        }
+        let Some(body) = atomic::only_op(self.block) else { return Ok(None) };
+        let element = operand_tensor(self.op, 0)?.element;
+        // Updates of one window are in different places.
+        let window = self.numbers.update_window_dims();
+        let windows = (0..self.updates.len()).rev().take_while(|dim| window.contains(&(*dim as i64)));
+        let apart = windows.map(|dim| self.updates[dim]).product();
+        let counts = [count_of(self.shape), count_of(self.updates), apart];
+        Ok(Private::plan(self.op, body, element, counts))
+    }
+
+    /// What the body makes of an old value and an update.
+    fn body(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        old: Scalar<'c, 'a>,
+        new: Scalar<'c, 'a>,
+    ) -> Result<'c, Scalar<'c, 'a>> {
+        let result = kernel.call_region(self.block, &[old, new])?;
+        result.first().copied().ok_or_else(|| PassError::at(self.op, "has a body without results"))
+    }
 }
 
 /// An integer of the program as an index that should be in `0..=last`, and whether it is (`None`: always).
@@ -186,13 +219,19 @@ pub fn checked_index<'c: 'a, 'a>(
 }
 
 /// The launches: first a copy of operands that are not updated in place, if there are such.
-pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
+pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>, deterministic: bool) -> Result<'c, Vec<Launch<'c>>> {
     let scatter = Scatter::of(op)?;
     let mut launches = Vec::new();
     if !in_place(op) {
         launches.push(Launch::of_threads(scatter.shape.iter().product()));
     }
-    launches.push(Launch::of_threads(scatter.updates.iter().product()));
+    launches.push(match scatter.private(deterministic)? {
+        Some(private) => {
+            let (ty, count) = private.shared();
+            Launch::of_blocks(private.blocks).with(ty, count)
+        }
+        None => Launch::of_threads(count_of(scatter.updates)),
+    });
     Ok(launches)
 }
 
@@ -223,7 +262,36 @@ fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
             Ok(())
         });
     }
-    let count: i64 = scatter.updates.iter().product();
+    let count = count_of(scatter.updates);
+    let private = scatter.private(deterministic(kernel))?;
+    if let (Some(private), [update], [pointer]) = (private, &updates[..], &pointers[..]) {
+        private.begin(kernel)?;
+        let value = op.operand(scatter.operands + 1)?;
+        let cost = kernel.cost(value).saturating_add(kernel.cost(op.operand(scatter.operands)?));
+        let several = if cost <= LIGHT { TOGETHER } else { 1 };
+        in_order_by(kernel, count, several, &|numbers| {
+            let mut found = Vec::with_capacity(numbers.len());
+            for &number in numbers {
+                let at = kernel.indices(scatter.updates, number);
+                let (target, within) = scatter.target(kernel, &at)?;
+                found.push((
+                    number,
+                    kernel.linear(scatter.shape, &target),
+                    within,
+                    kernel.element(value, &at)?,
+                ));
+            }
+            for (number, place, within, value) in found {
+                let write = || private.update(kernel, op, number, place, value);
+                match within {
+                    Some(within) => kernel.code.if_then(within, write)?,
+                    None => write()?,
+                }
+            }
+            Ok(())
+        })?;
+        return private.end(kernel, op, *update, *pointer, &|old, new| scatter.body(kernel, old, new));
+    }
     in_order(kernel, count, |linear| {
         let at = kernel.indices(scatter.updates, linear);
         apply(kernel, &scatter, &updates, &pointers, &at)
@@ -234,7 +302,17 @@ fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
 pub fn in_order<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     count: i64,
-    body: impl FnOnce(Value<'c, 'a>) -> Result<'c, ()>,
+    body: impl Fn(Value<'c, 'a>) -> Result<'c, ()>,
+) -> Result<'c, ()> {
+    in_order_by(kernel, count, 1, &|tasks| tasks.iter().try_for_each(|task| body(*task)))
+}
+
+/// Like [`in_order`], with several tasks of a thread at a time, as long as there are so many.
+fn in_order_by<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    count: i64,
+    several: i64,
+    body: &dyn Fn(&[Value<'c, 'a>]) -> Result<'c, ()>,
 ) -> Result<'c, ()> {
     let code = &kernel.code;
     let (thread, threads) = (code.gpu("gpu.thread_id"), code.gpu("gpu.block_dim"));
@@ -245,8 +323,25 @@ pub fn in_order<'c: 'a, 'a>(
     let share = code.mul(rounds, threads);
     let from = code.mul(block, share);
     let to = code.binary("arith.minui", code.add(from, share), code.index(count));
-    code.for_loop(code.add(from, thread), to, threads, &[], |task, _| {
-        body(task)?;
+    let mut first = code.add(from, thread);
+    if several > 1 {
+        let beyond = code.mul(threads, code.index(several - 1));
+        let step = code.mul(threads, code.index(several));
+        let last = code.while_loop(
+            &[first],
+            |task| Ok(code.compare(Int::Slt, code.add(task[0], beyond), to)),
+            |task| {
+                let tasks: Vec<_> = (0..several)
+                    .map(|number| code.add(task[0], code.mul(threads, code.index(number))))
+                    .collect();
+                body(&tasks)?;
+                Ok(vec![code.add(task[0], step)])
+            },
+        )?;
+        first = last[0];
+    }
+    code.for_loop(first, to, threads, &[], |task, _| {
+        body(&[task])?;
         Ok(vec![])
     })?;
     Ok(())
@@ -268,10 +363,7 @@ fn apply<'c: 'a, 'a>(
             .collect::<Result<_>>()?;
         if let ([update], [pointer], [value]) = (updates, pointers, &values[..]) {
             let element = operand_tensor(scatter.op, 0)?.element;
-            let body = |old: Scalar<'c, 'a>| {
-                let new = kernel.call_region(scatter.block, &[old, *value])?;
-                new.first().copied().ok_or_else(|| PassError::at(scatter.op, "has a body without results"))
-            };
+            let body = |old: Scalar<'c, 'a>| scatter.body(kernel, old, *value);
             return atomic::apply(kernel, *update, element, *pointer, linear, *value, &body);
         }
         let mut elements = Vec::new();
