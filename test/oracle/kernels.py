@@ -151,6 +151,24 @@ def cases() -> Iterator[Case]:
         yield Case(f"running {function.__name__}", function, (some(200, 3),))
     yield Case("running sum of a long row", lambda x: lax.cumsum(x, 1, reverse=True), (some(3, 5000),))
     yield Case("running sum of integers", lambda x: lax.cumsum(x, 0), (some(5000, 3, dtype=np.int32),))
+    # Read and written by tiles.
+    for dtype in DTYPES:
+        yield Case(f"transpose {np.dtype(dtype).name}", jnp.transpose, (some(150, 260, dtype=dtype),))
+    square = some(256, 256)
+    yield Case("transpose of whole tiles", lambda x: x.T, (square,))
+    yield Case("sum with the transposed", lambda x: x + x.T, (square,))
+    yield Case("sum of transposed", lambda x, y: jnp.sin(x).T * 2 + y.T, (some(200, 301), some(200, 301)))
+    yield Case("transposed or not", lambda x, y: jnp.where(x.T > y, x.T, y), (some(200, 301), some(301, 200)))
+    yield Case("transpose batched", lambda x: x.swapaxes(1, 2), (some(5, 100, 130),))
+    yield Case("transpose first to last", lambda x: x.transpose(1, 2, 0), (some(70, 5, 150),))
+    yield Case("transpose last to first", lambda x: x.transpose(2, 0, 1), (some(3, 150, 100),))
+    yield Case("transpose around a dimension", lambda x: x.transpose(2, 1, 0), (some(60, 11, 70),))
+    yield Case("transpose of five dimensions", lambda x: x.transpose(0, 4, 2, 1, 3), (some(2, 3, 40, 1, 170),))
+    yield Case("transpose and merge", lambda x: x.transpose(0, 2, 1).reshape(3, -1) * 2, (some(3, 110, 120),))
+    yield Case("slice of the transposed", lambda x: x.T[3:, :-5] - 1, (some(220, 230),))
+    yield Case("transposed and padded", lambda x: jnp.pad(x.T, ((1, 2), (3, 0)), constant_values=7), (some(220, 230),))
+    yield Case("transposes of two shapes", lambda x, y: (x.T, y.swapaxes(1, 2) + 1), (some(300, 200), some(3, 200, 100)))
+    yield Case("transpose twice", lambda x, y: (x.T + y, x.T * y), (some(300, 200), some(200, 300)))
     state = np.array([0x123456789ABCDEF0, 0xFFFFFFFFFFFFFFFE], np.uint64)
     for algorithm in (lax.RandomAlgorithm.RNG_PHILOX, lax.RandomAlgorithm.RNG_THREE_FRY):
         for dtype in (np.uint32, np.uint64, np.uint8):

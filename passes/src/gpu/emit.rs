@@ -41,6 +41,7 @@ mod map;
 pub mod numbers;
 pub mod roots;
 pub mod shape;
+mod tile;
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::ir;

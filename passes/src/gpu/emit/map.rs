@@ -4,11 +4,12 @@
 //! slice that is written into a buffer in place.
 //!
 //! A thread takes several elements at once, computes all and then writes all, so that its loads are in flight together:
-//! neighbours where they make up 16 bytes, which become one load and one store; else elements a whole grid apart.
+//! neighbours where they make up 16 bytes, which become one load and one store; else elements a whole grid apart. What is
+//! read transposed goes by tiles (`tile`).
 
 use super::code::Scalar;
 use super::element::{BLOCK, GRID, Kernel, count_of, tensor};
-use super::{numbers, shape};
+use super::{numbers, shape, tile};
 use crate::framework::PassError;
 use crate::ir;
 use crate::rewrite::defining_op;
@@ -25,7 +26,7 @@ const APART: i64 = 4;
 /// Threads below which elements are better spread over more of them.
 const FEW: i64 = BLOCK * GRID / 4;
 /// Work up to which a thread takes several elements.
-const LIGHT: u64 = 2000;
+pub const LIGHT: u64 = 2000;
 
 /// About how much an element of an op takes besides its operands.
 pub fn own_cost(op: OperationRef<'_, '_>) -> u64 {
@@ -245,6 +246,9 @@ pub fn emit_map<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>) -> Result<(), PassError<'c>
         bytes = bytes.max(numbers::storage_bytes(ty.element).unwrap_or(16) as i64);
         innermost = if flat { 0 } else { innermost | innermost_of(ty.shape) };
         cost = cost.saturating_add(kernel.cost(result));
+    }
+    if let Some(tiling) = tile::plan(kernel)? {
+        return tile::emit(kernel, &tiling);
     }
     let mut share = Share::new(count, bytes, innermost, cost);
     if share.neighbours > 1 {

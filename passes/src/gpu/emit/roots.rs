@@ -9,7 +9,7 @@ mod arithmetic;
 mod atomic;
 mod dot;
 mod fft;
-mod group;
+pub mod group;
 mod linear;
 mod private;
 mod reduce;
