@@ -144,6 +144,43 @@ def cases() -> Iterator[Case]:
         ),
         (some(2, 9, 8, 4), some(3, 2, 2, 6)),
     )  # fmt: skip
+    # Enough features for tiles.
+    images, weights = some(2, 20, 17, 15), some(24, 20, 3, 3)
+    plain = lambda x, w: lax.conv(x, w, (1, 1), "SAME")  # noqa: E731
+    last = ("NHWC", "HWIO", "NHWC")
+    strange = dict(window_strides=(2, 1), padding=((1, 2), (0, 3)), lhs_dilation=(2, 3), rhs_dilation=(1, 2))
+    yield Case("convolution by tiles", plain, (images, weights))
+    yield Case("convolution by tiles, strided", lambda x, w: lax.conv(x, w, (2, 3), "VALID"), (images, weights))
+    yield Case(
+        "convolution by tiles, features last",
+        lambda x, w: lax.conv_general_dilated(x, w, (1, 2), "SAME", dimension_numbers=last),
+        (some(2, 17, 15, 20), some(3, 3, 20, 24)),
+    )
+    yield Case(
+        "convolution by tiles, mixed",
+        lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "OIHW", "NCHW")),
+        (some(2, 17, 15, 20), weights),
+    )
+    yield Case(
+        "convolution by tiles, dilated groups",
+        lambda x, w: lax.conv_general_dilated(x, w, **strange, feature_group_count=2, dimension_numbers=last),
+        (some(2, 9, 8, 6), some(3, 2, 3, 36)),
+    )
+    yield Case(
+        "convolution by tiles, groups of batches",
+        lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", batch_group_count=3),
+        (some(6, 5, 10, 10), some(54, 5, 3, 3)),
+    )
+    yield Case("convolution by tiles, gradient", jax.grad(lambda x, w: (plain(x, w) ** 2).sum(), (0, 1)), (images, weights))
+    yield Case("convolution by tiles, along", lambda x, w: lax.conv(x, w, (2,), "SAME"), (some(3, 16, 90), some(17, 16, 5)))
+    cube = lambda x, w: lax.conv(x, w, (1, 1, 1), "SAME")  # noqa: E731
+    yield Case("convolution by tiles, of cubes", cube, (some(1, 4, 6, 7, 8), some(16, 4, 3, 2, 3)))
+    pair = images.astype(BF16), weights.astype(BF16)
+    yield Case("convolution by tiles, bfloat16", plain, pair)
+    pair = some(2, 20, 17, 15, dtype=np.int32), some(24, 20, 3, 3, dtype=np.int32)
+    yield Case("convolution by tiles, integers", plain, pair)
+    bias = lambda x, w, b: jax.nn.relu(plain(jnp.tanh(x), w) + b[:, None, None])  # noqa: E731
+    yield Case("convolution by tiles, with a bias", bias, (images, weights, some(24)))
     pooled = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3, 3), (2, 2), "SAME")  # noqa: E731
     yield Case("largest of windows", pooled, (some(16, 16),))
     yield Case("gradient of largest of windows", jax.grad(lambda x: (pooled(x) ** 2).sum()), (some(17, 16),))

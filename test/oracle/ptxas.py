@@ -57,6 +57,8 @@ KINDS: dict[str, tuple[Callable, tuple]] = {
     "complex": (lambda x: jnp.exp(x) * x, (of(jnp.complex64, 4096),)),
     "f8": (lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32), (f32(4096),)),
     "transpose": (lambda x: x.T + 1, (f32(512, 1024),)),
+    "transpose bf16": (lambda x, y: x.swapaxes(1, 2) * y, (of(jnp.bfloat16, 8, 300, 500), of(jnp.bfloat16, 8, 500, 300))),
+    "transpose complex": (jnp.transpose, (of(jnp.complex128, 300, 500),)),
     "reduce all": (jnp.sum, (f32(1 << 24),)),
     "reduce rows": (lambda x: jnp.max(x, axis=1), (f32(4096, 1024),)),
     "reduce columns": (lambda x: jnp.sum(x, axis=0), (f32(4096, 1024),)),
@@ -87,6 +89,10 @@ KINDS: dict[str, tuple[Callable, tuple]] = {
     ),
     "dot": (lambda x, y: x @ y, (f32(256, 512), f32(512, 128))),
     "dot bf16": (lambda x, y: x @ y, (of(jnp.bfloat16, 256, 512), of(jnp.bfloat16, 512, 128))),
+    "convolution by tiles": (
+        lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")),
+        (of(jnp.bfloat16, 4, 32, 32, 16), of(jnp.bfloat16, 3, 3, 16, 64)),
+    ),
     "convolution": (
         lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME"),
         (f32(4, 16, 32, 32), f32(8, 16, 3, 3)),

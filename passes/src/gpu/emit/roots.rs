@@ -7,6 +7,7 @@
 
 mod arithmetic;
 mod atomic;
+mod convolution;
 mod dot;
 mod fft;
 pub mod group;
@@ -68,7 +69,7 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>, deterministic: bool) -> Re
             linear::check(op)?;
             linear::cholesky_launches(op)
         }
-        "stablehlo.dot" | "stablehlo.dot_general" => dot::launches(op),
+        "stablehlo.convolution" | "stablehlo.dot" | "stablehlo.dot_general" => dot::launches(op),
         "stablehlo.fft" => fft::launches(op),
         "stablehlo.reduce" => reduce::launches(op),
         "stablehlo.reduce_window" => reduce_window::launches(op),
@@ -88,7 +89,7 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>, deterministic: bool) -> Re
 pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
     match op_name(op) {
         "stablehlo.cholesky" => linear::cholesky(kernel, op),
-        "stablehlo.dot" | "stablehlo.dot_general" => dot::emit(kernel, op),
+        "stablehlo.convolution" | "stablehlo.dot" | "stablehlo.dot_general" => dot::emit(kernel, op),
         "stablehlo.fft" => fft::emit(kernel, op, launch),
         "stablehlo.reduce" => reduce::emit(kernel, op, launch),
         "stablehlo.reduce_window" => reduce_window::emit(kernel, op, launch),

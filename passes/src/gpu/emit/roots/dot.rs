@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Dot products with many results.
+//! Dot products and convolutions with many results.
 //!
 //! Products of matrices (of any batching, free and contracting dimensions) are computed a tile of [`TILE`] by [`TILE`] results
 //! per block: [`DEEP`] columns of the left and rows of the right operand at a time go through workgroup memory, and each
 //! thread has [`OWN`] by [`OWN`] results in registers. Blocks of other than [`BLOCK`] threads (on the CPU: of one) compute the
 //! same small squares from the operands themselves. Products of a matrix and a vector have a warp per result where the
-//! matrix is read along its last dimension. Everything else is left to one thread per result.
+//! matrix is read along its last dimension. Convolutions are such products as well (`convolution`). Everything else is left to
+//! one thread per result.
 //!
 //! Sums are kept in f32 where results are narrower floats.
 
 use super::arithmetic::{Arithmetic, register};
+use super::convolution::Convolution;
 use super::group::{Group, Size, load, store};
 use super::serial::{Dot, operand_tensor, result_tensor};
 use super::{Launch, Result, store_results};
-use crate::gpu::emit::code::{Int, Scalar};
+use crate::gpu::emit::code::{Code, Int, Scalar};
 use crate::gpu::emit::element::{BLOCK, Kernel, count_of};
 use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value};
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::quant::Number;
 use slimhlo_dialect::types::Tensor;
 
@@ -42,7 +45,7 @@ enum Plan {
 
 /// A product of matrices: rows, columns and what is contracted, each of several dimensions.
 struct Product<'c> {
-    dot: Dot<'c>,
+    kind: Kind<'c>,
     operands: [Tensor<'c>; 2],
     result: Tensor<'c>,
     batch: Vec<i64>,
@@ -51,19 +54,31 @@ struct Product<'c> {
     contracted: Vec<i64>,
 }
 
+enum Kind<'c> {
+    Dot(Dot<'c>),
+    Convolution(Box<Convolution<'c>>),
+}
+
 impl<'c> Product<'c> {
     fn of<'a>(op: OperationRef<'c, 'a>) -> Result<'c, Self>
     where
         'c: 'a,
     {
-        let dot = Dot::of(op)?;
         let operands = [operand_tensor(op, 0)?, operand_tensor(op, 1)?];
+        let result = result_tensor(op, 0)?;
+        if op_name(op) == "stablehlo.convolution" {
+            let convolution = Convolution::of(op)?;
+            let [batch, rows, columns, contracted] = convolution.sizes();
+            let kind = Kind::Convolution(Box::new(convolution));
+            return Ok(Self { kind, operands, result, batch, rows, columns, contracted });
+        }
+        let dot = Dot::of(op)?;
         let sizes = |side: usize, dims: &[i64]| -> Vec<i64> {
             dims.iter().map(|dim| operands[side].shape[*dim as usize]).collect()
         };
         let (batch, contracted) = (sizes(0, dot.batching[0]), sizes(0, dot.contracting[0]));
         let (rows, columns) = (sizes(0, &dot.free[0]), sizes(1, &dot.free[1]));
-        Ok(Self { dot, operands, result: result_tensor(op, 0)?, batch, rows, columns, contracted })
+        Ok(Self { kind: Kind::Dot(dot), operands, result, batch, rows, columns, contracted })
     }
 
     fn counts(&self) -> [i64; 4] {
@@ -72,8 +87,65 @@ impl<'c> Product<'c> {
 
     /// Whether an operand's last dimension is contracted.
     fn runs_along(&self, side: usize) -> bool {
-        let last = self.operands[side].rank() as i64 - 1;
-        self.dot.contracting[side].contains(&last)
+        match &self.kind {
+            Kind::Dot(dot) => dot.contracting[side].contains(&(self.operands[side].rank() as i64 - 1)),
+            Kind::Convolution(convolution) => convolution.runs_along(side),
+        }
+    }
+
+    /// Whether rows of the result are next to each other in memory, rather than columns.
+    fn is_down(&self) -> bool {
+        matches!(&self.kind, Kind::Convolution(convolution) if convolution.is_down())
+    }
+
+    /// The index of an element of a matrix in its operand, and whether there is one (`None`: always).
+    fn operand_index<'a>(
+        &self,
+        code: &Code<'c, 'a>,
+        side: usize,
+        batch: &[Value<'c, 'a>],
+        free: &[Value<'c, 'a>],
+        contracted: &[Value<'c, 'a>],
+    ) -> (Vec<Value<'c, 'a>>, Option<Value<'c, 'a>>)
+    where
+        'c: 'a,
+    {
+        match &self.kind {
+            Kind::Dot(dot) => {
+                let mut index = batch.to_vec();
+                if side == 1 {
+                    // The other side's free dimensions come before this one's.
+                    index.extend(vec![code.index(0); self.rows.len()]);
+                }
+                index.extend(free);
+                (dot.operand_index(side, &index, contracted), None)
+            }
+            Kind::Convolution(convolution) => {
+                convolution.operand_index(code, side, batch[0], free, contracted)
+            }
+        }
+    }
+
+    /// Row-major position of an element of the result.
+    fn position<'a>(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        batch: Value<'c, 'a>,
+        row: Value<'c, 'a>,
+        column: Value<'c, 'a>,
+    ) -> Value<'c, 'a>
+    where
+        'c: 'a,
+    {
+        let code = &kernel.code;
+        let [_, rows, columns, _] = self.counts();
+        match &self.kind {
+            Kind::Dot(_) => {
+                let position = code.add(code.mul(batch, code.index(rows)), row);
+                code.add(code.mul(position, code.index(columns)), column)
+            }
+            Kind::Convolution(convolution) => convolution.position(kernel, batch, row, column),
+        }
     }
 
     fn plan(&self) -> Plan {
@@ -84,7 +156,9 @@ impl<'c> Product<'c> {
         }
         if rows < 16 || columns < 16 {
             let larger = usize::from(rows < columns);
-            return if contracted >= 64 && self.runs_along(larger) { Plan::Warp } else { Plan::Serial };
+            let is_dot = matches!(self.kind, Kind::Dot(_));
+            let warp = is_dot && contracted >= 64 && self.runs_along(larger);
+            return if warp { Plan::Warp } else { Plan::Serial };
         }
         if contracted >= 8 { Plan::Tile } else { Plan::Serial }
     }
@@ -172,16 +246,14 @@ impl<'c: 'a, 'a> Writer<'_, 'c, 'a> {
         let sizes = [&self.product.rows, &self.product.columns][side];
         let free = kernel.indices(sizes, free);
         let inside = kernel.indices(&self.product.contracted, contracted);
-        let mut index = batch.to_vec();
-        if side == 1 {
-            // The other side's free dimensions come before this one's.
-            index.extend(vec![code.index(0); self.product.rows.len()]);
-        }
-        index.extend(free);
-        let index = self.product.dot.operand_index(side, &index, &inside);
-        let value = kernel.element(self.op.operand(side)?, &index)?;
+        let (index, exists) = self.product.operand_index(code, side, batch, &free, &inside);
+        let operand = self.op.operand(side)?;
+        let value = match exists {
+            Some(_) => kernel.speculative_element(operand, &index)?,
+            None => kernel.element(operand, &index)?,
+        };
         let value = self.arithmetic.lift(kernel, self.op, value, self.product.operands[side].element)?;
-        Ok(match within {
+        Ok(match super::window::both(code, within, exists) {
             Some(within) => code.select_scalar(within, value, self.arithmetic.zero(kernel)),
             None => value,
         })
@@ -208,8 +280,7 @@ impl<'c: 'a, 'a> Writer<'_, 'c, 'a> {
                 }
             }
             let write = || {
-                let position = code.add(code.mul(batch, code.index(rows)), row);
-                let position = code.add(code.mul(position, code.index(columns)), column);
+                let position = self.product.position(kernel, batch, row, column);
                 let sum = Scalar::Real(*sum);
                 let result = self.arithmetic.lower(kernel, self.op, sum, self.product.result.element)?;
                 store_results(kernel, self.op, position, &[result])
@@ -257,8 +328,11 @@ impl<'c: 'a, 'a> Writer<'_, 'c, 'a> {
                 code.mul(code.rem(tile, across), code.index(TILE)),
             ];
             let (across_own, own) = (TILE / OWN, code.index(OWN));
-            let own_row = code.mul(code.div(group.lane, across_own), own);
-            let own_column = code.mul(code.rem(group.lane, across_own), own);
+            let mut places = [code.div(group.lane, across_own), code.rem(group.lane, across_own)];
+            if self.product.is_down() {
+                places.reverse();
+            }
+            let [own_row, own_column] = places.map(|place| code.mul(place, own));
             let step = code.index(DEEP);
             let sums =
                 code.for_loop(code.index(0), code.index(length), step, &self.zeros(), |start, sums| {
