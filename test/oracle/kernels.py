@@ -4,7 +4,8 @@
     python test/oracle/kernels.py --slimhlo target/debug/slimhlo [--only TEXT]
 
 JAX's functions for each kind of kernel that is more than one element computed for itself: reductions, scatters, sorts, running sums,
-products of matrices, convolutions, windows, random bits, Fourier transforms, Cholesky decompositions and triangular systems. Each is
+products of matrices, convolutions, windows, random bits, Fourier transforms, Cholesky decompositions and triangular systems; and modules
+of ops that JAX does not use. Each is
 run by `slimhlo run --device cpu` with blocks of different sizes; more than one thread are threads of the operating system, which meet at
 the kernels' barriers and hand each other values as the kernels say. Results are compared as in backend.py. Where several
 updates set one element, any of them may win on a GPU; such programs run with one thread only.
@@ -28,6 +29,8 @@ import ml_dtypes
 import numpy as np
 from jax import lax
 
+import jaxlib_ir
+import xla_cpu
 from backend import difference
 
 Array = jax.Array
@@ -237,6 +240,33 @@ def cases() -> Iterator[Case]:
                 )
 
 
+BATCH_NORM = """
+func.func @main(%x: WHOLE, %scale: EACH, %offset: EACH, %mean: EACH, %deviation: EACH, %grad: WHOLE)
+    -> (WHOLE, WHOLE, EACH, EACH, WHOLE, EACH, EACH) {
+  %variance = stablehlo.multiply %deviation, %deviation : EACH
+  %0 = "stablehlo.batch_norm_inference"(%x, %scale, %offset, %mean, %variance) {epsilon = 0.001 : f32, feature_index = INDEX : i64} :
+      (WHOLE, EACH, EACH, EACH, EACH) -> WHOLE
+  %1:3 = "stablehlo.batch_norm_training"(%x, %scale, %offset) {epsilon = 0.001 : f32, feature_index = INDEX : i64} :
+      (WHOLE, EACH, EACH) -> (WHOLE, EACH, EACH)
+  %2:3 = "stablehlo.batch_norm_grad"(%x, %scale, %mean, %variance, %grad) {epsilon = 0.001 : f32, feature_index = INDEX : i64} :
+      (WHOLE, EACH, EACH, EACH, WHOLE) -> (WHOLE, EACH, EACH)
+  return %0, %1#0, %1#1, %1#2, %2#0, %2#1, %2#2 : WHOLE, WHOLE, EACH, EACH, WHOLE, EACH, EACH
+}
+"""
+
+
+def modules() -> Iterator[tuple[str, str, tuple[np.ndarray, ...]]]:
+    """Programs with ops that JAX has no function for: name, text, arguments."""
+    rng = np.random.default_rng(1)
+    for element, dtype in {"f32": np.float32, "f64": np.float64, "bf16": BF16, "f16": np.float16}.items():
+        for index, shape in enumerate([(3, 40, 7), (40, 3, 7), (4, 7, 30)]):
+            each, sizes = f"tensor<{shape[index]}x{element}>", "x".join(map(str, shape))
+            text = BATCH_NORM.replace("INDEX", str(index)).replace("EACH", each)
+            text = text.replace("WHOLE", f"tensor<{sizes}x{element}>")
+            some = [values(rng, *(shape if whole else shape[index : index + 1]), dtype=dtype) for whole in (1, 0, 0, 0, 0, 1)]
+            yield f"batch normalization {element} of dimension {index}", text, tuple(some)
+
+
 def run(command: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], block: int) -> str | None:
     """What is wrong with the results of a program in blocks of that many threads."""
     with tempfile.TemporaryDirectory(prefix="slimhlo-kernels-") as name:
@@ -268,17 +298,28 @@ def main() -> int:
     args = parser.parse_args()
     started = time.monotonic()
     passed = failed = 0
+
+    def compare(name: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], blocks: tuple[int, ...]) -> None:
+        nonlocal passed, failed
+        for block in blocks:
+            found = run(args.slimhlo, text, arguments, wanted, block)
+            passed, failed = passed + (found is None), failed + (found is not None)
+            if found:
+                print(f"{name}, {block} threads: {found}", flush=True)
+
     for case in cases():
         if args.only not in case.name:
             continue
         function = jax.jit(case.function)
         wanted = [np.asarray(each) for each in jax.tree.leaves(function(*case.arguments))]
         text = function.trace(*case.arguments).lower(lowering_platforms=(case.platform,)).as_text()
-        for block in case.blocks:
-            found = run(args.slimhlo, text, case.arguments, wanted, block)
-            passed, failed = passed + (found is None), failed + (found is not None)
-            if found:
-                print(f"{case.name}, {block} threads: {found}", flush=True)
+        compare(case.name, text, case.arguments, wanted, case.blocks)
+    for name, text, arguments in modules():
+        if args.only not in name:
+            continue
+        executable = xla_cpu.compile_module(jaxlib_ir.parse(text, jaxlib_ir.make_context()))
+        wanted = [np.asarray(shards[0]) for shards in xla_cpu.run(executable, list(arguments))]
+        compare(name, text, arguments, wanted, BLOCKS[:2])
     print(f"{passed} passed, {failed} failed: programs in blocks of several sizes; {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
 

@@ -36,7 +36,7 @@ GROWTH, SLACK = 1.01, 4096
 LARGEST_RUN = 64 << 20
 SMALL = 1 << 14
 ACCUMULATES = re.compile(
-    r"stablehlo\.(reduce|reduce_window|scatter|select_and_scatter|dot|dot_general|convolution|while)\b"
+    r"stablehlo\.(reduce|reduce_window|scatter|select_and_scatter|dot|dot_general|convolution|while|batch_norm_\w+)\b"
 )
 
 

@@ -2,6 +2,9 @@
 
 //! Ops in terms of others, before kernels are formed.
 
+mod batch_norm;
+mod custom_call;
+
 use crate::framework::{PassContext, PassError};
 use crate::ir::{self, Builder};
 use crate::rewrite::{ops_named, remove_attribute, uses, walk};
@@ -41,8 +44,8 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
     }
     let mut found = Vec::new();
     walk(module, |op| {
-        let broadcasts = op_name(op).starts_with(BROADCASTS);
-        if broadcasts
+        let families = [BROADCASTS, BATCH_NORM];
+        if families.iter().any(|family| op_name(op).starts_with(family))
             || matches!(
                 op_name(op),
                 "stablehlo.optimization_barrier"
@@ -65,18 +68,8 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
         match op_name(op) {
             "chlo.top_k" => top_k(&builder, op)?,
             name if name.starts_with(BROADCASTS) => broadcast_operands(&builder, op),
-            "stablehlo.custom_call" => {
-                let target =
-                    attribute_of(op, "call_target_name").map_or_else(String::new, |name| name.to_string());
-                let types_match = op.operand_count() == 1
-                    && op.result_count() == 1
-                    && op.operand(0)?.r#type() == op.result(0)?.r#type();
-                if types_match && matches!(target.trim_matches('"'), "Sharding" | "annotate_device_placement")
-                {
-                    let operand = op.operand(0)?;
-                    replace(&builder, op, &[operand]);
-                }
-            }
+            name if name.starts_with(BATCH_NORM) => batch_norm::batch_norm(&builder, op)?,
+            "stablehlo.custom_call" => custom_call::custom_call(&builder, module, op)?,
             "stablehlo.dynamic_update_slice"
             | "stablehlo.scatter"
             | "stablehlo.while"
@@ -90,6 +83,9 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
     }
     Ok(())
 }
+
+/// What the ops of batch normalization are called.
+const BATCH_NORM: &str = "stablehlo.batch_norm_";
 
 /// What CHLO's elementwise ops on operands of several shapes are called.
 const BROADCASTS: &str = "chlo.broadcast_";

@@ -75,7 +75,14 @@ impl Class {
                 "convolution" => Self::Root("convolution"),
                 "reduce_window" => Self::Root("reduce_window"),
                 "select_and_scatter" => Self::Root("select_and_scatter"),
-                "rng" | "rng_bit_generator" => Self::Root("rng"),
+                // Kernels keep nothing from one run to the next: each run, and each round of a loop, would draw the same numbers.
+                "rng" => {
+                    return refuse(
+                        "its numbers are for an implementation with a state of its own to choose; use \
+                         rng_bit_generator, whose state is an argument",
+                    );
+                }
+                "rng_bit_generator" => Self::Root("rng"),
                 "fft" => Self::Root("fft"),
                 "cholesky" => Self::Root("cholesky"),
                 "triangular_solve" => Self::Root("triangular_solve"),
