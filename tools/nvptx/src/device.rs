@@ -137,6 +137,10 @@ fn machine(options: &Options) -> Result<TargetMachine, Error> {
     let triple = TargetTriple::create(TRIPLE);
     let target = Target::from_triple(&triple).map_err(|error| Error::Llvm(error.to_string()))?;
     let version = options.ptx_version.unwrap_or(options.chip.oldest_ptx());
+    // LLVM would end the process.
+    if version < options.chip.oldest_ptx() {
+        return Err(Error::Version { chip: options.chip, version });
+    }
     target
         .create_target_machine(
             &triple,

@@ -2,6 +2,7 @@
 
 //! What can go wrong between kernels and machine code.
 
+use crate::{Chip, PtxVersion};
 use std::path::PathBuf;
 
 /// Why there is no code.
@@ -31,6 +32,14 @@ pub enum Error {
     /// The kernels call functions that nothing defines.
     #[error("kernels call {}, which nothing defines", .0.join(", "))]
     Undefined(Vec<String>),
+    /// The version of PTX that was asked for has no instructions for the chip.
+    #[error("PTX {version} does not know {chip}; the first version that does is {}", .chip.oldest_ptx())]
+    Version {
+        /// The chip.
+        chip: Chip,
+        /// What was asked for.
+        version: PtxVersion,
+    },
     /// LLVM cannot make code.
     #[error("LLVM: {0}")]
     Llvm(String),

@@ -10,20 +10,20 @@ use crate::FORMAT;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file system said no.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {cause}", path.display())]
     File {
         /// The file or folder concerned.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// The manifest is not JSON, or JSON of another shape.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {cause}", path.display())]
     Syntax {
         /// The manifest.
         path: PathBuf,
         /// What the parser said, with line and column.
-        source: serde_json::Error,
+        cause: serde_json::Error,
     },
     /// The package was written in a version of the format that this build does not know.
     #[error(

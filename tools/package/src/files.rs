@@ -54,7 +54,7 @@ impl Package {
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST_FILE);
         let text = read(&path)?;
-        let syntax = |source| Error::Syntax { path: path.clone(), source };
+        let syntax = |cause| Error::Syntax { path: path.clone(), cause };
         let Version { format } = serde_json::from_slice(&text).map_err(syntax)?;
         if format != u64::from(FORMAT) {
             return Err(Error::Version { path, found: format });
@@ -66,12 +66,12 @@ impl Package {
         let path = folder.join(PTX_FILE);
         let ptx = String::from_utf8(read(&path)?).map_err(|error| Error::File {
             path,
-            source: io::Error::new(io::ErrorKind::InvalidData, error),
+            cause: io::Error::new(io::ErrorKind::InvalidData, error),
         })?;
         let cubin = match fs::read(folder.join(CUBIN_FILE)) {
             Ok(bytes) => Some(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(source) => return Err(Error::File { path: folder.join(CUBIN_FILE), source }),
+            Err(cause) => return Err(Error::File { path: folder.join(CUBIN_FILE), cause }),
         };
         let package = Self { manifest, ptx, cubin, constants };
         package.check_files()?;
@@ -89,7 +89,7 @@ impl Package {
         let occupied = match fs::read_dir(folder) {
             Ok(mut entries) => entries.next().is_some(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(source) => return Err(Error::File { path: folder.to_path_buf(), source }),
+            Err(cause) => return Err(Error::File { path: folder.to_path_buf(), cause }),
         };
         if occupied && !Self::is_at(folder) {
             return Err(Error::Occupied(folder.to_path_buf()));
@@ -106,15 +106,15 @@ impl Package {
         let old = Temporary::beside(folder, "old");
         match fs::rename(folder, &old.0) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::File { path: folder.to_path_buf(), source: error });
+                return Err(Error::File { path: folder.to_path_buf(), cause: error });
             }
             moved => {
-                if let Err(source) = fs::rename(&new.0, folder) {
+                if let Err(cause) = fs::rename(&new.0, folder) {
                     if moved.is_ok() {
                         // Best effort: the error to report is the one above.
                         let _ = fs::rename(&old.0, folder);
                     }
-                    return Err(Error::File { path: folder.to_path_buf(), source });
+                    return Err(Error::File { path: folder.to_path_buf(), cause });
                 }
             }
         }
@@ -128,7 +128,7 @@ impl Package {
         };
         let path = folder.join(MANIFEST_FILE);
         let mut text =
-            serde_json::to_string_pretty(&self.manifest).map_err(|source| Error::Syntax { path, source })?;
+            serde_json::to_string_pretty(&self.manifest).map_err(|cause| Error::Syntax { path, cause })?;
         text.push('\n');
         write(MANIFEST_FILE, text.as_bytes())?;
         write(PTX_FILE, self.ptx.as_bytes())?;
@@ -151,7 +151,7 @@ impl Package {
 }
 
 fn at<T>(path: &Path, result: io::Result<T>) -> Result<T> {
-    result.map_err(|source| Error::File { path: path.to_path_buf(), source })
+    result.map_err(|cause| Error::File { path: path.to_path_buf(), cause })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

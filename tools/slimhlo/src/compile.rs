@@ -122,7 +122,9 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             let cubin = args.cubin.then(|| ptxas::cubin(&ptx, args.code.chip)).transpose()?;
             let package = Package { manifest: manifest.clone(), ptx, cubin, constants };
             match &args.output {
-                Some(folder) => package.write(folder)?,
+                Some(folder) => {
+                    package.write(folder).with_context(|| format!("cannot write {}", folder.display()))?;
+                }
                 None => manifest.validate()?,
             }
         }
