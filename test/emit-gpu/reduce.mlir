@@ -62,3 +62,28 @@ func.func private @narrow(%x: tensor<8x4096xbf16>) -> tensor<4096xbf16> attribut
   %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x4096xbf16>, tensor<bf16>) -> tensor<4096xbf16>
   return %r : tensor<4096xbf16>
 }
+
+// -----
+
+// Aligned rows are read several neighbours at a time,
+// CHECK-LABEL: gpu.func @neighbours
+// CHECK: llvm.load {{.*}}alignment = 16 : i64
+// CHECK: llvm.load {{.*}}alignment = 2 : i64
+// CHECK: gpu.return
+func.func private @neighbours(%x: tensor<100x4096xbf16>) -> tensor<100xbf16> attributes {slimhlo.kernel = "reduce"} {
+  %z = stablehlo.constant dense<0.0> : tensor<bf16>
+  %r = stablehlo.reduce(%x init: %z) applies stablehlo.maximum across dimensions = [1] : (tensor<100x4096xbf16>, tensor<bf16>) -> tensor<100xbf16>
+  return %r : tensor<100xbf16>
+}
+
+// -----
+
+// others one by one.
+// CHECK-LABEL: gpu.func @odd
+// CHECK-NOT: alignment = 16
+// CHECK: gpu.return
+func.func private @odd(%x: tensor<100x4097xf32>) -> tensor<100xf32> attributes {slimhlo.kernel = "reduce"} {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %z) applies stablehlo.maximum across dimensions = [1] : (tensor<100x4097xf32>, tensor<f32>) -> tensor<100xf32>
+  return %r : tensor<100xf32>
+}

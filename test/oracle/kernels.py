@@ -84,6 +84,17 @@ def cases() -> Iterator[Case]:
     yield Case("reduce two operands", lambda x: x.argmax(1), (some(100, 1000),))
     yield Case("reduce two operands whole", lambda x: x.argmin(), (some(100, 1000),))
     yield Case("reduce from 5", lambda x: lax.reduce(x, np.float32(5), lax.add, (0,)), (some(30000, 2),))
+    # Several neighbours at a time, and what is left over of them.
+    for length in (12, 30, 260, 2049, 4100, 50008):
+        rows = some(max(3, 20000 // length), length)
+        yield Case(f"reduce rows of {length}", lambda x: (x * 2).sum(1), (rows,))
+        yield Case(f"reduce rows of {length} bfloat16", lambda x: x.max(1), (rows.astype(BF16),))
+        yield Case(f"reduce rows of {length} complex", lambda x: x.sum(1), (rows.astype(np.complex64),))
+        yield Case(f"reduce rows of {length} to places", lambda x: x.argmax(1), (rows,))
+    yield Case("reduce several dimensions", lambda x: x.sum((1, 2, 3)), (some(5, 6, 70, 8),))
+    yield Case("reduce first and last of many", lambda x: x.sum((0, 3)), (some(40, 5, 6, 36),))
+    yield Case("reduce slices", lambda x: x[3:, 1:-2].sum(1), (some(50, 1003),))
+    yield Case("reduce the transposed", lambda x: jnp.abs(x.T).max(1), (some(504, 50),))
     yield Case("softmax", jax.nn.softmax, (some(100, 1000),))
     for dtype in DTYPES:
         name, target, updates = np.dtype(dtype).name, some(1000, dtype=dtype), some(5000, dtype=dtype)

@@ -5,13 +5,13 @@
 //! A result is computed by a thread where results are many and the last dimension stays (threads that follow each other
 //! then read elements that do), by a warp or a block where the last dimension is reduced. Where results are too few to
 //! busy the device, each reduction is cut into chunks; a second launch combines what they came to, by way of scratch
-//! memory. The initial value goes into every result once. With one thread per block the elements are combined in
+//! memory. Rows are read several neighbours at a time where they are aligned. The initial value goes into every result once. With one thread per block the elements are combined in
 //! row-major order, chunk by chunk. Bodies are taken to be associative and commutative, as everywhere on devices.
 //!
 //! Elementwise ops and reshapes may follow the reduction; they are computed where the result is.
 
 use super::group::{Group, Size, word_count};
-use super::reducer::Reducer;
+use super::reducer::{Reducer, bytes_of};
 use super::serial::{flat, merge, only_if, operand_tensor, result_tensor, unflat};
 use super::{Launch, Result, map, scratch_count, store_results};
 use crate::gpu::emit::code::{Int, Scalar};
@@ -38,7 +38,19 @@ struct Plan {
     size: Size,
     /// Whether chunk i has the elements i, i + chunks, ... instead of such that follow each other.
     interleaved: bool,
+    /// Neighbours that a thread takes at once: they divide a chunk, and lie next to each other in rows.
+    neighbours: i64,
 }
+
+/// Bytes of the widest load.
+const WIDEST: i64 = 16;
+/// Most neighbours of a thread.
+const MOST_NEIGHBOURS: i64 = 8;
+/// Elements, or times as many neighbours, of a thread whose loads are in flight together.
+const TOGETHER: i64 = 4;
+const TOGETHER_NEIGHBOURS: i64 = 2;
+/// Cost of an element up to which a thread takes several at once.
+const LIGHT: u64 = 200;
 
 fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let shape = operand_tensor(op, 0)?.shape;
@@ -59,7 +71,20 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let chunk = if size == Size::Block && chunks > 1 { (chunk + BLOCK - 1) / BLOCK * BLOCK } else { chunk };
     // None is empty.
     let chunks = ((length + chunk - 1) / chunk).max(1);
-    Ok(Plan { results, length, chunks, chunk, size, interleaved: size == Size::Thread && results < 32 })
+    let interleaved = size == Size::Thread && results < 32;
+    let mut neighbours = if rows { MOST_NEIGHBOURS } else { 1 };
+    for operand in 0..op.result_count() {
+        let bytes = bytes_of(operand_tensor(op, operand)?.element) as i64;
+        let several = |number: i64| {
+            number * bytes <= WIDEST
+                && shape[last as usize] % number == 0
+                && (chunks == 1 || chunk % number == 0)
+        };
+        while neighbours > 1 && !several(neighbours) {
+            neighbours /= 2;
+        }
+    }
+    Ok(Plan { results, length, chunks, chunk, size, interleaved, neighbours })
 }
 
 /// Bytes of what the chunks come to, for each operand.
@@ -153,28 +178,51 @@ fn first_launch<'c: 'a, 'a>(
     let reduced: Vec<i64> = dims.iter().map(|&dim| shape[dim as usize]).collect();
     let group = Group::new(code, plan.size);
     let shared = (plan.size == Size::Block).then(|| kernel.shared(0));
+    let threads = match plan.size {
+        Size::Thread => 1,
+        Size::Warp => 32,
+        Size::Block => BLOCK,
+    };
+    let cost = (0..op.result_count()).try_fold(0, |sum: u64, operand| -> Result<'c, u64> {
+        Ok(sum.saturating_add(kernel.cost(op.operand(operand)?)))
+    })?;
+    let (neighbours, together) = match plan.neighbours {
+        _ if cost > LIGHT => (1, 1),
+        1 => (1, TOGETHER),
+        several => (several, TOGETHER_NEIGHBOURS),
+    };
+    // From here on counted in neighbours.
+    let (length, chunk_length) = (plan.length / neighbours, plan.chunk / neighbours);
+    let together = if chunk_length / threads < 2 * together { 1 } else { together };
     group.tasks(code, plan.results * plan.chunks, |task| {
         // Results that follow each other are chunks of threads that do.
         let result = code.rem(task, plan.results);
         let chunk = code.div(task, plan.results);
         let outside = kernel.indices(result_shape, result);
-        let inputs = |element: Value<'c, 'a>| {
-            let inside = kernel.indices(&reduced, element);
-            reducer.inputs(kernel, &merge(shape.len(), dims, &inside, &outside))
+        let inputs = |number: Value<'c, 'a>| {
+            let first = code.mul(number, code.index(neighbours));
+            let mut elements = Vec::new();
+            for place in 0..neighbours {
+                let inside = kernel.indices(&reduced, code.add(first, code.index(place)));
+                elements.push(reducer.inputs(kernel, &merge(shape.len(), dims, &inside, &outside))?);
+            }
+            let mut elements = elements.into_iter();
+            let first = elements.next().unwrap_or_default();
+            elements.try_fold(first, |sum, element| reducer.merge(kernel, &sum, &element))
         };
         let (from, to, step) = if plan.interleaved {
-            (chunk, code.index(plan.length), code.index(plan.chunks))
+            (chunk, code.index(length), code.index(plan.chunks))
         } else if plan.chunks == 1 {
-            (code.index(0), code.index(plan.length), code.index(1))
+            (code.index(0), code.index(length), code.index(1))
         } else {
-            let from = code.mul(chunk, code.index(plan.chunk));
-            let to = code.add(from, code.index(plan.chunk));
-            (from, code.binary("arith.minui", to, code.index(plan.length)), code.index(1))
+            let from = code.mul(chunk, code.index(chunk_length));
+            let to = code.add(from, code.index(chunk_length));
+            (from, code.binary("arith.minui", to, code.index(length)), code.index(1))
         };
         let first = code.add(from, code.mul(group.lane, step));
         let step = code.mul(step, group.threads);
         let is_first = (plan.chunks > 1).then(|| code.compare(Int::Eq, chunk, code.index(0)));
-        let sums = thread_sums(kernel, reducer, &group, is_first, [first, to, step], &inputs)?;
+        let sums = thread_sums(kernel, reducer, &group, is_first, [first, to, step], together, &inputs)?;
         let live = code.binary("arith.minui", group.threads, code.sub(to, from));
         let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
         let sums = group.combine(kernel, sums, live, shared, &merge)?;
@@ -211,7 +259,7 @@ fn second_launch<'c: 'a, 'a>(
         let first = group.lane;
         let start = inputs_if(kernel, reducer, code.compare(Int::Ult, first, to), first, &inputs)?;
         let from = code.add(first, group.threads);
-        let sums = thread_loop(kernel, reducer, start, [from, to, group.threads], &inputs)?;
+        let sums = thread_loop(kernel, reducer, start, [from, to, group.threads], 1, &inputs)?;
         let live = code.binary("arith.minui", group.threads, to);
         let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
         let sums = group.combine(kernel, sums, live, None, &merge)?;
@@ -232,6 +280,7 @@ fn thread_sums<'c: 'a, 'a>(
     group: &Group<'c, 'a>,
     is_first_chunk: Option<Value<'c, 'a>>,
     [first, to, step]: [Value<'c, 'a>; 3],
+    together: i64,
     inputs: &Inputs<'_, 'c, 'a>,
 ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
     let code = &kernel.code;
@@ -253,7 +302,7 @@ fn thread_sums<'c: 'a, 'a>(
             (start, from)
         }
     };
-    thread_loop(kernel, reducer, start, [from, to, step], inputs)
+    thread_loop(kernel, reducer, start, [from, to, step], together, inputs)
 }
 
 /// The element `at` if there is one; else the initial value, for nobody to use.
@@ -268,14 +317,40 @@ fn inputs_if<'c: 'a, 'a>(
     only_if(kernel, Some(condition), initial, |_| inputs(at))
 }
 
+/// Adds the elements `[from, to, step]` to `start`, in their order, with the loads of several of them in flight together.
 fn thread_loop<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     reducer: &Reducer<'c, 'a>,
     start: Vec<Scalar<'c, 'a>>,
-    [from, to, step]: [Value<'c, 'a>; 3],
+    [mut from, to, step]: [Value<'c, 'a>; 3],
+    together: i64,
     inputs: &Inputs<'_, 'c, 'a>,
 ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
-    let parts = kernel.code.for_loop(from, to, step, &flat(&start), |at, parts| {
+    let code = &kernel.code;
+    let mut sums = flat(&start);
+    if together > 1 {
+        let beyond = code.mul(step, code.index(together - 1));
+        let carried = [vec![from], sums].concat();
+        let rest = code.while_loop(
+            &carried,
+            |carried| Ok(code.compare(Int::Slt, code.add(carried[0], beyond), to)),
+            |carried| {
+                let mut elements = Vec::new();
+                for number in 0..together {
+                    elements.push(inputs(code.add(carried[0], code.mul(step, code.index(number))))?);
+                }
+                let sums =
+                    elements.into_iter().try_fold(unflat(&start, &carried[1..]), |sums, element| {
+                        reducer.merge(kernel, &sums, &element)
+                    })?;
+                let next = code.add(carried[0], code.mul(step, code.index(together)));
+                Ok([vec![next], flat(&sums)].concat())
+            },
+        )?;
+        from = rest[0];
+        sums = rest[1..].to_vec();
+    }
+    let parts = code.for_loop(from, to, step, &sums, |at, parts| {
         let sums = unflat(&start, parts);
         Ok(flat(&reducer.merge(kernel, &sums, &inputs(at)?)?))
     })?;
