@@ -2,12 +2,16 @@
 
 //! `--slimhlo-to-kernels`: from a StableHLO module to kernels and planned memory, in one step.
 //!
-//! Runs [`PREPARE`], forms kernels and plans buffers. Then does so once more with values computed in chunks
-//! (`--slimhlo-stream`), if the arena is large, and keeps what that gives where it saves more than a [`WORTH`]th: chunks cost time, and
-//! what kernels compute on the fly needs no chunks.
+//! Runs [`PREPARE`], forms kernels and plans buffers. Kernels update in place by themselves; where the arena is nevertheless more than a
+//! [`TIGHT`]th of all memory, it does so once more after [`IN_PLACE`], which orders updates and runs steps of donated fields a slab at a time,
+//! and keeps what that gives if it is smaller by as much: what orders updates costs copies. Then once more with values computed in chunks
+//! (`--slimhlo-stream`), if the arena is large, and keeps that where it saves more than a [`WORTH`]th: chunks cost time, and what kernels compute
+//! on the fly needs no chunks.
 
 use super::form_kernels::{entry, ops::size_of};
-use crate::framework::{Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic};
+use crate::framework::{
+    Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic, fingerprint,
+};
 use crate::rewrite::{copy_of, move_body, remove_attribute};
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::IntegerAttribute;
@@ -21,7 +25,13 @@ use slimhlo_dialect::ffi::{attribute_of, integer_value};
 /// Indices of gathers are not shared: kernels compute them on the fly.
 pub const PREPARE: &str = "inline,func.func(canonicalize,cse),symbol-dce,func.func(slimhlo-simplify,canonicalize,cse,\
                            slimhlo-scatter-to-update,canonicalize,cse,slimhlo-dus-to-pad,canonicalize,cse,\
-                           slimhlo-coalesce-pads,canonicalize,cse,slimhlo-inplace-updates,canonicalize,cse)";
+                           slimhlo-coalesce-pads,canonicalize,cse)";
+
+/// What may make updates happen in place that do not otherwise.
+const IN_PLACE: &str = "func.func(slimhlo-inplace-updates,canonicalize,cse)";
+
+/// The share of all memory that it has to save.
+const TIGHT: u64 = 100;
 
 /// The share of all memory that chunks have to save.
 const WORTH: u64 = 5;
@@ -84,16 +94,33 @@ impl Pass for ToKernels {
         // To MLIR a private function that nobody calls is dead.
         remove_attribute(main, "sym_visibility");
         context.run_pipeline(module, PREPARE)?;
-        if !self.stream {
-            context.run_pipeline(module, LOWER)?;
-            return Ok(Changed::Yes);
-        }
-        let prepared = copy_of(module);
+        let mut prepared = copy_of(module);
         context.run_pipeline(module, LOWER)?;
         let planned =
             |module| memory(module).ok_or_else(|| PassError::new("cannot tell what memory is planned"));
-        let (arena, all) = planned(module)?;
-        if arena <= self.chunk_bytes.0.max(all / WORTH) {
+        let (mut arena, mut all) = planned(module)?;
+        if arena > all / TIGHT {
+            let plain = copy_of(module);
+            move_body(module, prepared);
+            let before = fingerprint(module);
+            prepared = copy_of(module);
+            context.run_pipeline(module, IN_PLACE)?;
+            let mut smaller = false;
+            if fingerprint(module) != before {
+                let ordered = copy_of(module);
+                context.run_pipeline(module, LOWER)?;
+                let now = planned(module)?;
+                smaller = now.1.saturating_add(all / TIGHT) < all;
+                if smaller {
+                    prepared = ordered;
+                    (arena, all) = now;
+                }
+            }
+            if !smaller {
+                move_body(module, plain);
+            }
+        }
+        if !self.stream || arena <= self.chunk_bytes.0.max(all / WORTH) {
             return Ok(Changed::Yes);
         }
         let plain = copy_of(module);
