@@ -96,6 +96,7 @@
 //! * A costly producer that something else needs whole is there anyway: it is sliced, and not counted as saved.
 //! * What is inside of a loop made by this pass takes less than the threshold: a second run changes nothing.
 
+mod beside;
 mod choose;
 pub(crate) mod emit;
 pub(crate) mod fast;
@@ -111,10 +112,10 @@ use fast::Keys;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
-use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Attribute, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use plan::{Plan, Stop, bytes};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::{DotDimensionNumbers, ScatterDimensionNumbers};
+use slimhlo_dialect::stablehlo::attrs::{DotAlgorithm, DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -221,8 +222,9 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         let numbers = dot_numbers(op)?;
         let narrow = result.element.is_float() && plan::element_bytes(result.element)? < 4;
         let mut ways = Vec::new();
-        // An algorithm names the type it accumulates in; what chunks of it would add up to is not for us to say.
-        if ffi::attribute_of(op, "algorithm").is_none() {
+        // An algorithm names the type it accumulates in: parts are added up in no other.
+        let accumulated = if narrow { f32_type } else { result.element };
+        if ffi::attribute_of(op, "algorithm").is_none_or(|algorithm| accumulates_in(algorithm, accumulated)) {
             let dims = numbers.lhs_contracting_dimensions().iter().map(|&dim| dim as usize);
             let dims: Vec<usize> = dims.filter(|&dim| left.shape[dim] > 1).collect();
             let widen = narrow.then_some(f32_type);
@@ -265,6 +267,16 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         let op = defining_op(value)?;
         let dims = (0..result.rank()).filter(|&dim| result.shape[dim] > 1).collect();
         discardable_attributes(op).is_empty().then(|| Self::of(source, op, value, Role::Place, None, dims))
+    }
+
+    /// The same source's own result instead of what was made of it: that is part of a loop now.
+    fn at_source(&self) -> Option<Self> {
+        let value: Value<'c, 'a> = self.source.result(0).ok()?.into();
+        let place = matches!(self.role, Role::Place) && self.source.result_count() == 1;
+        if !place || !(self.is_dot || bytes(value) <= self.takes / SMALL) {
+            return None;
+        }
+        Self::place(self.source, value).filter(|way| !way.dims.is_empty())
     }
 
     fn of(
@@ -396,6 +408,11 @@ fn dot_numbers<'c>(op: OperationRef<'c, '_>) -> Option<DotDimensionNumbers<'c>> 
     ffi::attribute_of(op, "dot_dimension_numbers")?.try_into().ok()
 }
 
+/// Whether a dot's algorithm adds up products in this type.
+fn accumulates_in<'c>(algorithm: Attribute<'c>, element: Type<'c>) -> bool {
+    DotAlgorithm::try_from(algorithm).is_ok_and(|algorithm| algorithm.accumulation_type() == Some(element))
+}
+
 fn scatter_numbers<'c>(op: OperationRef<'c, '_>) -> Option<ScatterDimensionNumbers<'c>> {
     ffi::attribute_of(op, "scatter_dimension_numbers")?.try_into().ok()
 }
@@ -519,15 +536,24 @@ impl Pass for Stream {
             for first in (0..consumers.len()).rev() {
                 let source = consumers[first].source;
                 let seen = consumers.get(first + 1).is_some_and(|next| next.source == source);
-                if seen || done[first] || rewrite.is_gone(&consumers[first]) {
+                if seen || done[first] {
                     continue;
                 }
-                let rest = (0..first)
-                    .rev()
-                    .filter(|&next| !done[next] && consumers[next].source != source)
-                    .filter(|&next| !rewrite.is_gone(&consumers[next]))
-                    .take(NEIGHBOURS)
-                    .collect();
+                let mut rest = Vec::with_capacity(NEIGHBOURS);
+                for next in (0..=first).rev() {
+                    if done[next] || !rewrite.renew(&mut consumers[next]) {
+                        continue;
+                    }
+                    if consumers[next].source != source {
+                        rest.push(next);
+                        if rest.len() == NEIGHBOURS {
+                            break;
+                        }
+                    }
+                }
+                if rewrite.is_gone(&consumers[first]) {
+                    continue;
+                }
                 if let Some(group) = rewrite.stream(&consumers, first, rest) {
                     context.count(&LOOPS, 1);
                     context.count(&CONSUMERS, group.len() as u64);

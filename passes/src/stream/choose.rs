@@ -7,6 +7,7 @@
 //! make of operands which each chunk needs whole). The plan that leaves least wins. One that computes dots again has to
 //! leave half of what the best one without does.
 
+use super::beside::Sunk;
 use super::emit::{Loop, is_made_again, is_narrow};
 use super::fast::{Keys, Table};
 use super::outside::{Outside, is_exported};
@@ -140,6 +141,18 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         [consumer.source, consumer.op].iter().any(|op| self.gone.contains(&ir::op_key(*op)))
     }
 
+    /// Whether a consumer is still there: its source, and what is made of that, which may be taken back to the source itself.
+    pub fn renew(&self, consumer: &mut Consumer<'c, 'a>) -> bool {
+        if self.gone.contains(&ir::op_key(consumer.source)) {
+            return false;
+        }
+        if self.gone.contains(&ir::op_key(consumer.op)) {
+            let Some(renewed) = consumer.at_source() else { return false };
+            *consumer = renewed;
+        }
+        true
+    }
+
     /// Streams a consumer and those that share its producers; says which, if it was worth it.
     pub fn stream(
         &mut self,
@@ -202,12 +215,20 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let last = last_of(group.iter().map(|consumer| consumer.op))?;
         let members: Vec<_> = group.iter().map(|consumer| consumer.op).collect();
         let outside = Outside::of(&found.plan, &found.group);
-        let early = early_users(&members, &outside.dying(&found.plan))?;
+        let dying = outside.dying(&found.plan);
+        let early = early_users(&members, &dying)?;
+        let sunk = Sunk::all(&found.plan, &dying);
         for op in &early {
             self.build.move_before(*op, last);
         }
         let anchor = early.first().copied().unwrap_or(last);
-        let made = Loop { build: &self.build, plan: &found.plan, consumers: &group, chunk: found.chunk };
+        let made = Loop {
+            build: &self.build,
+            plan: &found.plan,
+            consumers: &group,
+            chunk: found.chunk,
+            sunk: &sunk,
+        };
         let results = made.emit(anchor);
         for (consumer, result) in group.iter().zip(results) {
             self.build.replace_all_uses_with(consumer.result(), result);
@@ -395,6 +416,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             }
             plan = self.replan(units, &group, &there).ok()?;
             there.extend(condensed_before(&mut plan));
+            // From what is there now, a dot's result may be no larger than what it is computed from.
+            let condensed = Outside::condensed(&plan, &group);
+            if !condensed.is_empty() {
+                there.extend(condensed.into_iter().map(ir::key));
+                plan = self.replan(units, &group, &there).ok()?;
+                there.extend(condensed_before(&mut plan));
+            }
         }
         None
     }

@@ -2,6 +2,7 @@
 
 //! Making the loop: chunks of producers, what consumers do with them, the loop around, and the tail after it.
 
+use super::beside::{Readers, Sunk, repeated};
 use super::plan::{self, Along, Chunk, Plan, Source};
 use super::{Consumer, Role, is_costly};
 use crate::ir::{self, Builder, element_of};
@@ -43,6 +44,15 @@ pub struct Given<'c, 'a> {
     pub wholes: HashMap<usize, Value<'c, 'a>>,
 }
 
+/// Chunks that readers compute for themselves.
+#[derive(Default)]
+struct Own<'c, 'a> {
+    /// For each reader where they are in the plan.
+    made: HashMap<usize, Vec<(usize, Value<'c, 'a>)>>,
+    /// What the last barrier hands on.
+    last: Option<Value<'c, 'a>>,
+}
+
 /// The loop of a group of consumers, and its tail.
 pub struct Loop<'c, 'a, 'r> {
     /// What makes ops.
@@ -53,6 +63,8 @@ pub struct Loop<'c, 'a, 'r> {
     pub consumers: &'r [Consumer<'c, 'a>],
     /// Units of a chunk.
     pub chunk: i64,
+    /// Values used whole that the loop has another way to come by.
+    pub sunk: &'r [Sunk<'c, 'a>],
 }
 
 impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
@@ -127,6 +139,17 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             .collect()
     }
 
+    /// What chunks need whole.
+    fn wholes(&self) -> Vec<Value<'c, 'a>> {
+        let kept = self.plan.wholes.iter().copied().filter(|whole| self.sunk_of(*whole).is_none());
+        let sunk = self.sunk.iter().flat_map(|sunk| sunk.scalars.iter().copied().chain([sunk.from]));
+        kept.chain(sunk).collect()
+    }
+
+    fn sunk_of(&self, value: Value<'c, 'a>) -> Option<&Sunk<'c, 'a>> {
+        self.sunk.iter().find(|sunk| sunk.value == value)
+    }
+
     /// What is gathered from whole, and nothing else, by key.
     fn gathered_from(&self) -> Vec<usize> {
         let mut gathered = Vec::new();
@@ -189,9 +212,9 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 leaf
             }));
         }
-        for value in &self.plan.wholes {
-            if !is_made_again(*value) {
-                note(*value);
+        for value in self.wholes() {
+            if !is_made_again(value) {
+                note(value);
             }
         }
         (leaves, captured)
@@ -263,23 +286,113 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         // Constants are made again inside the loop, which back ends see through better than through a carried value. So is what
         // follows from positions alone, a causal mask, say: a loop in the body may then do it a chunk at a time.
         if let Start::At(_) = start {
-            for whole in self.plan.wholes.iter().filter(|whole| is_made_again(**whole)) {
-                self.make_again(*whole, &mut given.wholes);
+            for whole in self.wholes().into_iter().filter(|whole| is_made_again(*whole)) {
+                self.make_again(whole, &mut given.wholes);
             }
         }
-        let mut chunks: Vec<Value<'c, 'a>> = Vec::with_capacity(self.plan.chunks.len());
+        let readers = match start {
+            Start::At(_) => Readers::of(self.plan, self.consumers),
+            Start::Known(_) => Readers::default(),
+        };
+        let count = self.plan.chunks.len();
+        let mut chunks: Vec<Value<'c, 'a>> = Vec::with_capacity(count);
+        let mut results = Vec::with_capacity(accumulators.len());
         // An op of several results is done once for all of them.
         let mut done: HashMap<(usize, Along), OperationRef<'c, 'a>> = HashMap::new();
-        for at in 0..self.plan.chunks.len() {
-            chunks.push(self.chunk(at, start, size, &given, &chunks, &mut done));
+        let mut own = Own::default();
+        for at in 0..count {
+            let reads = |reader: &usize| readers.any_copied(*reader, self.plan.operands(at));
+            let value = match readers.of_chunk(at).filter(reads) {
+                Some(reader) => {
+                    let order = readers.before(at).map(|at| chunks[at]);
+                    let seen = self.own(&mut own, &readers, (reader, order), (start, size), &given, &chunks);
+                    self.chunk(at, start, size, &given, &seen, &mut done)
+                }
+                None => self.chunk(at, start, size, &given, &chunks, &mut done),
+            };
+            chunks.push(value);
         }
-        self.consumers
-            .iter()
-            .zip(accumulators)
-            .map(|(consumer, accumulator)| {
+        for (number, (consumer, accumulator)) in self.consumers.iter().zip(accumulators).enumerate() {
+            let reader = count + number;
+            let inputs = consumer.inputs();
+            let mut inputs = inputs.iter().filter_map(|(value, dim)| self.plan.position_of_all(*value, *dim));
+            let result = if !readers.any_copied(reader, &mut inputs) {
                 self.consume(consumer, start, *accumulator, &chunks, &given.wholes)
-            })
-            .collect()
+            } else {
+                let order = results.last().copied().or(readers.before(count).map(|at| chunks[at]));
+                let seen = self.own(&mut own, &readers, (reader, order), (start, size), &given, &chunks);
+                self.consume(consumer, start, *accumulator, &seen, &given.wholes)
+            };
+            results.push(result);
+        }
+        results
+    }
+
+    /// The chunks as a reader sees them that computes some for itself: from what is behind a barrier with what the reader
+    /// before it makes, so that they are not merged with its.
+    fn own(
+        &self,
+        own: &mut Own<'c, 'a>,
+        readers: &Readers,
+        (reader, order): (usize, Option<Value<'c, 'a>>),
+        (start, size): (Start<'c, 'a>, i64),
+        given: &Given<'c, 'a>,
+        chunks: &[Value<'c, 'a>],
+    ) -> Vec<Value<'c, 'a>> {
+        let mut seen = chunks.to_vec();
+        let made = own.made.entry(reader).or_default();
+        made.iter().for_each(|&(at, value)| seen[at] = value);
+        let missing = |at: &usize| *at < chunks.len() && made.iter().all(|(known, _)| known != at);
+        let copied: Vec<usize> = readers.copies(reader).iter().copied().filter(missing).collect();
+        if copied.is_empty() {
+            return seen;
+        }
+        let build = self.build;
+        let mut slices: Vec<usize> = Vec::new();
+        let mut wholes: Vec<(usize, Value<'c, 'a>)> = Vec::new();
+        for &at in &copied {
+            let chunk = &self.plan.chunks[at];
+            slices.extend(
+                self.plan.operands(at).filter(|&from| self.plan.chunks[from].source == Source::Slice),
+            );
+            for (operand, along) in chunk.op.iter().flat_map(|op| op.operands()).zip(chunk.source.operands())
+            {
+                if along.is_none() && !ir::is_rank_zero(operand) {
+                    let key = ir::key(operand);
+                    wholes.push((key, given.wholes.get(&key).copied().unwrap_or(operand)));
+                }
+            }
+        }
+        slices.sort_unstable();
+        slices.dedup();
+        wholes.sort_unstable_by_key(|(key, _)| *key);
+        wholes.dedup_by_key(|(key, _)| *key);
+        let counter = match start {
+            Start::At(counter) => Some(counter),
+            Start::Known(_) => None,
+        };
+        let mut behind: Vec<Value<'c, 'a>> = order.or(counter).into_iter().chain(own.last).collect();
+        let first = behind.len();
+        behind.extend(slices.iter().map(|&at| chunks[at]));
+        behind.extend(wholes.iter().map(|(_, value)| *value));
+        let types: Vec<Type> = behind.iter().map(|value| value.r#type()).collect();
+        let location = self
+            .consumers
+            .first()
+            .map_or_else(|| Location::unknown(build.context()), |consumer| consumer.op.location());
+        let barrier = build.op_with_blocks("stablehlo.optimization_barrier", &behind, &types, &[], location);
+        let results: Vec<Value<'c, 'a>> = barrier.results().map(Value::from).collect();
+        own.last = results.first().copied();
+        let (sliced, whole) = results[first..].split_at(slices.len());
+        slices.iter().zip(sliced).for_each(|(&at, value)| seen[at] = *value);
+        let mut given = Given { leaves: given.leaves.clone(), wholes: given.wholes.clone() };
+        given.wholes.extend(wholes.iter().zip(whole).map(|(&(key, _), value)| (key, *value)));
+        let mut done = HashMap::new();
+        for at in copied {
+            seen[at] = self.chunk(at, start, size, &given, &seen, &mut done);
+            made.push((at, seen[at]));
+        }
+        seen
     }
 
     /// A copy of a value that follows from positions and constants alone, and of what it is computed from.
@@ -372,15 +485,62 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                     attributes.push(("start_indices", build.i64_array(&starts)));
                     attributes.push(("limit_indices", build.i64_array(&limits)));
                 }
-                let types: Vec<Type> = op
+                let mut types: Vec<Type> = op
                     .results()
                     .map(|result| self.plan.chunk_type(result.r#type(), chunk.along, size))
                     .collect();
+                let gathered = (op_name(op) == "stablehlo.gather").then(|| op.operand(0).ok()).flatten();
+                if let Some(sunk) = gathered.and_then(|from| self.sunk_of(from)) {
+                    let indices = operands[1];
+                    types[0] = with_element(types[0], element_of(sunk.from.r#type()));
+                    let rows = build.copy_with(op, &[whole(sunk.from), indices], &attributes, &types);
+                    let copy = self.after_gather(sunk, rows, &whole);
+                    done.insert((ir::op_key(op), chunk.along), copy);
+                    return copy.result(0).expect("elementwise ops have one result").into();
+                }
                 let copy = build.copy_with(op, &operands, &attributes, &types);
                 done.insert((ir::op_key(op), chunk.along), copy);
                 copy.result(index).expect("copies have the results of the op").into()
             }
         }
+    }
+
+    /// What a sunk value's ops make of rows gathered from what it is computed from; the last of them.
+    fn after_gather(
+        &self,
+        sunk: &Sunk<'c, 'a>,
+        rows: OperationRef<'c, 'a>,
+        whole: &impl Fn(Value<'c, 'a>) -> Value<'c, 'a>,
+    ) -> OperationRef<'c, 'a> {
+        let build = self.build;
+        let mut last = rows;
+        let mut from = sunk.from;
+        for op in &sunk.ops {
+            let current: Value<'c, 'a> = last.result(0).expect("gathers have one result").into();
+            let like = |value: Value<'c, 'a>| with_element(current.r#type(), element_of(value.r#type()));
+            let result: Value<'c, 'a> = op.result(0).expect("elementwise ops have one result").into();
+            let operands: Vec<_> = op
+                .operands()
+                .map(|operand| {
+                    if operand == from {
+                        current
+                    } else if ir::is_rank_zero(operand) && !ir::is_rank_zero(result) {
+                        whole(operand)
+                    } else if let Some(scalar) = repeated(operand) {
+                        build.broadcast_scalar(whole(scalar), like(operand), op.location())
+                    } else {
+                        let value = defining_op(operand).and_then(|op| op.attribute("value").ok());
+                        let value = value.and_then(|value| value.try_into().ok()).expect("splats are dense");
+                        let scalar =
+                            build.scalar_constant(value, element_of(operand.r#type()), op.location());
+                        build.broadcast_scalar(scalar, like(operand), op.location())
+                    }
+                })
+                .collect();
+            last = build.copy_with(*op, &operands, &[], &[like(result)]);
+            from = result;
+        }
+        last
     }
 
     /// A chunk of a pad along the streamed dimension: the operand's elements where there are some, else the padding.
@@ -535,6 +695,12 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             nested = op.next_in_block();
         }
     }
+}
+
+/// The same shape of other elements.
+fn with_element<'c>(ty: Type<'c>, element: Type<'c>) -> Type<'c> {
+    let tensor = Tensor::new(ty).expect("planned values are tensors");
+    Tensor::get(tensor.shape, element, None)
 }
 
 /// Whether a value's elements are floats of less than 32 bits.

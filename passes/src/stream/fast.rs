@@ -64,6 +64,11 @@ impl Bits {
         self.0[word] |= 1 << (number % 64);
     }
 
+    /// Whether a number is in it.
+    pub fn contains(&self, number: usize) -> bool {
+        self.0.get(number / 64).is_some_and(|word| word & (1 << (number % 64)) != 0)
+    }
+
     /// Adds all of another's.
     pub fn extend(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
