@@ -16,6 +16,7 @@ pub mod coalesce_pads;
 pub mod dus_to_pad;
 pub mod gpu;
 pub mod inplace_updates;
+pub mod late_splats;
 pub mod memory;
 pub mod optimize;
 pub mod reuse_gather_indices;
@@ -42,6 +43,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
             PassInfo::of::<gpu::to_host::KernelsToHost>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),
+            PassInfo::of::<late_splats::LateSplats>(),
             PassInfo::of::<gpu::plan_buffers::PlanBuffers>(),
             PassInfo::of::<memory::PrintMemory>(),
             PassInfo::of::<optimize::Optimize>(),

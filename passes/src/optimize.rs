@@ -144,6 +144,12 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::Better,
     },
+    Stage {
+        name: "late splats",
+        pipeline: "func.func(slimhlo-late-splats)",
+        tidy: TIDY,
+        judge: Judge::NotWorse,
+    },
 ];
 
 /// What came of a stage for one function that it changed.
