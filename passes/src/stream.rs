@@ -86,7 +86,9 @@
 //! looks at no more than a fixed number of producers, and each consumer at a fixed number of those before it: the pass
 //! is linear in its module.
 //!
-//! Consumers are visited from the last one upwards: what is further down takes more producers along.
+//! Consumers are visited from the last one upwards: what is further down takes more producers along. In the first round none
+//! takes slices of a large value (a softmax, a gelu's gradient) that is elementwise made of a dot much larger than its operands:
+//! with what others do in that round, nothing may need it whole any more.
 //!
 //! # When it must not fire
 //!
@@ -158,7 +160,7 @@ const NEIGHBOURS: usize = 64;
 const ROUNDS: usize = 12;
 
 /// In how many of these consumers outside of the loops made are gone over again, too.
-const FULL_ROUNDS: usize = 2;
+const FULL_ROUNDS: usize = 3;
 
 /// What a consumer does with its chunks.
 #[derive(Clone, Copy)]
@@ -527,6 +529,7 @@ impl Pass for Stream {
                 build: Builder::new(root),
                 chunk_bytes,
                 stretch,
+                patient: round == 0,
                 gone: Keys::default(),
                 facts: Rc::default(),
                 neighbours: Neighbours::default(),
@@ -562,7 +565,7 @@ impl Pass for Stream {
                 }
             }
             changed |= more;
-            if !more {
+            if !more && round > 0 {
                 break;
             }
         }

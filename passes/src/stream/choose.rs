@@ -10,7 +10,7 @@
 use super::beside::Sunk;
 use super::emit::{Loop, is_made_again, is_narrow};
 use super::fast::{Keys, Table};
-use super::outside::{Outside, is_exported};
+use super::outside::{EXPANDS, Outside, is_exported};
 use super::plan::{self, Facts, Plan, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers, is_free};
 use crate::ir::{self, Builder};
@@ -85,6 +85,8 @@ pub struct Rewrite<'c, 'a> {
     pub chunk_bytes: i64,
     /// How much it may take at most where dots would otherwise be too thin.
     pub stretch: i64,
+    /// Whether loops that would take slices of what may not have to be stored can wait for another round.
+    pub patient: bool,
     /// Ops that were erased.
     pub gone: Keys,
     /// What is known about values.
@@ -564,6 +566,16 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if !is_ahead(&plan, &group, outside) {
             return None;
         }
+        // Others may yet turn out to need a large value in loops alone, too: to take slices of it would keep it whole.
+        let waits = |chunk: &plan::Chunk<'c, 'a>| {
+            chunk.source == Source::Slice
+                && plan::is_elementwise(chunk.name)
+                && chunk.size > self.chunk_bytes.saturating_mul(GAIN)
+                && is_made_of_less(chunk.value)
+        };
+        if self.patient && plan.chunks.iter().any(waits) {
+            return None;
+        }
         let stored = outside.stored(&plan, &group);
         let mut saved: i64 = 0;
         let unit_bytes = Outside::most_at_once(&plan, &group, &stored) / plan.units;
@@ -574,6 +586,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .enumerate()
             .map(|(at, chunk)| ir::is_fusible(chunk.name) && outside.temporaries[at] > chunk.size / 4)
             .collect();
+        // One that is had in chunks of two dimensions saves its memory once.
+        let mut counted = Keys::default();
         for (at, (chunk, stored)) in plan.chunks.iter().zip(&stored).enumerate() {
             let size = chunk.size;
             match chunk.source {
@@ -585,7 +599,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                         saved = saved.saturating_sub(size);
                     }
                 }
-                _ if *stored && !reuses[at] => saved = saved.saturating_add(size),
+                _ if *stored && !reuses[at] && counted.insert(ir::key(chunk.value)) => {
+                    saved = saved.saturating_add(size)
+                }
                 _ => {}
             }
         }
@@ -817,6 +833,28 @@ fn copies<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
         }
     }
     copied.values().fold(0, |sum, size| sum.saturating_add(*size))
+}
+
+/// Whether what a value is elementwise made of is a dot's result that is much larger than the dot's operands, as scores are.
+fn is_made_of_less<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
+    const MOST: usize = 32;
+    let size = bytes(value);
+    let mut seen = Keys::default();
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
+        let Some(op) = defining_op(value) else { continue };
+        let name = op_name(op);
+        if name == "stablehlo.dot_general" {
+            let taken = op.operands().map(bytes).fold(0, i64::saturating_add);
+            if taken.saturating_mul(EXPANDS) <= op.results().map(|result| bytes(result.into())).sum() {
+                return true;
+            }
+        } else if ir::is_fusible(name) {
+            let large = op.operands().filter(|operand| bytes(*operand) >= size / 2);
+            pending.extend(large.filter(|operand| seen.len() < MOST && seen.insert(ir::key(*operand))));
+        }
+    }
+    false
 }
 
 /// Whether back ends are likely to compute a chain of dots, and the softmax between them, without storing what is between: all

@@ -23,7 +23,7 @@ use slimhlo_dialect::types::Tensor;
 /// How many values are looked at to see whether one is fleeting.
 const LONGEST: usize = 256;
 /// How many times larger than its sources a value has to be to be computed again.
-const EXPANDS: i64 = 2;
+pub const EXPANDS: i64 = 2;
 /// How much smaller than what it is computed from a value has to be to be handed out.
 const EXPORTED: i64 = 8;
 /// Contracted elements up to which a dot is computed as easily as what follows it.
@@ -69,21 +69,23 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 plan.operands(at).for_each(|from| needed[from] = true);
             }
         }
+        // Each slice counts once, by however many ways a value is computed from it.
         let mut sources = vec![0i64; plan.chunks.len()];
-        for at in 0..plan.chunks.len() {
-            sources[at] = match plan.chunks[at].source {
-                Source::Slice => plan.chunks[at].size,
-                _ => plan.operands(at).fold(0, |sum, from| sum.saturating_add(sources[from])),
-            };
-        }
         let mut temporaries = vec![0i64; plan.chunks.len()];
-        for at in 0..plan.chunks.len() {
-            let chunk = &plan.chunks[at];
-            temporaries[at] = match chunk.source {
-                Source::Slice if chunk.op.is_some() => chunk.size,
-                Source::Slice => 0,
-                _ => plan.operands(at).fold(0, |sum, from| sum.saturating_add(temporaries[from])),
-            };
+        let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
+        for (at, chunk) in plan.chunks.iter().enumerate() {
+            let mut from = Bits::default();
+            plan.operands(at).for_each(|at| from.extend(&leaves[at]));
+            if chunk.source == Source::Slice {
+                from.insert(at);
+            }
+            for leaf in from.iter().map(|leaf| &plan.chunks[leaf]) {
+                sources[at] = sources[at].saturating_add(leaf.size);
+                if leaf.op.is_some() {
+                    temporaries[at] = temporaries[at].saturating_add(leaf.size);
+                }
+            }
+            leaves.push(from);
         }
         Self { users, needed, sources, temporaries, inside }
     }
