@@ -8,7 +8,8 @@ get the same inputs. Left out, and counted, are programs with collectives, custo
 shapes, which the back end does not claim, and those that XLA for CPU does not run. Equal programs are run once.
 
 A block is one thread unless --block-threads says otherwise; then its threads are real ones that meet at barriers and hand each other values,
-as on a GPU. Each kernel's buffers end where memory does (--guard), so that one that reads or writes beyond them crashes.
+as on a GPU. Each kernel's buffers end where memory does (--guard), so that one that reads or writes beyond them crashes;
+and blocks run from the last to the first, so that one that needs those before it to be done disagrees.
 
 What "agree" means:
 
@@ -180,6 +181,12 @@ def difference(want: object, have: object, text: str, given: list) -> str | None
     return f"{places.size} of {fine.size} elements of {want.dtype} differ: {shown}"
 
 
+def block_order(text: str) -> str:
+    """Reverse, since a GPU promises no order; but where a scatter sets one element several times, XLA keeps the last value."""
+    sets = re.search(r"stablehlo\.scatter.*\n\s*\^bb0\(%\w+: [^,]+, (%\w+): [^,]+\):\s+stablehlo\.return \1 ", text)
+    return "forward" if sets else "reverse"
+
+
 def judge(case: Case) -> Verdict:
     """Runs a program in XLA and here."""
     import numpy as np
@@ -203,7 +210,8 @@ def judge(case: Case) -> Verdict:
     folder = pathlib.Path(tempfile.mkdtemp(prefix="slimhlo-backend-"))
     try:
         (folder / "in.mlir").write_text(case.text)
-        command = [case.slimhlo, "run", str(folder / "in.mlir"), "--device", "cpu", "--guard", "--output-dir", str(folder / "out")]
+        command = [case.slimhlo, "run", str(folder / "in.mlir"), "--device", "cpu", "--output-dir", str(folder / "out")]
+        command += ["--guard", "--block-order", block_order(case.text)]
         command += ["--block-threads", str(case.threads)]
         for number, array in enumerate(given):
             np.save(folder / f"{number}.npy", array)

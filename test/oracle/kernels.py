@@ -31,7 +31,7 @@ from jax import lax
 
 import jaxlib_ir
 import xla_cpu
-from backend import difference
+from backend import block_order, difference
 
 Array = jax.Array
 SECONDS = 120.0
@@ -283,8 +283,8 @@ def run(command: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list
     with tempfile.TemporaryDirectory(prefix="slimhlo-kernels-") as name:
         folder = pathlib.Path(name)
         (folder / "in.mlir").write_text(text)
-        words = [command, "run", str(folder / "in.mlir"), "--guard", "--block-threads", str(block)]
-        words += ["--output-dir", str(folder / "out")]
+        words = [command, "run", str(folder / "in.mlir"), "--guard", "--block-order", block_order(text)]
+        words += ["--block-threads", str(block), "--output-dir", str(folder / "out")]
         for number, array in enumerate(arguments):
             np.save(folder / f"{number}.npy", array)
             words += ["--input", str(folder / f"{number}.npy")]

@@ -3,7 +3,7 @@
 //! What MLIR's C API has and melior does not: parsing files and bytecode, writing bytecode, printing pipelines; and kernels as
 //! functions of this process. This command's `unsafe` lives here.
 
-use crate::guarded::Guarded;
+use crate::guarded::{Guarded, Order};
 use melior::Context;
 use melior::ir::{Module, OperationRef};
 use melior::pass::{OperationPassManager, PassManager};
@@ -86,7 +86,7 @@ pub fn cpu(kernels: &'static Kernels) -> HostDevice {
 }
 
 /// The same, as a device that catches kernels which do not keep to their buffers.
-pub fn guarded_cpu(kernels: &'static Kernels) -> Guarded {
+pub fn guarded_cpu(kernels: &'static Kernels, order: Order) -> Guarded {
     // SAFETY: as above, and if not, the process ends.
-    unsafe { Guarded::new(kernels.functions().clone()) }
+    unsafe { Guarded::new(kernels.functions().clone(), order) }
 }

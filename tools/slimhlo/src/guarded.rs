@@ -7,6 +7,9 @@
 //! begins; reading or writing beyond the end is a segmentation fault there and then. A buffer starts at a multiple of 16 bytes, which is
 //! the alignment that kernels count on, and no more. The bytes left over, fewer than 16 behind a buffer and fewer than a page before it, hold a
 //! pattern that must be there after the launch.
+//!
+//! Blocks may run from the last to the first: a GPU promises no order, and what an element needs of a neighbour that is updated in
+//! place must not depend on who comes first. Where several updates of a scatter set one element, the last one in this order stays.
 
 use slimhlo_runner::{Buffer, Device, DeviceError, HostDevice, HostKernel, Memory, Region, Shape};
 use std::collections::HashMap;
@@ -19,8 +22,20 @@ const ALIGNMENT: usize = 16;
 /// Around buffers. No element of any type that is read by mistake goes unnoticed: NaN, or -1.
 const PATTERN: u8 = 0xff;
 
+/// The order of the blocks of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Order {
+    /// From the first to the last
+    Forward,
+    /// From the last to the first
+    Reverse,
+}
+
 /// A device whose launches are guarded.
-pub struct Guarded(HostDevice);
+pub struct Guarded {
+    host: HostDevice,
+    order: Order,
+}
 
 /// A kernel and what it is called.
 pub struct Named {
@@ -44,9 +59,9 @@ fn failed(error: impl std::fmt::Display) -> DeviceError {
 impl Guarded {
     /// # Safety
     /// As [`HostDevice::new`] asks of kernels, but that they may as well leave their buffers, which ends the process.
-    pub unsafe fn new(kernels: HashMap<String, HostKernel>) -> Self {
+    pub unsafe fn new(kernels: HashMap<String, HostKernel>, order: Order) -> Self {
         // SAFETY: given by the caller; this device never launches one on memory of the other.
-        Self(unsafe { HostDevice::new(kernels) })
+        Self { host: unsafe { HostDevice::new(kernels) }, order }
     }
 }
 
@@ -103,31 +118,31 @@ impl Device for Guarded {
     type Event = Instant;
 
     fn describe(&self) -> String {
-        format!("{}, guarded", self.0.describe())
+        format!("{}, guarded", self.host.describe())
     }
 
     fn function(&self, name: &str) -> Result<Named> {
-        Ok(Named { name: name.to_owned(), kernel: self.0.function(name)? })
+        Ok(Named { name: name.to_owned(), kernel: self.host.function(name)? })
     }
 
     fn allocate(&mut self, bytes: u64) -> Result<Buffer> {
-        self.0.allocate(bytes)
+        self.host.allocate(bytes)
     }
 
     fn free(&mut self, buffer: Buffer) -> Result<()> {
-        self.0.free(buffer)
+        self.host.free(buffer)
     }
 
     fn upload(&mut self, to: Region, bytes: &[u8]) -> Result<()> {
-        self.0.upload(to, bytes)
+        self.host.upload(to, bytes)
     }
 
     fn download(&mut self, from: Region, bytes: &mut [u8]) -> Result<()> {
-        self.0.download(from, bytes)
+        self.host.download(from, bytes)
     }
 
     fn copy(&mut self, from: Region, to: Region) -> Result<()> {
-        self.0.copy(from, to)
+        self.host.copy(from, to)
     }
 
     fn launch(&mut self, function: &Named, shape: Shape, regions: &[Region]) -> Result<()> {
@@ -146,7 +161,7 @@ impl Device for Guarded {
                     if copies.iter().any(overlaps) {
                         return Err(failed(format!("`{}` is given parts of one buffer", function.name)));
                     }
-                    copies.push(Guard::new(&mut self.0, region)?);
+                    copies.push(Guard::new(&mut self.host, region)?);
                     copies.len() - 1
                 }
             };
@@ -154,24 +169,28 @@ impl Device for Guarded {
         }
         let grid = u64::from(shape.grid);
         // SAFETY: a kernel that keeps to its buffers finds them there; one that does not meets a page that ends the process.
-        unsafe { (function.kernel)(addresses.as_ptr(), 0, grid, grid) };
-        copies.into_iter().try_for_each(|copy| copy.finish(&mut self.0, &function.name))
+        let run = |from, to| unsafe { (function.kernel)(addresses.as_ptr(), from, to, grid) };
+        match self.order {
+            Order::Forward => run(0, grid),
+            Order::Reverse => (0..grid).rev().for_each(|block| run(block, block + 1)),
+        }
+        copies.into_iter().try_for_each(|copy| copy.finish(&mut self.host, &function.name))
     }
 
     fn synchronize(&mut self) -> Result<()> {
-        self.0.synchronize()
+        self.host.synchronize()
     }
 
     fn record(&mut self) -> Result<Instant> {
-        self.0.record()
+        self.host.record()
     }
 
     fn elapsed(&mut self, from: &Instant, to: &Instant) -> Result<Duration> {
-        self.0.elapsed(from, to)
+        self.host.elapsed(from, to)
     }
 
     fn memory(&mut self) -> Result<Memory> {
-        self.0.memory()
+        self.host.memory()
     }
 }
 
@@ -190,7 +209,8 @@ mod tests {
 
     fn launch(kernel: HostKernel) -> Result<Vec<u8>> {
         // SAFETY: `touch` goes no further than the pages that its buffer lies in.
-        let mut device = unsafe { Guarded::new(HashMap::from([("touch".to_owned(), kernel)])) };
+        let mut device =
+            unsafe { Guarded::new(HashMap::from([("touch".to_owned(), kernel)]), Order::Reverse) };
         let buffer = device.allocate(100)?;
         // Of which it is given the middle.
         let region = Region { buffer, offset: 50, bytes: 5 };
@@ -219,8 +239,9 @@ mod tests {
     #[test]
     fn parts_of_a_buffer_are_refused() {
         // SAFETY: never called.
-        let mut device =
-            unsafe { Guarded::new(HashMap::from([("touch".to_owned(), touch::<0> as HostKernel)])) };
+        let mut device = unsafe {
+            Guarded::new(HashMap::from([("touch".to_owned(), touch::<0> as HostKernel)]), Order::Forward)
+        };
         let buffer = device.allocate(8).unwrap();
         let function = device.function("touch").unwrap();
         let regions = [Region { buffer, offset: 0, bytes: 8 }, Region { buffer, offset: 4, bytes: 4 }];

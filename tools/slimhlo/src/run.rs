@@ -4,6 +4,7 @@
 
 use crate::compile::{CodeArgs, program_name};
 use crate::diagnostics::Diagnostics;
+use crate::guarded::Order;
 use crate::module::{self, Input};
 use crate::{EXIT_STATUS, ffi, lower};
 use anyhow::{Result, bail};
@@ -58,6 +59,10 @@ pub struct Args {
     #[arg(long)]
     guard: bool,
 
+    /// With --guard, the order of the blocks, of which a GPU promises none
+    #[arg(long, value_name = "ORDER", default_value = "forward", requires = "guard")]
+    block_order: Order,
+
     #[command(flatten)]
     code: CodeArgs,
 
@@ -102,7 +107,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             let kernels =
                 Box::leak(Box::new(Kernels::new(module.as_operation(), level, args.block_threads)?));
             if args.guard {
-                run(&package, &mut ffi::guarded_cpu(kernels), &args.options, &mut out)?;
+                run(&package, &mut ffi::guarded_cpu(kernels, args.block_order), &args.options, &mut out)?;
             } else {
                 run(&package, &mut ffi::cpu(kernels), &args.options, &mut out)?;
             }
