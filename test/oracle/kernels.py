@@ -202,6 +202,16 @@ def cases() -> Iterator[Case]:
         yield Case(f"running {function.__name__}", function, (some(200, 3),))
     yield Case("running sum of a long row", lambda x: lax.cumsum(x, 1, reverse=True), (some(3, 5000),))
     yield Case("running sum of integers", lambda x: lax.cumsum(x, 0), (some(5000, 3, dtype=np.int32),))
+    # Addresses are chosen, of aligned neighbours and of others.
+    for width in (64, 63):
+        parts = tuple(some(rows, width) for rows in (300, 1, 500, 223))
+        yield Case(f"concatenate {width}", lambda *x: jnp.concatenate(x), parts)
+        yield Case(f"concatenate {width} and pad", lambda *x: jnp.pad(2 * jnp.concatenate(x) + 1, ((3, 2), (4, 0))), parts)
+    parts = tuple(some(700, width) for width in (64, 32, 4))
+    yield Case("concatenate columns", lambda *x: jnp.concatenate(x, 1), parts)
+    yield Case("concatenate columns and slice", lambda *x: jnp.concatenate(x, 1)[5:, 60:], parts)
+    parts = tuple(some(700, width, dtype=np.complex64) for width in (64, 31, 4))
+    yield Case("concatenate complex columns", lambda *x: jnp.concatenate(x, 1), parts)
     # Read and written by tiles.
     for dtype in DTYPES:
         yield Case(f"transpose {np.dtype(dtype).name}", jnp.transpose, (some(150, 260, dtype=dtype),))

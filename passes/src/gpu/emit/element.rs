@@ -85,6 +85,13 @@ pub struct Kernel<'c, 'a> {
 /// Where indices were made, for which shape, and which they are.
 type Position = (usize, Vec<i64>, Vec<usize>);
 
+/// An element's place in a buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot<'c, 'a> {
+    pointer: Value<'c, 'a>,
+    position: Value<'c, 'a>,
+}
+
 /// Where an element was computed, in which call of a region, of which value, whether speculatively, at which index.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Place {
@@ -581,6 +588,56 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
             loaded.push(code.op_with("llvm.load", &[address], &attributes, ty));
         }
         Ok(numbers::from_storage(code, Scalar::from_parts(&loaded), element))
+    }
+
+    /// Where an element of a value is, if the value is in a buffer; held within it if the index may be out of bounds.
+    pub fn spot(
+        &self,
+        value: Value<'c, 'a>,
+        index: &[Value<'c, 'a>],
+    ) -> Result<Option<Spot<'c, 'a>>, PassError<'c>> {
+        let Some(pointer) = self.buffer_of(value) else { return Ok(None) };
+        let shape = tensor(value)?.shape;
+        let position = self.linear(shape, index);
+        let count = count_of(shape);
+        let position = match self.speculative.get() {
+            true if count == 0 => return Ok(None),
+            true => self.held(position, count),
+            false => position,
+        };
+        Ok(Some(Spot { pointer, position }))
+    }
+
+    /// One of two places, by a condition. Neighbours stay neighbours if they are so in both.
+    pub fn either_spot(
+        &self,
+        condition: Value<'c, 'a>,
+        then: Spot<'c, 'a>,
+        otherwise: Spot<'c, 'a>,
+    ) -> Spot<'c, 'a> {
+        let code = &self.code;
+        let pointer = code.select(condition, then.pointer, otherwise.pointer);
+        let mut read_only = self.read_only.borrow_mut();
+        let both = [then, otherwise]
+            .iter()
+            .all(|spot| read_only.get(&ir::key(spot.pointer)).copied().unwrap_or(false));
+        read_only.insert(ir::key(pointer), both);
+        // What both are beyond the beginning of a run.
+        let sides = [then, otherwise].map(|spot| code.parts(spot.position));
+        let run = sides.iter().fold(MOST_NEIGHBOURS, |run, (base, _)| {
+            common_divisor(run, base.map_or(0, |base| code.multiple(base)))
+        });
+        let places = sides.map(|(_, number)| number.rem_euclid(run));
+        let place = if places[0] == places[1] { places[0] } else { 0 };
+        let [one, other] = sides.map(|(base, number)| code.sum(base, number - place));
+        let first = code.select(condition, one, other);
+        code.assume_multiple(first, common_divisor(code.multiple(one), code.multiple(other)));
+        Spot { pointer, position: code.sum(Some(first), place) }
+    }
+
+    /// The element at a place.
+    pub fn load_spot(&self, spot: Spot<'c, 'a>, element: Type<'c>) -> Result<Scalar<'c, 'a>, PassError<'c>> {
+        self.load(spot.pointer, element, spot.position)
     }
 
     /// Writes the element at a row-major position of a buffer.

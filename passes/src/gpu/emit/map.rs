@@ -183,7 +183,11 @@ fn stays_in_line<'c: 'a, 'a>(
         "stablehlo.pad" => {
             last(array("edge_padding_low")) % run == 0 && last(array("interior_padding")) == 0 && aligned
         }
-        "stablehlo.concatenate" | "stablehlo.dynamic_slice" | "stablehlo.dynamic_update_slice" => {
+        // Runs that begin at a multiple of their length end within the same operand if all have whole runs.
+        "stablehlo.concatenate" => op
+            .operands()
+            .all(|operand| ffi::shape(operand.r#type()).is_some_and(|operand| last(operand) % run == 0)),
+        "stablehlo.dynamic_slice" | "stablehlo.dynamic_update_slice" => {
             number < 2 && last(operand) == last(shape) && aligned
         }
         "stablehlo.transpose" => last(array("permutation")) + 1 == shape.len() as i64 && aligned,

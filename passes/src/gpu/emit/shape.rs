@@ -3,7 +3,7 @@
 //! Ops whose elements are elements of their operands at other indices: by index arithmetic.
 
 use super::code::{Int, Scalar};
-use super::element::{Kernel, count_of, tensor};
+use super::element::{Kernel, Spot, count_of, tensor};
 use super::{numbers, roots};
 use crate::framework::PassError;
 use crate::ir;
@@ -320,8 +320,35 @@ fn concatenate<'c: 'a, 'a>(
     if parts.is_empty() {
         return kernel.zero(tensor(value)?.element);
     }
+    if parts.len() > 1
+        && let Some(spot) = spot(kernel, &parts, dim, index)?
+    {
+        return kernel.load_spot(spot, tensor(value)?.element);
+    }
     let cost = parts.iter().map(|(part, _)| kernel.cost(*part)).fold(0, u64::saturating_add);
     part(kernel, &parts, tensor(value)?.element, dim, index, kernel.is_computed_at_once(cost))
+}
+
+/// The place in memory of an element of a concatenation, if all parts are in buffers: one load, whichever part it is in.
+fn spot<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    parts: &[(Value<'c, 'a>, i64)],
+    dim: usize,
+    index: &[Value<'c, 'a>],
+) -> Result<Option<Spot<'c, 'a>>, PassError<'c>> {
+    let code = &kernel.code;
+    if let [(only, start)] = parts {
+        let mut at = index.to_vec();
+        at[dim] = code.sub(index[dim], code.index(*start));
+        return kernel.spot(*only, &at);
+    }
+    let (left, right) = parts.split_at(parts.len() / 2);
+    let is_left = code.compare(Int::Slt, index[dim], code.index(right[0].1));
+    let (Some(left), Some(right)) = (spot(kernel, left, dim, index)?, spot(kernel, right, dim, index)?)
+    else {
+        return Ok(None);
+    };
+    Ok(Some(kernel.either_spot(is_left, left, right)))
 }
 
 /// An element of a concatenation of parts, each with where it starts: the half that it is in is looked for in turn.

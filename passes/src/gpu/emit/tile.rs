@@ -38,6 +38,9 @@ use std::ops::Range;
 
 type Result<'c, T> = std::result::Result<T, PassError<'c>>;
 
+/// The number of a tile's element, and where it is along the dimension that threads follow each other along and along the other.
+type Place<'c, 'a> = (Value<'c, 'a>, [Value<'c, 'a>; 2]);
+
 /// Rows and columns of a tile.
 const TILE: i64 = 32;
 /// Elements from one row of a tile to the next.
@@ -234,7 +237,7 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Res
         let first = [row, column].map(|at| code.mul(at, code.index(TILE)));
         let batch_index = kernel.indices(&batch_sizes, number);
         // Where threads are in the tile, along the dimension that they follow each other along and along the other.
-        let rounds = |body: &dyn Fn(&[(Value<'c, 'a>, [Value<'c, 'a>; 2])]) -> Result<'c, ()>| {
+        let rounds = |body: &dyn Fn(&[Place<'c, 'a>]) -> Result<'c, ()>| {
             let step = code.mul(group.threads, code.index(TOGETHER));
             code.for_loop(code.index(0), code.index(TILE * TILE), step, &[], |from, _| {
                 let places: Vec<_> = (0..TOGETHER)
