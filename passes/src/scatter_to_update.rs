@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! `--slimhlo-scatter-to-update`: a scatter that sets one window at a constant place becomes a `dynamic_update_slice`.
+//! `--slimhlo-scatter-to-update`: a scatter into one window at a constant place becomes a `dynamic_update_slice`.
 //!
 //! # What it matches
 //!
@@ -21,19 +21,28 @@
 //! %r = stablehlo.dynamic_update_slice %x, %u, %zero, %eight
 //! ```
 //!
-//! There is one input, one index vector (every other dimension of the indices has size 1), and the body returns the update.
+//! and `x.at[:, 8:16].add(u)`, whose body adds, or combines what is there with what comes by another elementwise op:
+//!
+//! ```mlir
+//! %old = stablehlo.slice %x [0:4, 8:16]
+//! %new = stablehlo.add %old, %u
+//! %r = stablehlo.dynamic_update_slice %x, %new, %zero, %eight
+//! ```
+//!
+//! There is one input, one index vector (every other dimension of the indices has size 1), and the body returns the update, or
+//! one elementwise op of the old element and the update, in either order.
 //! The numbers of the index vector are constants, seen through broadcast, reshape, convert, slice-free concatenates of them.
 //! Dimensions of window size 1 that the updates lack, and dimensions of size 1 for the one index vector, go by a reshape.
 //!
 //! # Why it is right
 //!
 //! A scatter skips a window that is out of bounds, where the update clamps it: so only windows that are known to be within
-//! bounds are taken. Each element of such a window is written once, by the same bits.
+//! bounds are taken. Each element of such a window is written once, by the same bits: nothing is accumulated, whatever the body.
 //!
 //! # Why it pays
 //!
 //! An update is in place in every back end; a scatter is a loop, or a kernel of its own, for most. And passes after this one
-//! (pads, halos) need to know only one op for both.
+//! (pads, halos) need to know only one op for both. A partitioner gathers the whole array for a scatter along a dimension that is cut.
 //!
 //! # What it costs
 //!
@@ -41,12 +50,13 @@
 //!
 //! # When it must not fire
 //!
-//! * Indices that are not constant, or out of bounds; several windows; batching dimensions; bodies that do more.
+//! * Indices that are not constant, or out of bounds; several windows; batching dimensions; bodies that do more, or change the type.
 //! * Dynamic shapes and encodings, element types quantized per axis; windows that have to be transposed.
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
-use crate::ir::{self, Builder};
+use crate::ir::{self, Builder, discardable_attributes};
 use crate::rewrite::{carry_attributes, defining_op, ops_named};
+use crate::shards::partitions;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
@@ -56,10 +66,11 @@ use slimhlo_dialect::stablehlo::attrs::ScatterDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 
 crate::pass_options! {
-    /// Turn scatters that set one window at a constant place into updates.
+    /// Turn scatters into one window at a constant place into updates.
     ///
     /// A `scatter` of one window whose body returns the update and whose indices are constants within bounds becomes a
-    /// `dynamic_update_slice`, which every back end does in place. Every bit is kept; shardings, frontend attributes and
+    /// `dynamic_update_slice`, which every back end does in place; if the body combines the old element and the update by an
+    /// elementwise op, that op is applied to a `slice` first. Every bit is kept; shardings, frontend attributes and
     /// locations move to the new op.
     ///
     /// ```mlir
@@ -67,7 +78,10 @@ crate::pass_options! {
     /// // becomes
     /// %r = stablehlo.dynamic_update_slice %x, %u, %zero, %eight
     /// ```
-    pub struct ScatterToUpdate;
+    pub struct ScatterToUpdate {
+        /// Only in modules for several partitions.
+        pub partitioned_only: bool = false,
+    }
 }
 
 const UPDATES: Statistic = Statistic::new(c"num-updates", c"scatters turned into updates");
@@ -79,11 +93,15 @@ impl Pass for ScatterToUpdate {
     const STATISTICS: &'static [Statistic] = &[UPDATES];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        if self.partitioned_only && partitions(root).is_none_or(|partitions| partitions < 2) {
+            return Ok(Changed::No);
+        }
         let build = Builder::new(root);
         let mut changed = false;
         for op in ops_named(root, "stablehlo.scatter") {
             let Some(window) = window_of(op) else { continue };
-            replace(&build, op, &window);
+            let Some(body) = body_of(op) else { continue };
+            replace(&build, op, &window, body);
             context.count(&UPDATES, 1);
             changed = true;
         }
@@ -99,7 +117,7 @@ struct Window {
 
 /// The window that a scatter sets, if it does just that.
 fn window_of(op: OperationRef<'_, '_>) -> Option<Window> {
-    if op.operand_count() != 3 || op.result_count() != 1 || !returns_update(op) {
+    if op.operand_count() != 3 || op.result_count() != 1 {
         return None;
     }
     let plain = |index: usize| {
@@ -137,13 +155,50 @@ fn window_of(op: OperationRef<'_, '_>) -> Option<Window> {
     within.then_some(Window { start, size })
 }
 
-/// Whether the body of a scatter returns the update as it is.
-fn returns_update(op: OperationRef<'_, '_>) -> bool {
-    let Some(block) = op.region(0).ok().and_then(|region| region.first_block()) else { return false };
-    let (Some(first), Ok(update)) = (block.first_operation(), block.argument(1)) else { return false };
-    op_name(first) == "stablehlo.return"
-        && first.operand_count() == 1
-        && first.operand(0).is_ok_and(|returned| returned == Value::from(update))
+/// What a scatter writes.
+enum Body<'c, 'a> {
+    /// The update as it is.
+    Update,
+    /// This op of the old element and the update; the other way round if `swapped`.
+    Combined { op: OperationRef<'c, 'a>, swapped: bool },
+}
+
+/// What the body of a scatter makes of an element and its update, if it is one of these.
+fn body_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<Body<'c, 'a>> {
+    let block = op.region(0).ok()?.first_block()?;
+    let old: Value = block.argument(0).ok()?.into();
+    let update: Value = block.argument(1).ok()?.into();
+    let end = block.terminator()?;
+    let returned = (end.operand_count() == 1).then(|| end.operands().next())??;
+    if returned == update {
+        return Some(Body::Update);
+    }
+    let combine = block.first_operation()?;
+    let alone = defining_op(returned) == Some(combine) && combine.next_in_block() == Some(end);
+    let same = old.r#type() == update.r#type() && update.r#type() == returned.r#type();
+    let tensor = |value: Value<'c, 'a>| Some(ir::element_of(value.r#type()));
+    let element = tensor(update);
+    let wide = element == tensor(op.operands().next()?) && element == tensor(op.operands().nth(2)?);
+    if !alone
+        || !same
+        || !wide
+        || !is_binary(op_name(combine))
+        || combine.operand_count() != 2
+        || !discardable_attributes(combine).is_empty()
+    {
+        return None;
+    }
+    let operands: Vec<_> = combine.operands().collect();
+    let swapped = operands == [update, old];
+    (swapped || operands == [old, update]).then_some(Body::Combined { op: combine, swapped })
+}
+
+/// Ops of two elements of a type that give one of the same.
+fn is_binary(name: &str) -> bool {
+    matches!(
+        name.strip_prefix("stablehlo."),
+        Some("add" | "and" | "divide" | "maximum" | "minimum" | "multiply" | "or" | "subtract" | "xor")
+    )
 }
 
 /// Element `index`, in row-major order, of a small array of integers, if it is a constant.
@@ -180,12 +235,25 @@ fn number_of(value: Value<'_, '_>, index: usize) -> Option<i64> {
     None
 }
 
-fn replace<'c: 'a, 'a>(build: &Builder<'c, 'a>, op: OperationRef<'c, 'a>, window: &Window) {
+fn replace<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    window: &Window,
+    body: Body<'c, 'a>,
+) {
     let (Ok(input), Ok(update), Ok(result)) = (op.operand(0), op.operand(2), op.result(0)) else { return };
     let location = op.location();
     build.set_insertion_point_before(op);
     let shaped = Tensor::get(&window.size, ir::element_of(update.r#type()), None);
     let update = if update.r#type() == shaped { update } else { build.reshape(update, shaped, location) };
+    let update = match body {
+        Body::Update => update,
+        Body::Combined { op: combine, swapped } => {
+            let old = build.slice(input, &window.start, shaped, location);
+            let operands = if swapped { [update, old] } else { [old, update] };
+            build.insert(op_name(combine), &operands, &[], shaped, location)
+        }
+    };
     let mut known: Vec<(i64, Value)> = Vec::new();
     let mut starts = Vec::with_capacity(window.start.len());
     for &start in &window.start {

@@ -93,12 +93,13 @@ use crate::rewrite::{defining_op, is_unused, location_of, users, walk};
 use crate::splat::Splats;
 use classes::{Class, classes};
 use emit::Body;
-use layout::{Known, Layout, only_returned, partitions};
+pub use layout::partitions;
+use layout::{Known, Layout, only_returned};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use moves::{
-    Box_, Index, Moves, Piece, Source, is_bare, is_move, is_update, plain, starts_of, unconstrained,
-    update_of,
+    Box_, Index, Moves, Piece, Source, is_bare, is_computed_on_shared, is_move, is_update, plain, starts_of,
+    unconstrained, update_of,
 };
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
@@ -295,7 +296,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             &mut self.channel,
         )?;
         let held: i64 = target.local.iter().product();
-        let value = body.assemble(&classes, &target.local);
+        let value =
+            body.assemble(&classes, &target.local, is_computed_on_shared(target.op.result(0).ok()?.into()));
         let Some(value) = value.filter(|_| body.received <= held) else {
             body.abandon();
             self.sweep(&scalars);

@@ -41,6 +41,11 @@ impl Devices {
         self.0.iter().zip(&other.0).any(|(left, right)| left & right != 0)
     }
 
+    /// Whether all devices are in another, too.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).all(|(own, other)| own & !other == 0)
+    }
+
     /// Adds those of another.
     pub fn add(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);

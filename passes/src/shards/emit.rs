@@ -2,6 +2,8 @@
 
 //! Making the manual computation: what each device does with its shards, and what it sends where.
 
+mod whole;
+
 use super::classes::{Class, Devices, Read, product};
 use super::layout::{Layout, Mesh, is_zero_bits};
 use super::moves::{Box_, Expr, Index, Source};
@@ -60,6 +62,8 @@ pub struct Body<'c, 'a, 'r> {
     predicates: HashMap<Devices, Value<'c, 'a>>,
     filled: HashMap<(usize, Vec<i64>), Value<'c, 'a>>,
     starts: HashMap<i64, Value<'c, 'a>>,
+    /// The scalars false and true.
+    booleans: [Option<Value<'c, 'a>>; 2],
     /// The array being updated, after so many updates.
     versions: Vec<Value<'c, 'a>>,
     latest: Option<Value<'c, 'a>>,
@@ -139,6 +143,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             predicates: HashMap::new(),
             filled: HashMap::new(),
             starts: HashMap::new(),
+            booleans: [None; 2],
             versions: Vec::new(),
             latest: None,
             written: Vec::new(),
@@ -202,16 +207,16 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         latest
     }
 
-    /// An array of this shape in which each device fills what the classes say.
-    pub fn assemble(&mut self, classes: &[Class], shape: &[i64]) -> Option<Value<'c, 'a>> {
+    /// An array of this shape in which each device fills what the classes say; `is_shared` if several ops read it.
+    pub fn assemble(&mut self, all: &[Class], shape: &[i64], is_shared: bool) -> Option<Value<'c, 'a>> {
         // A single scalar is what is everywhere where nothing else is.
-        let mut scalars = classes.iter().filter_map(|class| match self.exprs[class.piece] {
+        let mut scalars = all.iter().filter_map(|class| match self.exprs[class.piece] {
             Expr::Fill(fill) => Some(*fill),
             _ => None,
         });
         let first = scalars.next();
         let background = first.filter(|first| scalars.all(|fill| fill == *first));
-        let classes: Vec<&Class> = classes
+        let classes: Vec<&Class> = all
             .iter()
             .filter(|class| background.is_none() || !matches!(self.exprs[class.piece], Expr::Fill(_)))
             .collect();
@@ -233,22 +238,33 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         if count > CELLS {
             return None;
         }
+        let plain = self.is_plain(&classes);
+        let is_made =
+            |cell: &Box_| background.is_none() || classes.iter().any(|class| covers(&class.local, cell));
+        let made = product(&ranges).iter().filter(|cell| is_made(cell)).count();
+        if !plain && made > 1 && self.is_overlay(all, shape.len(), is_shared) {
+            return self.whole(all, shape, is_shared);
+        }
         let values: Vec<Option<Value<'c, 'a>>> = vec![None; classes.len()];
         let mut assembly = Assembly { classes, values, background };
         let mut cells = Vec::with_capacity(count);
         for cell in product(&ranges) {
             cells.push(self.cell(&mut assembly, &cell)?);
         }
-        let devices = self.mesh.grid.devices();
-        let plain = assembly.classes.iter().all(|class| {
-            class.devices.count() == devices
-                && matches!(self.exprs[class.piece], Expr::Read(_, index)
-                    if index.iter().enumerate().all(|(dim, at)| matches!(at, Index::Plus { dim: to, .. } if *to == dim)))
-        });
         let filled = self.join(&ranges, cells, background, plain)?;
         Some(match filled {
             Some(value) => value,
             None => self.filled(background?, shape),
+        })
+    }
+
+    /// Whether all devices do the same, and only read.
+    fn is_plain(&self, classes: &[&Class]) -> bool {
+        let devices = self.mesh.grid.devices();
+        classes.iter().all(|class| {
+            class.devices.count() == devices
+                && matches!(self.exprs[class.piece], Expr::Read(_, index)
+                    if index.iter().enumerate().all(|(dim, at)| matches!(at, Index::Plus { dim: to, .. } if *to == dim)))
         })
     }
 
@@ -261,9 +277,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         let mut layers: Vec<(Devices, usize)> = Vec::new();
         let mut covered = Devices::none(devices);
         for (index, class) in assembly.classes.iter().enumerate() {
-            let inside =
-                class.local.iter().zip(cell).all(|(outer, inner)| outer.0 <= inner.0 && inner.1 <= outer.1);
-            if !inside {
+            if !covers(&class.local, cell) {
                 continue;
             }
             covered.add(&class.devices);
@@ -405,28 +419,29 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
     fn value(&mut self, class: &Class) -> Value<'c, 'a> {
         let (_, size) = corners(&class.local);
         let mut reads = class.reads.iter();
-        self.expr(self.exprs[class.piece], &mut reads, &size)
+        let mut leaf = |body: &mut Self, index: &[Index]| {
+            let value = body.read(reads.next().expect("as many as in the expression"));
+            body.oriented(value, index, &size)
+        };
+        self.expr(self.exprs[class.piece], &mut leaf, &size)
     }
 
+    /// An expression computed for a box of this size; `leaf` gives what is read, from left to right.
     fn expr(
         &mut self,
         expr: &Expr<'c, 'a>,
-        reads: &mut std::slice::Iter<'_, Read>,
+        leaf: &mut dyn FnMut(&mut Self, &[Index]) -> Value<'c, 'a>,
         size: &[i64],
     ) -> Value<'c, 'a> {
         match expr {
             Expr::Fill(fill) => self.filled(*fill, size),
-            Expr::Read(_, index) => {
-                let read = reads.next().expect("as many as in the expression");
-                let value = self.read(read);
-                self.oriented(value, index, size)
-            }
+            Expr::Read(_, index) => leaf(self, index),
             Expr::Apply(op, arguments) => {
                 let mut operands = Vec::with_capacity(arguments.len());
                 for (operand, argument) in op.operands().zip(arguments) {
                     operands.push(match argument {
                         Expr::Fill(fill) if ir::is_rank_zero(operand) => self.fills[*fill].0,
-                        _ => self.expr(argument, reads, size),
+                        _ => self.expr(argument, leaf, size),
                     });
                 }
                 let result = op.results().next().expect("elementwise ops have one result");
@@ -618,6 +633,11 @@ struct Assembly<'c, 'a, 'k> {
     classes: Vec<&'k Class>,
     values: Vec<Option<Value<'c, 'a>>>,
     background: Option<usize>,
+}
+
+/// Whether a box lies in another.
+fn covers(outer: &Box_, inner: &Box_) -> bool {
+    outer.iter().zip(inner).all(|(outer, inner)| outer.0 <= inner.0 && inner.1 <= outer.1)
 }
 
 /// Whether each device that needs it gets it by the one exchange there is.

@@ -4,7 +4,7 @@
 
 use super::moves::{is_elementwise, is_update};
 use crate::ir;
-use crate::rewrite::{uses, walk};
+use crate::rewrite::{defining_op, uses, walk};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -281,6 +281,12 @@ impl<'c> Known<'c> {
                 .filter(|operand| same_shape(*operand, result))
                 .find_map(|operand| self.layout(operand))
                 .cloned(),
+            "stablehlo.concatenate" => op
+                .operands()
+                .map(part_of)
+                .filter(|whole| same_shape(*whole, result))
+                .find_map(|whole| self.layout(whole))
+                .cloned(),
             _ => None,
         };
         if let Some(layout) = layout {
@@ -308,9 +314,30 @@ impl<'c> Known<'c> {
                     self.add(operand, &layout);
                 }
             }
+            "stablehlo.concatenate" => {
+                for whole in op.operands().map(part_of).filter(|whole| same_shape(*whole, result)) {
+                    self.add(whole, &layout);
+                }
+            }
             _ => {}
         }
     }
+}
+
+/// The array that `value` is a part of: what is joined to one as large again is laid out like it.
+fn part_of<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
+    let mut value = value;
+    for _ in 0..4 {
+        let Some(op) = defining_op(value) else { break };
+        match op_name(op) {
+            "stablehlo.slice" | "stablehlo.reverse" => match op.operand(0) {
+                Ok(operand) => value = operand,
+                Err(_) => break,
+            },
+            _ => break,
+        }
+    }
+    value
 }
 
 fn same_shape(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {

@@ -5,7 +5,7 @@
 
 use super::layout::{Known, Layout, SHARDING};
 use crate::ir::{self, discardable_attributes};
-use crate::rewrite::defining_op;
+use crate::rewrite::{defining_op, users};
 use crate::splat::{Splat, Splats};
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;
@@ -355,6 +355,35 @@ fn repeats_scalar<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
     ir::is_rank_zero(value)
 }
 
+/// Whether several ops read a value, constraints of it counted as one with it.
+fn is_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
+    is_shared_through(value, |op| op_name(op) == "sdy.sharding_constraint")
+}
+
+/// Whether several ops read a value, or what is computed from it alone, element by element: it is stored, or else computed
+/// once for each.
+pub fn is_computed_on_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
+    is_shared_through(value, |op| op_name(op) == "sdy.sharding_constraint" || is_elementwise(op))
+}
+
+fn is_shared_through<'c: 'a, 'a>(
+    mut value: Value<'c, 'a>,
+    is_one: impl Fn(OperationRef<'c, 'a>) -> bool,
+) -> bool {
+    for _ in 0..DEPTH {
+        let mut all = users(value);
+        let Some(first) = all.next() else { return false };
+        if all.any(|other| other != first) {
+            return true;
+        }
+        match first.result(0) {
+            Ok(result) if is_one(first) => value = result.into(),
+            _ => return false,
+        }
+    }
+    false
+}
+
 /// Takes values apart.
 pub struct Moves<'c, 'a, 'r> {
     known: &'r Known<'c>,
@@ -495,7 +524,9 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
                 ir::i64_array(op, "interior_padding").is_some_and(|interior| interior.iter().all(|&i| i == 0))
                     && op.operand(1).is_ok_and(|padding| self.is_splat(padding))
             }
-            "stablehlo.concatenate" | "stablehlo.reverse" => true,
+            // One that several read is exchanged once, and they read what came of it.
+            "stablehlo.concatenate" => !is_shared(value) || self.layout_of(value).is_none(),
+            "stablehlo.reverse" => true,
             "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.transpose" => {
                 self.layout_of(value).is_none()
             }

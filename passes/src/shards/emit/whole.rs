@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! A shard computed as a whole: what is read is laid over each other first, received strips over the device's own part, then
+//! the expression is computed once for all of it, then the results of different expressions are laid over each other.
+//!
+//! ```text
+//! left  = select(first column, received from the left,  own moved right by one)
+//! right = select(last column,  received from the right, own moved left by one)
+//! result = select(edges of the array, fill, right - left)
+//! ```
+//!
+//! Each step is elementwise, a pad or a slice, so back ends fuse all of it into what reads the result, or write it in one
+//! sweep. Cells that a device does not need hold whatever is there.
+
+use super::super::classes::{Class, Devices, Read};
+use super::super::moves::{Box_, Expr, Index, Source};
+use super::{Body, corners, shape_of};
+use crate::ir::element_of;
+use melior::ir::attribute::{BoolAttribute, DenseElementsAttribute};
+use melior::ir::r#type::IntegerType;
+use melior::ir::{Type, TypeLike, Value, ValueLike};
+use slimhlo_dialect::types::Tensor;
+
+/// Boxes of a shard on some devices.
+type Parts = Vec<(Box_, Devices)>;
+
+/// One of the values that are laid over each other.
+struct Layer<'c, 'a> {
+    /// A value as large as the frame, or a scalar fill, by number.
+    what: Result<Value<'c, 'a>, usize>,
+    /// Where in the shard the value lies.
+    frame: Box_,
+    /// Where it is needed.
+    parts: Parts,
+}
+
+/// A strip that devices get from others.
+struct Strip {
+    window: Box_,
+    offset: Vec<i64>,
+    /// From which device (second) each device (first) gets it.
+    from: Vec<(usize, usize)>,
+    parts: Parts,
+}
+
+impl<'c: 'a, 'a> Body<'c, 'a, '_> {
+    /// Whether a shard may be computed as a whole: all that classes read is as they fill it but for a distance, of types that have
+    /// a zero. Back ends that widen bfloat16 update none of it in place, and are given what is cut into boxes.
+    pub(super) fn is_overlay(&self, classes: &[Class], rank: usize, is_shared: bool) -> bool {
+        let widened = self.inputs.iter().any(|input| element_of(input.r#type()).is_bf16());
+        !(is_shared && widened)
+            && classes.iter().all(|class| {
+                let mut reads = Vec::new();
+                self.exprs[class.piece].reads(&mut reads);
+                reads.iter().all(|(source, index)| {
+                    let Source::Input(input) = *source else { return false };
+                    let element = element_of(self.inputs[input].r#type());
+                    index.len() == rank
+                        && index
+                            .iter()
+                            .enumerate()
+                            .all(|(dim, at)| matches!(at, Index::Plus { dim: along, .. } if *along == dim))
+                        && (IntegerType::try_from(element).is_ok() || element.is_float())
+                })
+            })
+    }
+
+    /// A shard of this shape in which each device finds what the classes say. If several ops read it, it is made to be stored
+    /// once: the largest layer is updated in place by the others.
+    pub(super) fn whole(
+        &mut self,
+        classes: &[Class],
+        shape: &[i64],
+        is_shared: bool,
+    ) -> Option<Value<'c, 'a>> {
+        let mut groups: Vec<(usize, Vec<&Class>)> = Vec::new();
+        for class in classes {
+            match groups.iter_mut().find(|(piece, _)| *piece == class.piece) {
+                Some((_, group)) => group.push(class),
+                None => groups.push((class.piece, vec![class])),
+            }
+        }
+        let mut layers = Vec::with_capacity(groups.len());
+        for (piece, group) in groups {
+            let parts: Parts =
+                group.iter().map(|class| (class.local.clone(), class.devices.clone())).collect();
+            let frame = around(&parts);
+            let expr = self.exprs[piece];
+            let what = match expr {
+                Expr::Fill(fill) => Err(*fill),
+                _ => {
+                    let (_, size) = corners(&frame);
+                    let count = group[0].reads.len();
+                    let mut leaves = Vec::with_capacity(count);
+                    for read in 0..count {
+                        let in_place = is_shared && matches!(expr, Expr::Read(..));
+                        leaves.push(self.leaf(&group, read, &frame, in_place)?);
+                    }
+                    let mut leaves = leaves.into_iter();
+                    Ok(self.expr(expr, &mut |_, _| leaves.next().expect("one per read"), &size))
+                }
+            };
+            layers.push(Layer { what, frame, parts });
+        }
+        let shard: Box_ = shape.iter().map(|&size| (0, size)).collect();
+        self.overlay(layers, &shard, is_shared)
+    }
+
+    /// What the classes of one expression read in one place of it.
+    fn leaf(&mut self, group: &[&Class], read: usize, frame: &Box_, in_place: bool) -> Option<Value<'c, 'a>> {
+        let devices = self.mesh.grid.devices();
+        let Source::Input(input) = group[0].reads[read].source else { return None };
+        let own = self.inputs[input];
+        let mut near: Vec<(Vec<i64>, Parts)> = Vec::new();
+        let mut strips: Vec<Strip> = Vec::new();
+        for class in group {
+            let read = &class.reads[read];
+            let offset: Vec<i64> =
+                read.start.iter().zip(&class.local).map(|(start, (low, _))| start - low).collect();
+            let mut here = Devices::none(devices);
+            let mut there = Devices::none(devices);
+            let mut from = Vec::new();
+            for &(to, source) in &read.from {
+                if to == source {
+                    here.insert(to);
+                } else {
+                    there.insert(to);
+                    from.push((to, source));
+                }
+            }
+            if here.count() > 0 {
+                let part = (class.local.clone(), here);
+                match near.iter_mut().find(|(other, _)| *other == offset) {
+                    Some((_, parts)) => parts.push(part),
+                    None => near.push((offset.clone(), vec![part])),
+                }
+            }
+            if !from.is_empty() {
+                let parts = vec![(class.local.clone(), there)];
+                strips.push(Strip { window: class.local.clone(), offset, from, parts });
+            }
+        }
+        let mut layers = Vec::new();
+        for (offset, parts) in near {
+            layers.push(Layer { what: Ok(self.moved(own, &offset, frame)?), frame: frame.clone(), parts });
+        }
+        for strip in joined(strips) {
+            let (low, size) = corners(&strip.window);
+            let start = low.iter().zip(&strip.offset).map(|(low, offset)| low + offset).collect();
+            let value = self.read(&Read { source: Source::Input(input), start, size, from: strip.from });
+            layers.push(Layer { what: Ok(value), frame: strip.window, parts: strip.parts });
+        }
+        self.overlay(layers, frame, in_place)
+    }
+
+    /// An array of which each element in the frame is the element of `value` at a distance; zero where there is none.
+    fn moved(&mut self, value: Value<'c, 'a>, offset: &[i64], frame: &Box_) -> Option<Value<'c, 'a>> {
+        let there: Box_ = frame
+            .iter()
+            .zip(offset)
+            .zip(shape_of(value))
+            .map(|(((low, high), offset), size)| ((low + offset).max(0), (high + offset).min(*size)))
+            .collect();
+        let (start, size) = corners(&there);
+        let part = self.slice(value, &start, &size);
+        let here: Box_ =
+            there.iter().zip(offset).map(|((low, high), offset)| (low - offset, high - offset)).collect();
+        let zero = self.zero(element_of(value.r#type()))?;
+        Some(self.extended(part, &here, frame, zero))
+    }
+
+    /// A value in one box of a larger one.
+    fn extended(
+        &self,
+        value: Value<'c, 'a>,
+        here: &Box_,
+        frame: &Box_,
+        padding: Value<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        if here == frame {
+            return value;
+        }
+        let low: Vec<i64> = here.iter().zip(frame).map(|(here, frame)| here.0 - frame.0).collect();
+        let high: Vec<i64> = here.iter().zip(frame).map(|(here, frame)| frame.1 - here.1).collect();
+        let interior = vec![0; low.len()];
+        let ty = Tensor::get(&corners(frame).1, element_of(value.r#type()), None);
+        self.build.pad(value, padding, &low, &high, &interior, ty, self.location)
+    }
+
+    /// Lays values over each other, so that each part shows where it is needed: by choosing element by element, or by
+    /// updates of the largest.
+    fn overlay(
+        &mut self,
+        mut layers: Vec<Layer<'c, 'a>>,
+        frame: &Box_,
+        in_place: bool,
+    ) -> Option<Value<'c, 'a>> {
+        layers.iter_mut().for_each(|layer| simplify(&mut layer.parts));
+        let all: Vec<Parts> = layers.iter().map(|layer| layer.parts.clone()).collect();
+        let need = |layer: &Layer| -> i64 {
+            let share = |(window, devices): &(Box_, Devices)| volume(window) * devices.count() as i64;
+            layer.parts.iter().map(share).sum()
+        };
+        let base = layers
+            .iter()
+            .enumerate()
+            .max_by_key(|(index, layer)| (layer.what.is_ok(), need(layer), std::cmp::Reverse(*index)))?
+            .0;
+        let mut fills = layers.iter().filter_map(|layer| layer.what.err());
+        let fill = fills.next().filter(|_| fills.next().is_none());
+        let mut result = match layers[base].what {
+            Err(fill) => self.filled(fill, &corners(frame).1),
+            Ok(value) => {
+                let padding = match fill {
+                    Some(fill) => self.fills[fill].0,
+                    None => self.zero(element_of(value.r#type()))?,
+                };
+                self.extended(value, &layers[base].frame, frame, padding)
+            }
+        };
+        let inside = layers[base].frame.clone();
+        // Fills are last: they are the cheapest to choose.
+        let mut order: Vec<usize> = (0..layers.len()).filter(|&layer| layer != base).collect();
+        order.sort_by_key(|&layer| layers[layer].what.is_err());
+        for index in order {
+            let layer = &layers[index];
+            let mut places: Vec<(Box_, Option<Devices>)> = Vec::new();
+            for (window, devices) in &layer.parts {
+                // The padding is this fill.
+                let shown = if fill.is_some() && layer.what.is_err() {
+                    let Some(shown) = common(window, &inside) else { continue };
+                    shown
+                } else {
+                    window.clone()
+                };
+                let others = all.iter().enumerate().filter(|(other, _)| *other != index);
+                let contested = others
+                    .flat_map(|(_, parts)| parts)
+                    .any(|(other, needed)| common(other, &shown).is_some() && !needed.is_within(devices));
+                places.push((shown, contested.then(|| devices.clone())));
+            }
+            if places.is_empty() {
+                continue;
+            }
+            if in_place {
+                for (window, devices) in &places {
+                    result = self.put(layer, window, devices.as_ref(), frame, result);
+                }
+                continue;
+            }
+            let (_, size) = corners(frame);
+            let value = match layer.what {
+                Err(fill) => self.filled(fill, &size),
+                Ok(value) => {
+                    let zero = self.zero(element_of(value.r#type()))?;
+                    self.extended(value, &layer.frame, frame, zero)
+                }
+            };
+            result = match places.as_slice() {
+                [(window, None)] if window == frame => value,
+                [(window, Some(devices))] if window == frame => self.select(devices, value, result),
+                _ => {
+                    let mask = self.mask(&places, frame);
+                    self.build.select(mask, value, result, self.location)
+                }
+            };
+        }
+        Some(result)
+    }
+
+    /// `array`, which is as large as the frame, with a layer in one place of it, on some devices if they are given.
+    fn put(
+        &mut self,
+        layer: &Layer<'c, 'a>,
+        window: &Box_,
+        devices: Option<&Devices>,
+        frame: &Box_,
+        array: Value<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        let (_, size) = corners(window);
+        let within = |frame: &Box_| -> Vec<i64> {
+            window.iter().zip(frame).map(|(window, frame)| window.0 - frame.0).collect()
+        };
+        let start = within(frame);
+        let value = match layer.what {
+            Err(fill) => self.filled(fill, &size),
+            Ok(value) => self.slice(value, &within(&layer.frame), &size),
+        };
+        let value = match devices {
+            Some(devices) => {
+                let kept = self.slice(array, &start, &size);
+                self.select(devices, value, kept)
+            }
+            None => value,
+        };
+        if window == frame {
+            return value;
+        }
+        let starts: Vec<_> = start.iter().map(|&at| self.start(at)).collect();
+        self.build.dynamic_update_slice(array, value, &starts, self.location)
+    }
+
+    /// Where in the frame an element is in one of these places, on devices that are in its set, if there is one.
+    fn mask(&mut self, places: &[(Box_, Option<Devices>)], frame: &Box_) -> Value<'c, 'a> {
+        let boolean: Type = IntegerType::new(self.context, 1).into();
+        let never = self.boolean(false);
+        let mut mask = None;
+        for (window, devices) in places {
+            let condition = match devices {
+                Some(devices) => self.predicate(devices),
+                None => self.boolean(true),
+            };
+            let ty = Tensor::get(&corners(window).1, boolean, None);
+            let part = self.build.broadcast_scalar(condition, ty, self.location);
+            let part = self.extended(part, window, frame, never);
+            mask = Some(match mask {
+                None => part,
+                Some(mask) => {
+                    self.build.insert("stablehlo.or", &[mask, part], &[], part.r#type(), self.location)
+                }
+            });
+        }
+        mask.unwrap_or(never)
+    }
+
+    fn boolean(&mut self, value: bool) -> Value<'c, 'a> {
+        if let Some(value) = self.booleans[usize::from(value)] {
+            return value;
+        }
+        let ty = Tensor::get(&[], IntegerType::new(self.context, 1).into(), None);
+        let splat = [BoolAttribute::new(self.context, value).into()];
+        let dense = DenseElementsAttribute::new(ty, &splat).expect("a tensor type");
+        let made =
+            self.build.insert("stablehlo.constant", &[], &[("value", dense.into())], ty, self.location);
+        self.booleans[usize::from(value)] = Some(made);
+        made
+    }
+}
+
+/// Strips that one exchange can bring: at the same distance, from the same devices, side by side or one in the other.
+fn joined(strips: Vec<Strip>) -> Vec<Strip> {
+    let mut done: Vec<Strip> = Vec::with_capacity(strips.len());
+    for mut strip in strips {
+        // What has grown may be joined again.
+        while let Some((index, (window, from))) =
+            done.iter().enumerate().find_map(|(index, other)| Some((index, together(&strip, other)?)))
+        {
+            let mut other = done.swap_remove(index);
+            other.parts.append(&mut strip.parts);
+            strip = Strip { window, from, ..other };
+        }
+        done.push(strip);
+    }
+    done
+}
+
+/// Where two strips are as one, and from where it comes, if no device gets more for it than both.
+fn together(left: &Strip, right: &Strip) -> Option<(Box_, Vec<(usize, usize)>)> {
+    if left.offset != right.offset {
+        return None;
+    }
+    let window: Box_ = left
+        .window
+        .iter()
+        .zip(&right.window)
+        .map(|(left, right)| (left.0.min(right.0), left.1.max(right.1)))
+        .collect();
+    let both = common(&left.window, &right.window).map_or(0, |window| volume(&window));
+    if volume(&window) != volume(&left.window) + volume(&right.window) - both {
+        return None;
+    }
+    let mut from = left.from.clone();
+    for &(to, source) in &right.from {
+        match from.iter().find(|(other, _)| *other == to) {
+            Some((_, other)) if *other == source => {}
+            Some(_) => return None,
+            None => from.push((to, source)),
+        }
+    }
+    // Devices that get only one of them get the other for nothing, which is worth it for an exchange less if it is there
+    // anyway.
+    if left.window != right.window && (from.len() > left.from.len() || from.len() > right.from.len()) {
+        return None;
+    }
+    let rounds = |from: &[(usize, usize)]| {
+        let read =
+            Read { source: Source::Input(0), start: Vec::new(), size: Vec::new(), from: from.to_vec() };
+        read.rounds().map(|rounds| rounds.len())
+    };
+    let most = rounds(&left.from)?.max(rounds(&right.from)?);
+    (rounds(&from)? <= most).then_some((window, from))
+}
+
+/// Joins parts that are the same box, or are side by side on the same devices.
+fn simplify(parts: &mut Parts) {
+    let mut done: Parts = Vec::with_capacity(parts.len());
+    for mut part in parts.drain(..) {
+        while let Some((index, window)) = done.iter().enumerate().find_map(|(index, (window, devices))| {
+            if *window == part.0 {
+                return Some((index, window.clone()));
+            }
+            let both = around(&[(window.clone(), devices.clone()), part.clone()]);
+            (*devices == part.1 && volume(&both) == volume(window) + volume(&part.0)).then_some((index, both))
+        }) {
+            let (_, devices) = done.swap_remove(index);
+            part.0 = window;
+            part.1.add(&devices);
+        }
+        done.push(part);
+    }
+    *parts = done;
+}
+
+/// The least box around some.
+fn around(parts: &[(Box_, Devices)]) -> Box_ {
+    let mut all = parts[0].0.clone();
+    for (window, _) in &parts[1..] {
+        for (all, one) in all.iter_mut().zip(window) {
+            *all = (all.0.min(one.0), all.1.max(one.1));
+        }
+    }
+    all
+}
+
+/// What two boxes have in common.
+fn common(left: &Box_, right: &Box_) -> Option<Box_> {
+    left.iter()
+        .zip(right)
+        .map(|(left, right)| {
+            let both = (left.0.max(right.0), left.1.min(right.1));
+            (both.0 < both.1).then_some(both)
+        })
+        .collect()
+}
+
+fn volume(window: &Box_) -> i64 {
+    window.iter().map(|(low, high)| high - low).product()
+}
