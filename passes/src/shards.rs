@@ -38,7 +38,13 @@
 //! mesh are all alike: the program does not grow with the mesh.
 //!
 //! A chain of updates of an array that is there becomes one computation that updates the shard in place. Everything else
-//! is assembled by selects, concatenations and one pad: ops that back ends fuse.
+//! is assembled: a box or two by concatenation or one pad; more by laying what is received over what the device has, operand by
+//! operand, then computing the expression once for the whole shard (`shards/emit/whole.rs`). Pads, slices and selects are what
+//! back ends fuse into what reads the result. A result that several ops read is stored anyway, and is made by updates of
+//! the largest part: for a fill of halos by `concatenate` that is an update of the array itself, in place.
+//!
+//! An array whose layout nobody says is laid out like the array of its size that it is joined from, or whose parts are joined to it.
+//! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of.
 //!
 //! # Why it is right
 //!
@@ -61,9 +67,9 @@
 //!
 //! That a back end fuses selects, slices and pads, updates in place what nothing else needs, and gives zeros to devices that
 //! nobody sends to, as StableHLO says. Parts side by side are concatenated if they are read or received as they are, which
-//! back ends fuse; otherwise the largest is padded and the others are put in. Where a back end widens bfloat16 for an update, it
-//! is not in place; chains of those are made only in a form that selects over the whole shard, and otherwise left alone.
-//!
+//! back ends fuse. Elements that a device does not need are computed from whatever is there, so no elementwise op may trap. Where
+//! a back end widens bfloat16 for an update, it is not in place; chains of those are made only in a form that selects over the whole
+//! shard, and otherwise left alone.
 //!
 //! # When it must not fire
 //!

@@ -3,10 +3,11 @@
 
     python test/oracle/shards.py --opt target/debug/slimhlo-opt --count 300 --seed 1
 
-Programs pad, slice, update, roll, reverse and fill halos along sharded dimensions, on meshes of 2, 4 and 8 devices. Every
+Programs pad, slice, update, roll, reverse and fill halos along sharded dimensions, on meshes of 2, 4 and 8 devices; those of
+test/oracle/sharded_steps.py fill halos of several fields and then read them, and go through the default pipeline. Every
 result must be the same bit by bit as without the pass, or, where XLA's partitioner itself changes bits (it adds up masked
-parts, which loses the sign of zeros), as on one device. No program may need more memory than before or gather more, and a second run of the pass
-must change nothing. The last line is what the project's test runner reads.
+parts, which loses the sign of zeros), as on one device. No program may need more memory than before, gather more or have more
+collectives in all if it is a step, and a second run must change nothing. The last line is what the project's test runner reads.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from jax import lax
 from jax._src.sharding_impls import GSPMDSharding
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from execute import bits
-from opt import Driver
+from opt import PIPELINE, Driver, Outcome
+
+import sharded_steps
 
 jax.config.update("jax_enable_x64", True)
 
@@ -59,6 +62,7 @@ class Program:
     text: str
     inputs: list[np.ndarray]
     shardings: list[NamedSharding]
+    flags: tuple[str, ...] = ("--inline", PASS)
 
 
 class Source:
@@ -387,12 +391,27 @@ def loops(source: Source) -> Made:
     return f, [x], [sharding], {"donate_argnums": 0, "out_shardings": sharding}
 
 
+def steps(source: Source) -> Program:
+    """Halos of several fields, and stencils that read them."""
+    step = sharded_steps.draw(source.random)
+    f, sharding, extra = sharded_steps.program(step)
+    inputs = [sharded_steps.values(step, source.random) for _ in range(step.fields)]
+    shape = jax.ShapeDtypeStruct(step.shape, step.dtype, sharding=sharding)
+    text = jax.jit(f, **extra).lower(*[shape] * step.fields).as_text()
+    return Program(str(step), text, inputs, [sharding] * step.fields, (PIPELINE,))
+
+
 FAMILIES = (pads, pads, uneven, update_splat, update_splat, update_other, boundary, halos, halos, halos, rolls, slices, joins, kept, loops)
+# One program in so many is a step.
+STEPS = 3
 
 
 def make(number: int, seed: int, scale: int) -> Program:
     source = Source(seed * 1_000_003 + number, scale)
-    family = FAMILIES[number % len(FAMILIES)]
+    if number % STEPS == 0:
+        program = steps(source)
+        return dataclasses.replace(program, name=f"steps#{number}#{program.name}")
+    family = FAMILIES[(number // STEPS * (STEPS - 1) + number % STEPS - 1) % len(FAMILIES)]
     f, inputs, shardings, extra = family(source)
     arguments = [
         jax.ShapeDtypeStruct(value.shape, value.dtype, sharding=sharding)
@@ -459,8 +478,14 @@ def main() -> int:
     programs = [make(number, args.seed, args.scale) for number in range(args.count)]
     texts = [program.text for program in programs]
     before = driver.run(texts, ["--inline"])
-    after = driver.run(texts, ["--inline", PASS])
-    again = driver.run([outcome.output or "" for outcome in after], [PASS])
+    after: list[Outcome] = [Outcome(None)] * len(programs)
+    again = list(after)
+    for flags in dict.fromkeys(program.flags for program in programs):
+        chosen = [index for index, program in enumerate(programs) if program.flags == flags]
+        first = driver.run([texts[index] for index in chosen], flags)
+        second = driver.run([outcome.output or "" for outcome in first], flags[-1:])
+        for index, one, two in zip(chosen, first, second, strict=True):
+            after[index], again[index] = one, two
 
     failures: list[str] = []
     counts: collections.Counter = collections.Counter()
@@ -470,7 +495,7 @@ def main() -> int:
         failures.append(f"{program.name}: {why}")
         if args.keep:
             args.keep.mkdir(parents=True, exist_ok=True)
-            stem = program.name.replace("#", "_")
+            stem = program.name.replace("#", "_")[:80]
             (args.keep / f"{stem}.before.mlir").write_text(before[index].output or program.text)
             (args.keep / f"{stem}.after.mlir").write_text(after[index].output or "")
 
@@ -503,6 +528,8 @@ def main() -> int:
             fail(program, f"takes {new_run.total} bytes, {old_run.total} before", index)
         elif any(new_run.collectives[n] > old_run.collectives[n] for n in ("all-gather", "all-to-all", "all-reduce")):
             fail(program, f"{dict(new_run.collectives)}, {dict(old_run.collectives)} before", index)
+        elif family == "steps" and new_run.collectives.total() > old_run.collectives.total():
+            fail(program, f"{dict(new_run.collectives)}, {dict(old_run.collectives)} before", index)
         totals["bytes before"] += old_run.total - old_run.floor
         totals["bytes after"] += new_run.total - new_run.floor
         for name in old_run.collectives | new_run.collectives:
@@ -511,7 +538,7 @@ def main() -> int:
 
     for failure in failures:
         print(failure)
-    for family in dict.fromkeys(f.__name__ for f in FAMILIES):
+    for family in dict.fromkeys(f.__name__ for f in (*FAMILIES, steps)):
         print(f"  {family:14s} {counts[f'{family}, changed']:4d} of {counts[f'{family}, all']:4d} changed")
     print("  " + ", ".join(f"{name}: {value}" for name, value in sorted(totals.items())))
     changed = len(programs) - counts["unchanged"]
