@@ -118,20 +118,24 @@ def cases() -> Iterator[Case]:
     where, nothing = rng.integers(0, 20000, 40000).astype(np.int32), np.full(999, -0.0, np.float32)
     yield Case("histogram max of special values", lambda x, i, u: x.at[i].max(u), (nothing, where, special))
     yield Case("histogram min of special values", lambda x, i, u: x.at[i].min(u), (nothing, where, special))
-    yield Case("histogram of signed zeros", lambda x, i, u: x.at[i].add(u), (nothing, where, np.copysign(np.float32(0), special)))
+    yield Case(
+        "histogram of signed zeros",
+        lambda x, i, u: x.at[i].add(u),
+        (nothing, where, np.copysign(np.float32(0), special)),
+    )
     yield Case("histogram of rows", lambda x, i, u: x.at[i].add(u), (some(5, 7), indices(5, 9000), some(9000, 7)))
-    yield Case("histogram of columns", lambda x, i, u: x.at[:, i].add(u), (some(3, 5), indices(5, 20000), some(3, 20000)))
-    counts = lambda i: jnp.zeros(1000, jnp.int32).at[i // 2].add(1)  # noqa: E731
+    yield Case(
+        "histogram of columns", lambda x, i, u: x.at[:, i].add(u), (some(3, 5), indices(5, 20000), some(3, 20000))
+    )
+    counts = lambda i: jnp.zeros(1000, jnp.int32).at[i // 2].add(1)
     yield Case("histogram of integers", counts, (indices(1990, 200000),))
-    segments = lambda x, i: jax.ops.segment_sum(jnp.sin(x), i, 40)  # noqa: E731
+    segments = lambda x, i: jax.ops.segment_sum(jnp.sin(x), i, 40)
     yield Case("segment sum", segments, (some(3000, 20), indices(40, 3000)))
     table = jax.grad(lambda x, i: (x[i] ** 2).sum())
     yield Case("gradient of a short table", table, (some(30, 16), rng.integers(0, 30, 4000).astype(np.int32)))
     yield Case("scatter rows", lambda x, i, u: x.at[i].add(u), (some(100, 16), indices(100, 50), some(50, 16)))
     yield Case("scatter columns", lambda x, i, u: x.at[:, i].add(u), (some(20, 100), indices(100, 50), some(20, 50)))
-    yield Case(
-        "gradient of a gather", jax.grad(lambda x, i: jnp.sin(x[i]).sum()), (some(100, 4), indices(100, 50))
-    )
+    yield Case("gradient of a gather", jax.grad(lambda x, i: jnp.sin(x[i]).sum()), (some(100, 4), indices(100, 50)))
     yield Case("sort integers", jnp.sort, (some(7, 1000, dtype=np.int32),))
     yield Case("sort floats", jnp.sort, (some(7, 1000),))
     yield Case("sort columns", lambda x: jnp.sort(x, 0), (some(1001, 3),))
@@ -160,7 +164,7 @@ def cases() -> Iterator[Case]:
     )  # fmt: skip
     # Enough features for tiles.
     images, weights = some(2, 20, 17, 15), some(24, 20, 3, 3)
-    plain = lambda x, w: lax.conv(x, w, (1, 1), "SAME")  # noqa: E731
+    plain = lambda x, w: lax.conv(x, w, (1, 1), "SAME")
     last = ("NHWC", "HWIO", "NHWC")
     strange = dict(window_strides=(2, 1), padding=((1, 2), (0, 3)), lhs_dilation=(2, 3), rhs_dilation=(1, 2))
     yield Case("convolution by tiles", plain, (images, weights))
@@ -185,17 +189,21 @@ def cases() -> Iterator[Case]:
         lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", batch_group_count=3),
         (some(6, 5, 10, 10), some(54, 5, 3, 3)),
     )
-    yield Case("convolution by tiles, gradient", jax.grad(lambda x, w: (plain(x, w) ** 2).sum(), (0, 1)), (images, weights))
-    yield Case("convolution by tiles, along", lambda x, w: lax.conv(x, w, (2,), "SAME"), (some(3, 16, 90), some(17, 16, 5)))
-    cube = lambda x, w: lax.conv(x, w, (1, 1, 1), "SAME")  # noqa: E731
+    yield Case(
+        "convolution by tiles, gradient", jax.grad(lambda x, w: (plain(x, w) ** 2).sum(), (0, 1)), (images, weights)
+    )
+    yield Case(
+        "convolution by tiles, along", lambda x, w: lax.conv(x, w, (2,), "SAME"), (some(3, 16, 90), some(17, 16, 5))
+    )
+    cube = lambda x, w: lax.conv(x, w, (1, 1, 1), "SAME")
     yield Case("convolution by tiles, of cubes", cube, (some(1, 4, 6, 7, 8), some(16, 4, 3, 2, 3)))
     pair = images.astype(BF16), weights.astype(BF16)
     yield Case("convolution by tiles, bfloat16", plain, pair)
     pair = some(2, 20, 17, 15, dtype=np.int32), some(24, 20, 3, 3, dtype=np.int32)
     yield Case("convolution by tiles, integers", plain, pair)
-    bias = lambda x, w, b: jax.nn.relu(plain(jnp.tanh(x), w) + b[:, None, None])  # noqa: E731
+    bias = lambda x, w, b: jax.nn.relu(plain(jnp.tanh(x), w) + b[:, None, None])
     yield Case("convolution by tiles, with a bias", bias, (images, weights, some(24)))
-    pooled = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3, 3), (2, 2), "SAME")  # noqa: E731
+    pooled = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3, 3), (2, 2), "SAME")
     yield Case("largest of windows", pooled, (some(16, 16),))
     yield Case("gradient of largest of windows", jax.grad(lambda x: (pooled(x) ** 2).sum()), (some(17, 16),))
     for function in (lax.cumsum, lax.cumprod, lax.cummax):
@@ -206,7 +214,9 @@ def cases() -> Iterator[Case]:
     for width in (64, 63):
         parts = tuple(some(rows, width) for rows in (300, 1, 500, 223))
         yield Case(f"concatenate {width}", lambda *x: jnp.concatenate(x), parts)
-        yield Case(f"concatenate {width} and pad", lambda *x: jnp.pad(2 * jnp.concatenate(x) + 1, ((3, 2), (4, 0))), parts)
+        yield Case(
+            f"concatenate {width} and pad", lambda *x: jnp.pad(2 * jnp.concatenate(x) + 1, ((3, 2), (4, 0))), parts
+        )
     parts = tuple(some(700, width) for width in (64, 32, 4))
     yield Case("concatenate columns", lambda *x: jnp.concatenate(x, 1), parts)
     yield Case("concatenate columns and slice", lambda *x: jnp.concatenate(x, 1)[5:, 60:], parts)
@@ -228,7 +238,9 @@ def cases() -> Iterator[Case]:
     yield Case("transpose and merge", lambda x: x.transpose(0, 2, 1).reshape(3, -1) * 2, (some(3, 110, 120),))
     yield Case("slice of the transposed", lambda x: x.T[3:, :-5] - 1, (some(220, 230),))
     yield Case("transposed and padded", lambda x: jnp.pad(x.T, ((1, 2), (3, 0)), constant_values=7), (some(220, 230),))
-    yield Case("transposes of two shapes", lambda x, y: (x.T, y.swapaxes(1, 2) + 1), (some(300, 200), some(3, 200, 100)))
+    yield Case(
+        "transposes of two shapes", lambda x, y: (x.T, y.swapaxes(1, 2) + 1), (some(300, 200), some(3, 200, 100))
+    )
     yield Case("transpose twice", lambda x, y: (x.T + y, x.T * y), (some(300, 200), some(200, 300)))
     state = np.array([0x123456789ABCDEF0, 0xFFFFFFFFFFFFFFFE], np.uint64)
     for algorithm in (lax.RandomAlgorithm.RNG_PHILOX, lax.RandomAlgorithm.RNG_THREE_FRY):
@@ -284,7 +296,10 @@ def modules() -> Iterator[tuple[str, str, tuple[np.ndarray, ...]]]:
             each, sizes = f"tensor<{shape[index]}x{element}>", "x".join(map(str, shape))
             text = BATCH_NORM.replace("INDEX", str(index)).replace("EACH", each)
             text = text.replace("WHOLE", f"tensor<{sizes}x{element}>")
-            some = [values(rng, *(shape if whole else shape[index : index + 1]), dtype=dtype) for whole in (1, 0, 0, 0, 0, 1)]
+            some = [
+                values(rng, *(shape if whole else shape[index : index + 1]), dtype=dtype)
+                for whole in (1, 0, 0, 0, 0, 1)
+            ]
             yield f"batch normalization {element} of dimension {index}", text, tuple(some)
 
 
@@ -320,7 +335,9 @@ def main() -> int:
     started = time.monotonic()
     passed = failed = 0
 
-    def compare(name: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], blocks: tuple[int, ...]) -> None:
+    def compare(
+        name: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], blocks: tuple[int, ...]
+    ) -> None:
         nonlocal passed, failed
         for block in blocks:
             found = run(args.slimhlo, text, arguments, wanted, block)

@@ -56,7 +56,10 @@ KINDS: dict[str, tuple[Callable, tuple]] = {
     "complex": (lambda x: jnp.exp(x) * x, (of(jnp.complex64, 4096),)),
     "f8": (lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32), (f32(4096),)),
     "transpose": (lambda x: x.T + 1, (f32(512, 1024),)),
-    "transpose bf16": (lambda x, y: x.swapaxes(1, 2) * y, (of(jnp.bfloat16, 8, 300, 500), of(jnp.bfloat16, 8, 500, 300))),
+    "transpose bf16": (
+        lambda x, y: x.swapaxes(1, 2) * y,
+        (of(jnp.bfloat16, 8, 300, 500), of(jnp.bfloat16, 8, 500, 300)),
+    ),
     "transpose complex": (jnp.transpose, (of(jnp.complex128, 300, 500),)),
     "reduce all": (jnp.sum, (f32(1 << 24),)),
     "reduce rows": (lambda x: jnp.max(x, axis=1), (f32(4096, 1024),)),
