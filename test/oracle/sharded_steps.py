@@ -44,9 +44,7 @@ class Step:
     dtype: str = "float32"
 
     def __str__(self) -> str:
-        flags = "".join(
-            letter for letter, on in (("d", self.donated), ("c", self.constrained), ("o", self.out)) if on
-        )
+        flags = "".join(letter for letter, on in (("d", self.donated), ("c", self.constrained), ("o", self.out)) if on)
         mesh = "x".join(map(str, self.mesh))
         shape = "x".join(map(str, self.shape))
         return f"{mesh}-{shape}-{self.sides}{self.halo}-{self.kind}-{self.fill}-{self.reader}-{self.fields}{flags}-{self.dtype}"
@@ -154,6 +152,12 @@ def _differences(step: Step, x: jax.Array, dim: int) -> tuple[jax.Array, Callabl
     return inner, back
 
 
+def _grown(x: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    """`x` with zeros after it, up to `shape`."""
+    edges = [(0, to - size, 0) for size, to in zip(x.shape, shape, strict=True)]
+    return lax.pad(x, x.dtype.type(0), edges)
+
+
 def program(step: Step) -> tuple[Callable, NamedSharding, dict]:
     """The step as a function of its fields, how each is laid out, and how it is to be compiled."""
     count = step.mesh[0] * step.mesh[1]
@@ -177,7 +181,7 @@ def program(step: Step) -> tuple[Callable, NamedSharding, dict]:
                 return tuple(done) + (changed[0],)
             case "interior":
                 sums = [_differences(step, b, dim)[1](a) for a, b in zip(done, others, strict=True) for dim in dims]
-                return tuple(lax.pad(s, s.dtype.type(0), [(0, t - n, 0) for n, t in zip(s.shape, step.shape)]) for s in sums[::2])
+                return tuple(_grown(s, step.shape) for s in sums[::2])
             case "grad":
                 return jax.grad(loss, argnums=tuple(range(len(fields))))(*fields)
         changed = []
