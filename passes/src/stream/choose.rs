@@ -24,6 +24,9 @@ use std::rc::Rc;
 
 /// Rows that a dot in a chunk should have, so that it is computed as fast as the whole.
 const ROWS: i64 = 256;
+/// How much more a loop has to save whose dots have too few rows: each turn reads what it needs whole once more and rewrites
+/// all it accumulates, for too little work.
+const THIN: i64 = 4;
 /// How many sizes of a chunk are tried for one that divides a dimension.
 const MOST_DIVISORS: usize = 1 << 12;
 /// Which part of what a loop saves its chunk may take for that.
@@ -64,7 +67,7 @@ impl Found<'_, '_> {
     fn beats(&self, other: &Self, chunk_bytes: i64) -> bool {
         let net = |found: &Self| {
             let net = found.saved.saturating_sub(found.leaves());
-            if found.thin { net - net / 8 } else { net }
+            if found.thin { net / THIN } else { net }
         };
         // Less than a chunk's difference is no difference: the first way and dimension is the natural one.
         let margin = match (self.again, other.again) {
