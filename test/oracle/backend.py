@@ -16,8 +16,9 @@ What "agree" means:
 * integers, booleans, and whatever is only moved, chosen or compared: the same bits (NaNs: where the other has one);
 * floats: NaNs and infinities where the other has them, and otherwise within ULPS units in the last place of the result's type, by
   the larger of the two values. XLA's functions and ours are different approximations, each within a few units;
-* programs that accumulate floats (reductions, products, convolutions, loops): within 2 units times the square root of the most
-  terms there can be, of the largest magnitude among results and inputs, since the order of a sum is free;
+* programs that accumulate floats (reductions, products, convolutions, loops, decompositions, triangular systems): within 2 units
+  times the square root of the most terms there can be, of the largest magnitude among results and inputs, since the order of a sum
+  is free;
 * functions that XLA itself computes by cancelling sums (LOOSE): as far as single precision goes, so many units of 1.
 """
 
@@ -46,6 +47,8 @@ LOOSE = re.compile(
     r"(chlo\.(lgamma|digamma|polygamma|zeta|bessel_i1e|erf_inv|tan|sinh|cosh|asinh|acosh|atanh|acos|asin)"
     r"|stablehlo\.(power|tan|atan2)|complex<f)"
 )
+# Each element is a difference of sums of products of those before it.
+SUBSTITUTES = re.compile(r"stablehlo\.(cholesky|triangular_solve)\b")
 CLAIMED_NOT = {
     "collective": re.compile(
         r"stablehlo\.(all_gather|all_reduce|all_to_all|collective_\w+|cross-replica\w*|partition_id|replica_id|reduce_scatter|send|recv"
@@ -165,7 +168,7 @@ def difference(want: object, have: object, text: str, given: list) -> str | None
                 allowed = ULPS * unit * larger
             if LOOSE.search(text):
                 allowed = np.maximum(allowed, LOOSE_ULPS * unit * np.maximum(larger, 1.0))
-            if ACCUMULATES.search(text) and FLOAT_ARITHMETIC.search(text):
+            if (ACCUMULATES.search(text) or SUBSTITUTES.search(text)) and FLOAT_ARITHMETIC.search(text):
                 arrays = [old, *(g.astype(wide) for g in given if jnp.issubdtype(g.dtype, jnp.inexact))]
                 scale = max(float(np.max(np.abs(a[np.isfinite(a)]), initial=0)) for a in arrays)
                 sizes = [math.prod(int(s) for s in shape.split("x")[:-1]) for shape in re.findall(r"tensor<((?:\d+x)+)", text)]
