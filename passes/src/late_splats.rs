@@ -225,5 +225,5 @@ fn width(element: Type<'_>) -> Option<u32> {
         return Some(integer.width()).filter(|width| matches!(width, 8 | 16 | 32 | 64));
     }
     let float = element.is_bf16() || element.is_f16() || element.is_f32() || element.is_f64();
-    if float { element.float_width().try_into().ok() } else { None }
+    float.then(|| element.float_width())
 }
