@@ -71,7 +71,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     return %r : tensor<64xf32>
   }
 
-  // bfloat16 that several read is not updated in place where it is widened: cut into boxes, no mask over the shard.
+  // bfloat16 is stored where it is widened: cut into boxes, no mask over the shard.
   // CHECK-LABEL: func.func @widened
   // CHECK: sdy.manual_computation(%arg0)
   // CHECK-NOT: tensor<16xi1>

@@ -242,7 +242,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         let is_made =
             |cell: &Box_| background.is_none() || classes.iter().any(|class| covers(&class.local, cell));
         let made = product(&ranges).iter().filter(|cell| is_made(cell)).count();
-        if !plain && made > 1 && self.is_overlay(all, shape.len(), is_shared) {
+        if !plain && made > 1 && self.is_overlay(all, shape.len()) {
             return self.whole(all, shape, is_shared);
         }
         let values: Vec<Option<Value<'c, 'a>>> = vec![None; classes.len()];

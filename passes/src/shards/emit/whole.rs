@@ -45,10 +45,10 @@ struct Strip {
 
 impl<'c: 'a, 'a> Body<'c, 'a, '_> {
     /// Whether a shard may be computed as a whole: all that classes read is as they fill it but for a distance, of types that have
-    /// a zero. Back ends that widen bfloat16 update none of it in place, and are given what is cut into boxes.
-    pub(super) fn is_overlay(&self, classes: &[Class], rank: usize, is_shared: bool) -> bool {
+    /// a zero. Back ends that widen bfloat16 store what they widen, and are given what is cut into boxes.
+    pub(super) fn is_overlay(&self, classes: &[Class], rank: usize) -> bool {
         let widened = self.inputs.iter().any(|input| element_of(input.r#type()).is_bf16());
-        !(is_shared && widened)
+        !widened
             && classes.iter().all(|class| {
                 let mut reads = Vec::new();
                 self.exprs[class.piece].reads(&mut reads);
