@@ -24,6 +24,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     if String::from_utf8_lossy(&mode.stdout).trim() == "OFF" {
         build.define("NDEBUG", None);
     }
+    if env::var("PROFILE")? == "release" {
+        build.define("SLIMHLO_RELEASE", None);
+    }
     build.try_compile("slimhlo_passes_cxx")?;
     println!("cargo:include={}", root.join("include").display());
     Ok(())

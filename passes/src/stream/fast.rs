@@ -43,9 +43,17 @@ pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 /// Keys of ops or values.
 pub type Keys = HashSet<usize, BuildHasherDefault<Mix>>;
 
-/// A set of small numbers.
+/// A set of small numbers. Most are below [`NEAR`], for which nothing is allocated.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Bits(Vec<u64>);
+pub struct Bits {
+    near: [u64; WORDS],
+    /// What is further, its last word not zero.
+    far: Vec<u64>,
+}
+
+const WORDS: usize = 4;
+/// Numbers that are near.
+const NEAR: usize = 64 * WORDS;
 
 impl Bits {
     /// Just one.
@@ -57,11 +65,15 @@ impl Bits {
 
     /// Adds a number.
     pub fn insert(&mut self, number: usize) {
-        let word = number / 64;
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
+        if number < NEAR {
+            self.near[number / 64] |= 1 << (number % 64);
+            return;
         }
-        self.0[word] |= 1 << (number % 64);
+        let word = (number - NEAR) / 64;
+        if self.far.len() <= word {
+            self.far.resize(word + 1, 0);
+        }
+        self.far[word] |= 1 << (number % 64);
     }
 
     /// Whether a number is in it.
@@ -71,26 +83,32 @@ impl Bits {
 
     /// Adds all of another's.
     pub fn extend(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
+        self.near.iter_mut().zip(&other.near).for_each(|(word, with)| *word |= with);
+        if self.far.len() < other.far.len() {
+            self.far.resize(other.far.len(), 0);
         }
-        self.0.iter_mut().zip(&other.0).for_each(|(word, with)| *word |= with);
+        self.far.iter_mut().zip(&other.far).for_each(|(word, with)| *word |= with);
     }
 
     /// Whether all are in another, too.
     pub fn is_subset(&self, of: &Self) -> bool {
-        let words = of.0.iter().copied().chain(std::iter::repeat(0));
-        self.0.iter().zip(words).all(|(word, of)| word & !of == 0)
+        let words = of.far.iter().copied().chain(std::iter::repeat(0));
+        self.near.iter().zip(of.near).all(|(word, of)| word & !of == 0)
+            && self.far.iter().zip(words).all(|(word, of)| word & !of == 0)
+    }
+
+    fn words(&self) -> impl Iterator<Item = u64> {
+        self.near.iter().chain(&self.far).copied()
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
+        self.words().map(|word| word.count_ones() as usize).sum()
     }
 
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
-        self.0.iter().enumerate().flat_map(|(at, &word)| {
+        self.words().enumerate().flat_map(|(at, word)| {
             std::iter::successors((word != 0).then_some(word), |rest| {
                 let rest = rest & (rest - 1);
                 (rest != 0).then_some(rest)
@@ -98,4 +116,58 @@ impl Bits {
             .map(move |rest| at * 64 + rest.trailing_zeros() as usize)
         })
     }
+}
+
+/// Finds the places of what a list holds: a table of places, which the list itself has the keys of. For short lists it is much
+/// smaller than a table of keys, and copied at once.
+#[derive(Clone, Default)]
+pub struct Places {
+    /// One more than a place, or 0 for none; a power of two of them, at most half of which are used.
+    slots: Vec<u32>,
+    used: usize,
+}
+
+impl Places {
+    const LEAST: usize = 64;
+
+    /// The place of what hashes to `hash` and `is` says it is.
+    pub fn find(&self, hash: u64, is: impl Fn(usize) -> bool) -> Option<usize> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut slot = hash as usize & mask;
+        while let Some(place) = (self.slots[slot] as usize).checked_sub(1) {
+            if is(place) {
+                return Some(place);
+            }
+            slot = (slot + 1) & mask;
+        }
+        None
+    }
+
+    /// Notes the next place, which is as many as were noted before. `hash_of` hashes what is at earlier places.
+    pub fn push(&mut self, hash: u64, hash_of: impl Fn(usize) -> u64) {
+        if 2 * (self.used + 1) > self.slots.len() {
+            let size = (2 * self.slots.len()).max(Self::LEAST);
+            self.slots.clear();
+            self.slots.resize(size, 0);
+            (0..self.used).for_each(|place| self.put(hash_of(place), place));
+        }
+        self.put(hash, self.used);
+        self.used += 1;
+    }
+
+    fn put(&mut self, hash: u64, place: usize) {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        while self.slots[slot] != 0 {
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = place as u32 + 1;
+    }
+}
+
+/// Mixes a few words.
+pub fn hash(words: &[u64]) -> u64 {
+    let mut mix = Mix::default();
+    words.iter().for_each(|&word| mix.mix(word));
+    mix.finish()
 }

@@ -217,7 +217,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let ending = ends[at].iter().map(|&at| plan.chunks[at].size).fold(0, i64::saturating_add);
             if stored[at] {
                 // An elementwise result takes the place of an operand read for the last time.
-                let fusible = ir::is_fusible(plan.chunks[at].name);
+                let fusible = plan.chunks[at].fusible;
                 let reused = if fusible { ending.min(size) } else { 0 };
                 live = live.saturating_add(size);
                 most = most.max(live.saturating_sub(reused));
@@ -297,7 +297,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let chunk = &plan.chunks[at];
             let Some(op) = chunk.op else { continue };
             let name = chunk.name;
-            let kernel = !ir::is_fusible(name) && !is_small_reduction(op);
+            let kernel = !chunk.fusible && !is_small_reduction(op);
             // What is computed from values of its size takes the place of one of them: nothing is gained there.
             let needed_outside = !outside.users[at].is_empty() && outside.sources[at] <= chunk.size / 4;
             if chunk.source == Source::Slice {

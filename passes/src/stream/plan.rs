@@ -6,7 +6,7 @@
 //! units of the value can be had from the same units of other values. What cannot be taken apart like that is either a
 //! value that is there and is sliced, or one that each chunk needs as a whole.
 
-use super::fast::{Keys, Table};
+use super::fast::{self, Keys, Places, Table};
 use crate::ir::{self, discardable_attributes};
 use crate::rewrite::defining_op;
 use melior::ir::attribute::DenseElementsAttribute;
@@ -90,6 +90,8 @@ pub struct Chunk<'c, 'a> {
     pub op: Option<OperationRef<'c, 'a>>,
     /// Its name.
     pub name: &'c str,
+    /// Whether back ends fuse it, see [`ir::is_fusible`].
+    pub fusible: bool,
     /// Bytes of the value.
     pub size: i64,
     /// Where in [`Plan::operands`] the chunks are that it is computed from.
@@ -114,6 +116,7 @@ struct Fact<'c, 'a> {
     size: i64,
     op: Option<OperationRef<'c, 'a>>,
     name: &'c str,
+    fusible: bool,
     annotated: bool,
     ways: Vec<Way>,
 }
@@ -133,20 +136,39 @@ impl<'c: 'a, 'a> Facts<'c, 'a> {
         self.0.borrow_mut().remove(&ir::key(value));
     }
 
+    /// Forgets all.
+    pub fn clear(&self) {
+        self.0.borrow_mut().clear();
+    }
+
+    /// Forgets what one round of plans told the next of its own.
+    pub fn next_round(&self) {
+        let mut facts = self.0.borrow_mut();
+        facts.values_mut().flat_map(|fact| &mut fact.ways).for_each(|way| way.condensed = false);
+    }
+
     fn with<T>(&self, value: Value<'c, 'a>, look: impl FnOnce(&mut Fact<'c, 'a>) -> T) -> T {
         let mut facts = self.0.borrow_mut();
         look(facts.entry(ir::key(value)).or_insert_with(|| {
             let op = defining_op(value);
+            let tensor = plain(value);
+            let name = op.map_or("", |op| op_name(op));
             Fact {
-                tensor: plain(value),
-                size: bytes(value),
+                tensor,
+                size: tensor.map_or_else(|| bytes(value), tensor_bytes),
                 op,
-                name: op.map_or("", |op| op_name(op)),
+                name,
+                fusible: ir::is_fusible(name),
                 annotated: op.is_some_and(|op| !discardable_attributes(op).is_empty()),
                 ways: Vec::new(),
             }
         }))
     }
+}
+
+fn hash(value: Value<'_, '_>, along: Along) -> u64 {
+    let Along { dim, run, from } = along;
+    fast::hash(&[ir::key(value) as u64, dim as u64, run.cast_unsigned(), from.cast_unsigned()])
 }
 
 /// A value whose operands are being planned.
@@ -164,7 +186,7 @@ pub struct Plan<'c, 'a> {
     pub units: i64,
     /// All chunks, what they are computed from first.
     pub chunks: Vec<Chunk<'c, 'a>>,
-    index: Table<(usize, Along), usize>,
+    index: Places,
     /// Values that each chunk needs whole.
     pub wholes: Vec<Value<'c, 'a>>,
     operands: Vec<u32>,
@@ -210,9 +232,15 @@ pub fn bytes(value: Value<'_, '_>) -> i64 {
 
 /// Bytes of a tensor of this type, as far as they can be counted.
 pub fn type_bytes(ty: Type<'_>) -> i64 {
-    Tensor::new(ty)
-        .and_then(|tensor| tensor.element_count()?.checked_mul(element_bytes(tensor.element)?))
-        .unwrap_or(i64::MAX / 4)
+    Tensor::new(ty).map_or(UNKNOWN, tensor_bytes)
+}
+
+/// What stands for bytes that cannot be counted.
+const UNKNOWN: i64 = i64::MAX / 4;
+
+fn tensor_bytes(tensor: Tensor<'_>) -> i64 {
+    let bytes = || tensor.element_count()?.checked_mul(element_bytes(tensor.element)?);
+    bytes().unwrap_or(UNKNOWN)
 }
 
 impl<'c: 'a, 'a> Plan<'c, 'a> {
@@ -223,7 +251,8 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 
     /// The place of a value's chunks in the plan.
     pub fn position(&self, value: Value<'c, 'a>, along: Along) -> Option<usize> {
-        self.index.get(&(ir::key(value), along)).copied()
+        let is = |at: usize| self.chunks[at].along == along && self.chunks[at].value == value;
+        self.index.find(hash(value, along), is)
     }
 
     /// All of a dimension, in as many units as the plan has.
@@ -246,9 +275,8 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         Self {
             units,
             facts: Rc::clone(facts),
-            chunks: Vec::with_capacity(LONGEST / 2),
-            index: Table::with_capacity_and_hasher(LONGEST / 2, Default::default()),
-            operands: Vec::with_capacity(LONGEST),
+            chunks: Vec::with_capacity(LONGEST / 8),
+            operands: Vec::with_capacity(LONGEST / 4),
             ..Self::default()
         }
     }
@@ -330,8 +358,8 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
                     return Err(Stop::No);
                 }
             }
-            let (op, name, size) = (fact.op, fact.name, fact.size);
-            Ok(Chunk { value, along, source, op, name, size, operands: (0, 0) })
+            let &mut Fact { op, name, size, fusible, .. } = fact;
+            Ok(Chunk { value, along, source, op, name, fusible, size, operands: (0, 0) })
         })?;
         if condensed {
             self.condensed.push(value);
@@ -354,7 +382,8 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
     }
 
     fn push(&mut self, chunk: Chunk<'c, 'a>) {
-        self.index.insert((ir::key(chunk.value), chunk.along), self.chunks.len());
+        let chunks = &self.chunks;
+        self.index.push(hash(chunk.value, chunk.along), |at| hash(chunks[at].value, chunks[at].along));
         self.chunks.push(chunk);
     }
 
