@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::mem::{ManuallyDrop, transmute};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{ptr, slice, str};
 
 #[repr(C)]
@@ -308,6 +308,14 @@ unsafe extern "C" fn destroy(instance: *mut c_void) {
     let _ = catch_unwind(AssertUnwindSafe(move || drop(instance)));
 }
 
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// How often passes of ours have changed something in this process so far. If it is the same after a pipeline of such
+/// passes as before, they left all as it was.
+pub(crate) fn changes() -> u64 {
+    CHANGES.load(Ordering::Relaxed)
+}
+
 /// # Safety
 /// `instance` must come from [`create`], `host` be the C++ pass at work on the live `op`, and `counts` point to one count
 /// per statistic.
@@ -329,6 +337,9 @@ unsafe extern "C" fn run(
     let host = Host(host);
     let work = || instance.pass.run(op, &host, Counts { declared, values });
     let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or(None);
+    if outcome == Some(Changed::Yes) {
+        CHANGES.fetch_add(1, Ordering::Relaxed);
+    }
     match outcome {
         None => FAILED,
         Some(Changed::Yes) => CHANGED,

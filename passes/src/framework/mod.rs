@@ -12,7 +12,7 @@ mod options;
 mod pass;
 mod statistics;
 
-pub(crate) use ffi::{apply_greedily, fingerprint};
+pub(crate) use ffi::{apply_greedily, changes, fingerprint};
 pub use ffi::{register, register_pipeline};
 pub use options::{Bytes, OptionInfo, OptionValue, Options};
 pub(crate) use pass::panic_message;

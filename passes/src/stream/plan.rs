@@ -275,8 +275,8 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         Self {
             units,
             facts: Rc::clone(facts),
-            chunks: Vec::with_capacity(LONGEST / 8),
-            operands: Vec::with_capacity(LONGEST / 4),
+            chunks: Vec::with_capacity(LONGEST / 4),
+            operands: Vec::with_capacity(LONGEST / 2),
             ..Self::default()
         }
     }

@@ -41,7 +41,10 @@ pub fn run(module: &mut Module<'_>, pipeline: &str) -> Result<(), Error> {
         let manager = PassManager::new(context);
         parse_pass_pipeline(manager.as_operation_pass_manager(), pipeline)
             .map_err(|error| Error::Lowering(error.to_string()))?;
-        manager.run(module).map_err(|_| Error::Lowering(String::new()))
+        // What comes of it is verified in any case; what is between its passes is for those who develop them.
+        manager.enable_verifier(cfg!(debug_assertions));
+        manager.run(module).map_err(|_| Error::Lowering(String::new()))?;
+        if module.as_operation().verify() { Ok(()) } else { Err(Error::Lowering(String::new())) }
     })
 }
 
