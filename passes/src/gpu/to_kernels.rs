@@ -10,7 +10,7 @@
 
 use super::form_kernels::{entry, ops::size_of};
 use crate::framework::{
-    Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic, fingerprint,
+    Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic, changes, fingerprint,
 };
 use crate::rewrite::{copy_of, move_body, remove_attribute};
 use melior::dialect::DialectRegistry;
@@ -127,7 +127,13 @@ impl Pass for ToKernels {
         move_body(module, prepared);
         let chunk = self.chunk_bytes.to_string();
         let stream = format!("func.func(slimhlo-stream{{chunk-bytes={chunk}}},canonicalize,cse)");
+        let before = changes();
         context.run_pipeline(module, &stream)?;
+        if changes() == before {
+            // There is nothing to chunk, and so no other plan.
+            move_body(module, plain);
+            return Ok(Changed::Yes);
+        }
         context.run_pipeline(module, LOWER)?;
         let (_, streamed) = planned(module)?;
         if streamed.saturating_add(all / WORTH) < all {

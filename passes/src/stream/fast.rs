@@ -78,7 +78,11 @@ impl Bits {
 
     /// Whether a number is in it.
     pub fn contains(&self, number: usize) -> bool {
-        self.0.get(number / 64).is_some_and(|word| word & (1 << (number % 64)) != 0)
+        let bit = 1 << (number % 64);
+        match number.checked_sub(NEAR) {
+            None => self.near[number / 64] & bit != 0,
+            Some(further) => self.far.get(further / 64).is_some_and(|word| word & bit != 0),
+        }
     }
 
     /// Adds all of another's.
