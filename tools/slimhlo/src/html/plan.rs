@@ -117,8 +117,11 @@ pub fn section(plan: Option<&Result<Plan, Refusal>>) -> Result<(String, String)>
     }
 }
 
+/// Which number a place is drawn under: by where it is, its bytes and its steps.
+type Drawn = HashMap<(Slot, u64, Option<(u64, u64)>), usize>;
+
 /// Brings the plan down to what can be drawn; also returns which place is drawn as which.
-fn data(plan: &Plan, places: &[Place<'_>]) -> (Data, HashMap<(Slot, u64, Option<(u64, u64)>), usize>) {
+fn data(plan: &Plan, places: &[Place<'_>]) -> (Data, Drawn) {
     let pile = Pile::new(plan);
     let steps = plan.steps.len() as u64;
     let last = steps.saturating_sub(1);
@@ -210,7 +213,7 @@ fn picture(arena: bool, places: usize, drawn: usize) -> String {
 }
 
 /// The largest of what takes memory besides arguments.
-fn rows(plan: &Plan, drawn: &HashMap<(Slot, u64, Option<(u64, u64)>), usize>) -> String {
+fn rows(plan: &Plan, drawn: &Drawn) -> String {
     let total = plan.planned().total;
     let largest = plan.largest();
     let mut rows = String::new();
