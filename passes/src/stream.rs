@@ -49,6 +49,10 @@
 //! dots only up to as many multiplications as the loop does anyway, which is at most one more forward dot for a gradient. Small
 //! results on the way that something else needs (the maximum and the sum of a softmax) come out of the loop as well.
 //!
+//! Cheap arithmetic that several reductions of a chunk read is computed for each of them, and arithmetic on a table whose rows
+//! are gathered is done on the rows (`beside.rs`): neither is stored. A consumer whose result's users went into another loop
+//! is streamed by itself in its turn.
+//!
 //! # Loops in loops
 //!
 //! Where all is independent along a batch dimension, but a unit of it takes much, an outer loop runs over that dimension, and
@@ -61,6 +65,7 @@
 //! dimension, so that even the order stays. Reductions stream only if their body is a single known associative and commutative
 //! op; where an initial value is not its identity, it is taken once. Sums and products of floats below 32 bits accumulate in
 //! f32, and so do contractions: a chunk's end must not round where one reduction (or a back end's scatter, which widens it too) did not.
+//! A dot with an algorithm is contracted in parts only if they are added up in the type that the algorithm names.
 //!
 //! # Why it pays
 //!

@@ -324,8 +324,84 @@ def message_passing(source: Source) -> Made:
     return made, [*inputs, *ends], edges, False
 
 
+def attention_layer(source: Source) -> Made:
+    """A projection before JAX's own attention, whose dots name the type they accumulate in."""
+    batch, rows, heads = int(source.random.integers(1, 3)), sizes(source) // 16 + 4, int(source.random.integers(1, 3))
+    width = 4 * heads
+    causal = bool(source.random.integers(2))
+    dtype = source.one(("float32", "bfloat16"))
+
+    def loss(x, w):
+        q, k, v = jnp.split(x @ w, 3, axis=-1)
+        apart = [part.reshape(batch, rows, heads, 4) for part in (q, k, v)]
+        return jnp.mean(jax.nn.dot_product_attention(*apart, is_causal=causal).astype(jnp.float32) ** 2)
+
+    inputs = [source.values((batch, rows, width), dtype) - 1, source.values((width, 3 * width), dtype) - 1]
+    made = source.one((jax.grad(loss, 1), jax.value_and_grad(loss, (0, 1))))
+    made.cancels = True
+    return made, inputs, batch * rows * rows * width, False
+
+
+def gathered_arithmetic(source: Source) -> Made:
+    """What is gathered from is computed from one table and scalars, or needed besides."""
+    size, width, count = int(source.random.integers(3, 30)), int(source.random.integers(1, 6)), sizes(source)
+    dtype = source.one(("float32", "float64", "int32", "int8", "uint16"))
+    integer = jnp.issubdtype(jnp.dtype(dtype), jnp.integer)
+    steps = [int(step) for step in source.random.integers(0, 7, source.random.integers(1, 5))]
+    mode = source.one(SCATTER_MODES)
+    besides = source.random.integers(4) == 0
+
+    def f(table, scalar, indices, weights):
+        value = table
+        for step in steps:
+            two = value.dtype.type(2)
+            value = (
+                lambda v, two=two: v * two,
+                lambda v: v + scalar.astype(v.dtype),
+                lambda v: jnp.where(v > scalar.astype(v.dtype), v, scalar.astype(v.dtype)),
+                lambda v: v * v,
+                lambda v: lax.clamp(scalar.astype(v.dtype), v, v.dtype.type(100)),
+                lambda v: (v > 1).astype(jnp.int32),
+                lambda v: jnp.maximum(v, scalar.astype(v.dtype)),
+            )[step](value)
+        rows = value.at[indices].get(mode=mode, fill_value=1)
+        out = jnp.sum(rows.astype(weights.dtype) * weights, axis=0, dtype=weights.dtype), jnp.max(rows, axis=0)
+        return (*out, value) if besides else out
+
+    table, scalar = source.values((size, width), dtype), source.values((), dtype)
+    weights = source.values((count, width), dtype)
+    f.cancels = True
+    return f, [table, scalar, source.indices((count,), "int32", size, mode), weights], count * width, integer
+
+
+def read_twice(source: Source) -> Made:
+    """Cheap arithmetic on what is much smaller, read by several reductions, one of which may need another's result."""
+    dtype = source.one(("float32", "float64", "int32", "int16"))
+    rows, columns = sizes(source) // 8 + 2, sizes(source) // 8 + 2
+    axis, other = source.one((None, 0, 1)), source.one((None, 0, 1))
+    form = source.random.integers(4)
+    integer = jnp.issubdtype(jnp.dtype(dtype), jnp.integer)
+
+    def f(x, y):
+        value = (
+            lambda: x[:, None] + y[None, :],
+            lambda: jnp.maximum(x[:, None], y[None, :]) - x[:, None],
+            lambda: jnp.where(jnp.arange(rows)[:, None] > jnp.arange(columns), x[:, None], y[None, :]),
+            lambda: x[:, None] * 3 - y[None, :] * x[:, None],
+        )[form]()
+        most, sums = jnp.max(value, axis=axis, keepdims=True), jnp.sum(value, axis=other, dtype=value.dtype)
+        least = jnp.min(value - most, axis=axis)
+        return most, sums, least, jnp.sum(value * value, axis=other, dtype=value.dtype)
+
+    f.cancels = True
+    return f, [source.values((rows,), dtype), source.values((columns,), dtype)], rows * columns, integer
+
+
 FAMILIES = (
     attention,
+    attention_layer,
+    gathered_arithmetic,
+    read_twice,
     cross_entropy,
     message_passing,
     nearest,
