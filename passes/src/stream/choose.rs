@@ -17,7 +17,7 @@ use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
-use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -202,6 +202,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 None => continue,
             };
             found.chunk = 1 << found.chunk.ilog2();
+            if names_products_of_vectors(&found.plan, &found.group, found.chunk) {
+                continue;
+            }
             if outer.as_ref().is_none_or(|outer| found.around < outer.around) {
                 outer = Some(found);
             }
@@ -671,6 +674,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 .find(|part| *part > 0 && plan.units % part == 0)
                 .unwrap_or(chunk);
         }
+        if names_products_of_vectors(&plan, &group, chunk) {
+            return None;
+        }
         let thin = chunk.saturating_mul(4) < wanted.min(plan.units);
         let fits = unit_bytes.saturating_mul(chunk) <= threshold.max(stretch);
         let small =
@@ -764,6 +770,43 @@ fn wanted_units<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, '
         }
     }
     wanted
+}
+
+/// Whether chunks would make a vector of an operand of a dot that names its algorithm: XLA for CPU computes such a product in
+/// a fusion, where it knows no algorithms, and refuses the program.
+fn names_products_of_vectors<'c: 'a, 'a>(
+    plan: &Plan<'c, 'a>,
+    group: &[(usize, Consumer<'c, 'a>)],
+    chunk: i64,
+) -> bool {
+    let named = |op: OperationRef<'c, 'a>| ffi::attribute_of(op, "algorithm").is_some();
+    let product = |value: Value<'c, 'a>, dims: &[usize]| {
+        Tensor::new(value.r#type())
+            .map_or(1, |tensor| dims.iter().map(|&dim| tensor.shape[dim]).fold(1i64, i64::saturating_mul))
+    };
+    let rest = plan.units % chunk;
+    let least = if rest == 0 { chunk } else { rest };
+    let shrinks = |all: i64| all > 1 && (all / plan.units).saturating_mul(least) <= 1;
+    let planned = plan.chunks.iter().any(|part| {
+        let Some(op) = part.op.filter(|op| part.name == "stablehlo.dot_general" && named(*op)) else {
+            return false;
+        };
+        let (Some(dims), [left, right]) = (dot_dims(op), part.source.operands()) else { return false };
+        match (left, right, op.operand(0), op.operand(1)) {
+            (Some(_), None, Ok(operand), _) => shrinks(product(operand, &dims.left)),
+            (None, Some(_), _, Ok(operand)) => shrinks(product(operand, &dims.right)),
+            _ => false,
+        }
+    });
+    let contracted = |op: OperationRef<'c, 'a>| {
+        let (Some(numbers), Ok(left)) = (dot_numbers(op), op.operand(0)) else { return 1 };
+        let dims: Vec<usize> = numbers.lhs_contracting_dimensions().iter().map(|&dim| dim as usize).collect();
+        product(left, &dims)
+    };
+    planned
+        || group.iter().any(|(_, member)| {
+            matches!(member.role, Role::Contract) && named(member.op) && shrinks(contracted(member.op))
+        })
 }
 
 /// Bytes of a dot's operands whose dimensions are not in an order that back ends take as it is: batch dimensions first, and
