@@ -158,8 +158,8 @@ public:
     if (!getAnalysisManager().getPassInstrumentor()) {
       std::unique_ptr<PassManager> &manager = nested[text];
       if (!manager) {
-        auto fresh = std::make_unique<PassManager>(
-            op->getContext(), op->getName().getStringRef(), PassManager::Nesting::Implicit);
+        auto fresh = std::make_unique<PassManager>(op->getContext(), op->getName().getStringRef(),
+                                                   PassManager::Nesting::Implicit);
         fresh->enableVerifier(false);
         if (failed(parsePassPipeline(text, *fresh, errors)))
           return failure();
