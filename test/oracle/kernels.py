@@ -14,7 +14,9 @@ updates set one element, any of them may win on a GPU; such programs run with on
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import dataclasses
+import os
 import pathlib
 import subprocess
 import sys
@@ -333,17 +335,15 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains this")
     args = parser.parse_args()
     started = time.monotonic()
-    passed = failed = 0
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    pending: list[tuple[str, concurrent.futures.Future[str | None]]] = []
 
     def compare(
         name: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], blocks: tuple[int, ...]
     ) -> None:
-        nonlocal passed, failed
         for block in blocks:
-            found = run(args.slimhlo, text, arguments, wanted, block)
-            passed, failed = passed + (found is None), failed + (found is not None)
-            if found:
-                print(f"{name}, {block} threads: {found}", flush=True)
+            found = pool.submit(run, args.slimhlo, text, arguments, wanted, block)
+            pending.append((f"{name}, {block} threads", found))
 
     for case in cases():
         if args.only not in case.name:
@@ -358,6 +358,12 @@ def main() -> int:
         executable = xla_cpu.compile_module(jaxlib_ir.parse(text, jaxlib_ir.make_context()))
         wanted = [np.asarray(shards[0]) for shards in xla_cpu.run(executable, list(arguments))]
         compare(name, text, arguments, wanted, BLOCKS[:2])
+    passed = failed = 0
+    for name, future in pending:
+        found = future.result()
+        passed, failed = passed + (found is None), failed + (found is not None)
+        if found:
+            print(f"{name}: {found}", flush=True)
     print(f"{passed} passed, {failed} failed: programs in blocks of several sizes; {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
 

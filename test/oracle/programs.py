@@ -557,63 +557,61 @@ def transformer_step_scanned(layers: int = 12, length: int = 512) -> Lowered:
 # --- what is only reduced -----------------------------------------------------------------------------------------
 
 
-def outer_log_sum_exp(axis: int | None, *, gradient: bool) -> Lowered:
+def log_sum_exp_of_sums(size: int, *, gradient: bool) -> Lowered:
+    """Of all sums of two vectors' elements, at once."""
+
     def total(x: Array, y: Array) -> Array:
-        return jax.nn.logsumexp(x[:, None] + y[None, :], axis=axis)
+        return jax.nn.logsumexp(x[:, None] + y[None, :])
 
-    made = jax.value_and_grad(lambda x, y: jnp.sum(total(x, y)), (0, 1)) if gradient else total
-    return jax.jit(made).lower(spec((2**16,)), spec((2**15,)))
-
-
-@program
-def log_sum_exp() -> Lowered:
-    return outer_log_sum_exp(None, gradient=False)
+    made = jax.value_and_grad(total, (0, 1)) if gradient else total
+    return jax.jit(made).lower(spec((size,)), spec((size // 2,)))
 
 
-@program
-def log_sum_exp_of_rows() -> Lowered:
-    return outer_log_sum_exp(1, gradient=False)
+@program(Goal(ratio=1.1), size=1 << 12)
+def log_sum_exp_of_all(size: int = 1 << 16) -> Lowered:
+    return log_sum_exp_of_sums(size, gradient=False)
 
 
-@program
-def log_sum_exp_gradient() -> Lowered:
-    return outer_log_sum_exp(None, gradient=True)
+@program(size=1 << 12)
+def log_sum_exp_of_all_gradient(size: int = 1 << 16) -> Lowered:
+    return log_sum_exp_of_sums(size, gradient=True)
 
 
-@program
-def attention_f32() -> Lowered:
+@program(Goal(ratio=1.5), length=512)
+def attention_f32(length: int = 4096) -> Lowered:
     def attend(q: Array, k: Array, v: Array) -> Array:
         weights = jax.nn.softmax(jnp.einsum("bqhe,bkhe->bhqk", q, k) / 8, axis=-1)
         return jnp.einsum("bhqk,bkhe->bqhe", weights, v)
 
-    x = spec((2, 4096, 8, 64))
+    x = spec((2, length, 8, 64))
     return jax.jit(attend).lower(x, x, x)
 
 
-@program
-def attention_f32_gradient() -> Lowered:
+@program(Goal(ratio=1.5), length=512)
+def causal_attention_value_and_gradient(length: int = 4096) -> Lowered:
     def loss(q: Array, k: Array, v: Array) -> Array:
         scores = jnp.einsum("bqhe,bkhe->bhqk", q, k) / 8
         scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -1e9)
         return jnp.sum(jnp.einsum("bhqk,bkhe->bqhe", jax.nn.softmax(scores, axis=-1), v) ** 2)
 
-    x = spec((2, 4096, 8, 64))
+    x = spec((2, length, 8, 64))
     return jax.jit(jax.value_and_grad(loss, (0, 1, 2))).lower(x, x, x)
 
 
-@program
-def cross_entropy_f32_gradient() -> Lowered:
+@program(Goal(ratio=2.0), below=8000, rows=1024, words=8000)
+def cross_entropy_of_log_softmax(rows: int = 16_384, words: int = 64_000) -> Lowered:
     def loss(hidden: Array, table: Array, labels: Array) -> Array:
         likely = jax.nn.log_softmax(hidden @ table)
         return -jnp.mean(jnp.take_along_axis(likely, labels[:, None], axis=-1))
 
-    hidden, table = spec((16_384, 512)), spec((512, 64_000))
-    return jax.jit(jax.value_and_grad(loss, (0, 1))).lower(hidden, table, spec((16_384,), jnp.int32))
+    hidden, table = spec((rows, 512)), spec((512, words))
+    return jax.jit(jax.value_and_grad(loss, (0, 1))).lower(hidden, table, spec((rows,), jnp.int32))
 
 
-@program
-def message_passing_gradient() -> Lowered:
-    nodes, edges, width = 2**16, 2**24, 64
+@program(Goal(ratio=1.5), below=1 << 16, edges=1 << 18)
+def message_passing_from_both_ends(edges: int = 1 << 24) -> Lowered:
+    """Value and gradients of a layer whose messages depend on sender and receiver."""
+    nodes, width = 1 << 16, 64
 
     def loss(state: Array, weight: Array, senders: Array, receivers: Array) -> Array:
         sent = jnp.tanh(jnp.concatenate([state[senders], state[receivers]], -1) @ weight)
