@@ -338,7 +338,7 @@ const PRIVATE: &str = "slimhlo.private";
 /// nothing is public, nothing is known to be dead.
 fn mark(module: OperationRef<'_, '_>) {
     let unit = Attribute::unit(context_of(module));
-    let none_public = functions(module).all(|function| ffi::attribute_of(function, VISIBILITY).is_some());
+    let none_public = !functions(module).any(is_public);
     for function in functions(module) {
         // What is only declared may not be public.
         let has_body = function.region(0).ok().and_then(|region| region.first_block()).is_some();
