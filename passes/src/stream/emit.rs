@@ -349,6 +349,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         }
         let build = self.build;
         let mut slices: Vec<usize> = Vec::new();
+        // In the order of the program: that of addresses is another one in each run.
         let mut wholes: Vec<(usize, Value<'c, 'a>)> = Vec::new();
         for &at in &copied {
             let chunk = &self.plan.chunks[at];
@@ -357,16 +358,15 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             );
             for (operand, along) in chunk.op.iter().flat_map(|op| op.operands()).zip(chunk.source.operands())
             {
-                if along.is_none() && !ir::is_rank_zero(operand) {
-                    let key = ir::key(operand);
+                let key = ir::key(operand);
+                let known = wholes.iter().any(|(other, _)| *other == key);
+                if along.is_none() && !ir::is_rank_zero(operand) && !known {
                     wholes.push((key, given.wholes.get(&key).copied().unwrap_or(operand)));
                 }
             }
         }
         slices.sort_unstable();
         slices.dedup();
-        wholes.sort_unstable_by_key(|(key, _)| *key);
-        wholes.dedup_by_key(|(key, _)| *key);
         let counter = match start {
             Start::At(counter) => Some(counter),
             Start::Known(_) => None,
