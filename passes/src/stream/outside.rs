@@ -73,12 +73,8 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut sources = vec![0i64; plan.chunks.len()];
         let mut temporaries = vec![0i64; plan.chunks.len()];
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
-        for (at, chunk) in plan.chunks.iter().enumerate() {
-            let mut from = Bits::default();
-            plan.operands(at).for_each(|at| from.extend(&leaves[at]));
-            if chunk.source == Source::Slice {
-                from.insert(at);
-            }
+        for at in 0..plan.chunks.len() {
+            let from = slices_of(plan, at, &leaves);
             for leaf in from.iter().map(|leaf| &plan.chunks[leaf]) {
                 sources[at] = sources[at].saturating_add(leaf.size);
                 if leaf.op.is_some() {
@@ -233,11 +229,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut condensed = Vec::new();
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
         for (at, chunk) in plan.chunks.iter().enumerate() {
-            let mut from = Bits::default();
-            plan.operands(at).for_each(|at| from.extend(&leaves[at]));
-            if chunk.source == Source::Slice {
-                from.insert(at);
-            }
+            let mut from = slices_of(plan, at, &leaves);
             let dot = chunk.op.filter(|_| chunk.source.is_op() && chunk.name == "stablehlo.dot_general");
             if let Some(op) = dot
                 && group.iter().all(|(_, member)| member.source != op && member.value != chunk.value)
@@ -323,6 +315,16 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         placed.into_iter().for_each(|at| stored[at] = false);
         stored
     }
+}
+
+/// The slices that a chunk is computed from, itself if it is one; `before` has those of the chunks before it.
+fn slices_of(plan: &Plan<'_, '_>, at: usize, before: &[Bits]) -> Bits {
+    let mut from = Bits::default();
+    plan.operands(at).for_each(|at| from.extend(&before[at]));
+    if plan.chunks[at].source == Source::Slice {
+        from.insert(at);
+    }
+    from
 }
 
 /// Whether a value is small beside the largest it is computed from in a loop, so that the loop may hand it out.

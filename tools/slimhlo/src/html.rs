@@ -136,6 +136,7 @@ pub fn page(findings: &Findings<'_>) -> Result<String> {
             ("version", env!("CARGO_PKG_VERSION")),
             ("title", &escape(title)),
             ("css", include_str!("page/page.css").trim_end()),
+            ("tools_js", include_str!("page/tools.js").trim_end()),
             ("js", include_str!("page/page.js").trim_end()),
             ("cards", &cards(before, *after)),
             ("switch", if after.is_some() { SWITCH } else { "" }),

@@ -6,6 +6,7 @@
 
   const data = JSON.parse(document.getElementById("data").textContent);
   const svg = document.getElementById("chart");
+  const { bytes, number, element } = tools(svg);
   const tooltip = document.getElementById("tooltip");
   const picture = document.getElementById("picture");
   const announce = document.getElementById("announce");
@@ -23,24 +24,6 @@
     const share = (100 * part) / Math.max(whole, 1);
     return share > 0 && share < 1 ? "<1 %" : `${Math.round(share)} %`;
   };
-  const number = (count) => count.toLocaleString("en-US");
-
-  function bytes(count) {
-    if (count < 1024) return `${count} B`;
-    const units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let unit = -1;
-    do { count /= 1024; unit += 1; } while (count >= 999.5 && unit < units.length - 1);
-    return `${count.toFixed(count < 9.995 ? 2 : count < 99.95 ? 1 : 0)} ${units[unit]}`;
-  }
-
-  function element(name, attributes, parent, content) {
-    // The name space of the element that is there, so that no address need be written here.
-    const made = document.createElementNS(svg.namespaceURI, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    if (content !== undefined) made.textContent = content;
-    if (parent) parent.append(made);
-    return made;
-  }
 
   // Bands: the values of a program piled up, in units of columns across and bytes up.
   function pile(program) {

@@ -4,6 +4,7 @@
   const holder = document.getElementById("plan-data");
   const svg = document.getElementById("plan-chart");
   if (!holder || !svg) return;
+  const { bytes, number, element } = tools(svg);
   const fail = (error) => { svg.dataset.state = "failed"; svg.dataset.error = String(error); };
   const { strings, regions, places, values, at, does, steps } = JSON.parse(holder.textContent);
   const tooltip = document.getElementById("plan-tooltip");
@@ -11,28 +12,11 @@
   const MARGIN = { left: 76, right: 16, top: 14, bottom: 46 };
   const MOST_LINES = 8;
   const text = (index) => (index < 0 ? "" : strings[index]);
-  const number = (count) => count.toLocaleString("en-US");
   const whole = Math.max(steps, 1);
   const arena = regions.find((region) => region.name === "arena" && region.bytes > 0);
   const total = Math.max(...regions.map((region) => region.start + region.bytes), 1);
   const view = { x0: 0, x1: whole, y0: 0, y1: total };
   let cursor = null, hovered = null, frame = { width: 0, height: 0, w: 1, h: 1 };
-
-  function bytes(count) {
-    if (count < 1024) return `${count} B`;
-    const units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let unit = -1;
-    do { count /= 1024; unit += 1; } while (count >= 999.5 && unit < units.length - 1);
-    return `${count.toFixed(count < 9.995 ? 2 : count < 99.95 ? 1 : 0)} ${units[unit]}`;
-  }
-
-  function element(name, attributes, parent, content) {
-    const made = document.createElementNS(svg.namespaceURI, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    if (content !== undefined) made.textContent = content;
-    parent.append(made);
-    return made;
-  }
 
   const limit = (value, low, high) => Math.min(Math.max(value, low), high);
   const px = (step) => MARGIN.left + ((step - view.x0) / (view.x1 - view.x0)) * frame.w;
