@@ -107,6 +107,13 @@ fn sine() -> Folder {
     folder
 }
 
+/// A module that compiles where there is no CUDA, too.
+fn twice() -> Folder {
+    let folder = Folder::new();
+    folder.write("twice.mlir", SINE.replace("stablehlo.sine %x", "stablehlo.add %x, %x"));
+    folder
+}
+
 /// A command fails, says all of this and writes nothing.
 fn refused(folder: &Folder, arguments: &[&str], status: i32, words: &[&str]) {
     let before = folder.names();
@@ -184,8 +191,8 @@ fn wrong_arguments_are_refused() {
 
 #[test]
 fn damaged_packages_are_refused() {
-    let folder = sine();
-    folder.run(&["compile", "sine.mlir", "-o", "package"]).exits(0);
+    let folder = twice();
+    folder.run(&["compile", "twice.mlir", "-o", "package"]).exits(0);
     let manifest = folder.read("package/manifest.json");
     let run = |words: &[&str]| refused(&folder, &["run", "package", "--output-dir", "out"], 1, words);
     folder.write("package/manifest.json", manifest.replace("\"format\": 1", "\"format\": 2"));
@@ -208,20 +215,20 @@ fn damaged_packages_are_refused() {
 
 #[test]
 fn what_cannot_be_written_leaves_nothing() {
-    let folder = sine();
+    let folder = twice();
     folder.write("file", "mine");
     fs::create_dir(folder.path("papers")).expect("a folder");
     folder.write("papers/thesis.tex", "mine");
     let compile =
-        |output, words: &[&str]| refused(&folder, &["compile", "sine.mlir", "-o", output], 1, words);
+        |output, words: &[&str]| refused(&folder, &["compile", "twice.mlir", "-o", output], 1, words);
     compile("file", &["cannot write file", "Not a directory"]);
     compile("file/package", &["cannot write file/package", "Not a directory"]);
     compile("papers", &["papers", "is no package, so it is not replaced"]);
     assert_eq!((folder.read("file"), folder.read("papers/thesis.tex")), ("mine".into(), "mine".into()));
-    let ptx = ["compile", "sine.mlir", "--emit", "ptx", "-o"];
+    let ptx = ["compile", "twice.mlir", "--emit", "ptx", "-o"];
     refused(&folder, &[&ptx[..], &["papers"]].concat(), 1, &["cannot write papers", "directory"]);
     refused(&folder, &[&ptx[..], &["none/code.ptx"]].concat(), 1, &["cannot write none/code.ptx"]);
     for output in ["file", "file/out"] {
-        refused(&folder, &["run", "sine.mlir", "--device", "cpu", "--output-dir", output], 1, &[output]);
+        refused(&folder, &["run", "twice.mlir", "--device", "cpu", "--output-dir", output], 1, &[output]);
     }
 }
