@@ -2,25 +2,25 @@
 
 //! From kernels to PTX.
 
+use crate::libdevice::Library;
 use crate::{Chip, Error, PtxVersion, intrinsics, libdevice, lower};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage, Module};
 use inkwell::passes::PassBuilderOptions;
+use inkwell::support::LLVMString;
 use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
 };
 use melior::ir::OperationRef;
-use slimhlo_dialect::ffi::attribute_of;
-use slimhlo_passes::functions::name_of;
-use slimhlo_passes::rewrite::ops_named;
-use std::collections::HashSet;
+use rayon::prelude::*;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Once;
 
 /// From the gpu dialect to the llvm and nvvm dialects.
-const PIPELINE: &str =
-    "builtin.module(gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm,reconcile-unrealized-casts))";
+const PIPELINE: &str = "builtin.module(builtin.module(gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm,reconcile-unrealized-casts)))";
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
@@ -52,43 +52,109 @@ pub struct Compiled {
     pub ptx: String,
 }
 
+/// Kernels that LLVM compiles side by side come in parts of so many ops: enough for a part to be worth a thread, and no matter of how
+/// many threads there are, since PTX is to be the same everywhere.
+const PART: usize = 2048;
+
 /// Compiles all kernels in `root`, which stays as it is. The LLVM IR is made text only if `llvm_ir` says so.
 pub fn compile(root: OperationRef<'_, '_>, options: &Options, llvm_ir: bool) -> Result<Compiled, Error> {
-    let mut module = lower::copy(root);
+    let mut module = lower::split(root, PART)?;
     intrinsics::call_by_name(module.as_operation());
     lower::run(&mut module, PIPELINE)?;
     let context = Context::create();
-    let module = lower::translate(&module, "gpu.module", &context)?;
+    let parts = lower::translate_each(&module, "gpu.module", &context)?;
+    let library =
+        Library::for_functions(parts.iter().flat_map(libdevice::missing), options.libdevice.as_deref())?;
+    // LLVM's contexts are of one thread each; bitcode goes from one to another.
+    let parts: Vec<Vec<u8>> =
+        parts.into_iter().map(|part| part.write_bitcode_to_memory().as_slice().to_vec()).collect();
+    let kernels: HashSet<String> = lower::kernels(root).into_iter().collect();
+    let compiled: Vec<Part> = parts
+        .par_iter()
+        .enumerate()
+        .map(|(number, bitcode)| {
+            let suffix = if parts.len() > 1 { format!("${number}") } else { String::new() };
+            part(bitcode, &kernels, &suffix, library.as_ref(), options, llvm_ir)
+        })
+        .collect::<Result<_, _>>()?;
+    let undefined: BTreeSet<String> =
+        compiled.iter().flat_map(|part| part.undefined.iter().cloned()).collect();
+    if !undefined.is_empty() {
+        return Err(Error::Undefined(undefined.into_iter().collect()));
+    }
+    let llvm_ir = llvm_ir.then(|| text(&compiled, &context)).transpose()?;
+    Ok(Compiled { llvm_ir, ptx: join(compiled.iter().map(|part| part.ptx.as_str())) })
+}
+
+/// Some of the kernels.
+struct Part {
+    /// Optimised, if it was asked for.
+    bitcode: Vec<u8>,
+    ptx: String,
+    /// Functions that are called and not there.
+    undefined: Vec<String>,
+}
+
+/// Compiles a part. What is known in it only gets names that end in `suffix`, which no other part's do.
+fn part(
+    bitcode: &[u8],
+    kernels: &HashSet<String>,
+    suffix: &str,
+    library: Option<&Library>,
+    options: &Options,
+    keep: bool,
+) -> Result<Part, Error> {
+    let failed = |error: LLVMString| Error::Llvm(error.to_string());
+    let context = Context::create();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "kernels");
+    let module = Module::parse_bitcode_from_buffer(&buffer, &context).map_err(failed)?;
     let machine = machine(options)?;
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
-    libdevice::link(&module, &machine, options.libdevice.as_deref())?;
-    let kernels: HashSet<String> = kernels(root).into_iter().collect();
-    finish_symbols(&module, &kernels);
+    if let Some(library) = library {
+        library.link(&module, &machine)?;
+    }
+    finish_symbols(&module, kernels, suffix);
     optimise(&module, &machine, options.opt_level)?;
     let undefined = libdevice::missing(&module);
     if !undefined.is_empty() {
-        return Err(Error::Undefined(undefined));
+        return Ok(Part { bitcode: Vec::new(), ptx: String::new(), undefined });
     }
-    let ptx = machine
-        .write_to_memory_buffer(&module, FileType::Assembly)
-        .map_err(|error| Error::Llvm(error.to_string()))?;
-    Ok(Compiled {
-        llvm_ir: llvm_ir.then(|| module.print_to_string().to_string()),
+    let ptx = machine.write_to_memory_buffer(&module, FileType::Assembly).map_err(failed)?;
+    Ok(Part {
+        bitcode: if keep { module.write_bitcode_to_memory().as_slice().to_vec() } else { Vec::new() },
         // LLVM ends it with a zero byte.
         ptx: String::from_utf8_lossy(ptx.as_slice()).trim_end_matches('\0').to_owned(),
+        undefined,
     })
 }
 
-/// Names of the kernels in `root`, as MLIR has them.
-pub fn kernels(root: OperationRef<'_, '_>) -> Vec<String> {
-    let functions = ops_named(root, "gpu.func").into_iter();
-    functions
-        .filter(|function| {
-            attribute_of(*function, "kernel").is_some() || attribute_of(*function, "gpu.kernel").is_some()
-        })
-        .map(name_of)
-        .collect()
+/// The optimised LLVM IR of all parts.
+fn text(parts: &[Part], context: &Context) -> Result<String, Error> {
+    let failed = |error: LLVMString| Error::Llvm(error.to_string());
+    let all = context.create_module("kernels");
+    for part in parts {
+        let buffer = MemoryBuffer::create_from_memory_range_copy(&part.bitcode, "kernels");
+        let module = Module::parse_bitcode_from_buffer(&buffer, context).map_err(failed)?;
+        all.set_triple(&module.get_triple());
+        all.set_data_layout(&module.get_data_layout());
+        all.link_in_module(module).map_err(failed)?;
+    }
+    Ok(all.print_to_string().to_string())
+}
+
+/// One text of several, which all begin with the same version, target and size of addresses.
+fn join<'t>(parts: impl Iterator<Item = &'t str>) -> String {
+    /// What the head of a text ends with.
+    const LAST: &str = ".address_size 64\n";
+    let mut all = String::new();
+    for part in parts {
+        match part.split_once(LAST) {
+            Some((_, body)) if !all.is_empty() => all.push_str(body),
+            _ => all.push_str(part),
+        }
+    }
+    all
 }
 
 /// What a kernel is called in PTX, whose names have no dots.
@@ -97,19 +163,23 @@ pub fn symbol(kernel: &str) -> String {
     kernel.chars().map(|character| if plain(character) { character } else { '$' }).collect()
 }
 
-/// Gives kernels the names that they have in PTX, and makes all else known inside only, so that what is not used goes.
-fn finish_symbols(module: &Module<'_>, kernels: &HashSet<String>) {
+/// Gives kernels the names that they have in PTX, and makes all else known inside only, so that what is not used goes. Names of all else
+/// end in `suffix`.
+fn finish_symbols(module: &Module<'_>, kernels: &HashSet<String>, suffix: &str) {
     for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
         let name = function.get_name().to_string_lossy().into_owned();
         if kernels.contains(&name) {
             function.as_global_value().set_name(&symbol(&name));
         } else {
             function.set_linkage(Linkage::Internal);
+            function.as_global_value().set_name(&format!("{name}{suffix}"));
         }
     }
     let defined = module.get_globals().filter(|global| !global.is_declaration());
     for global in defined.filter(|global| !global.get_name().to_bytes().starts_with(b"llvm.")) {
         global.set_linkage(Linkage::Internal);
+        let name = global.get_name().to_string_lossy().into_owned();
+        global.set_name(&format!("{name}{suffix}"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 //! Kernels as functions of this process.
 
-use crate::device::{kernels, level, optimise, symbol};
+use crate::device::{level, optimise, symbol};
 use crate::ffi::{self, Code, HostFunction};
 use crate::{Error, block, lower, narrow};
 use inkwell::attributes::AttributeLoc;
@@ -72,7 +72,7 @@ impl Kernels {
             Ok(engine)
         })?;
         let mut functions = HashMap::new();
-        for name in kernels(root) {
+        for name in lower::kernels(root) {
             let address = code.address(&name);
             if let Some(reason) = code.error() {
                 return Err(Error::Llvm(reason));

@@ -128,6 +128,58 @@ fn kernels_become_ptx_for_every_chip() {
     }
 }
 
+/// So many kernels that LLVM compiles them in parts, all of which read one table.
+fn many_kernels(count: usize) -> String {
+    let mut text = String::from(
+        "gpu.module @kernels {
+           llvm.mlir.global internal constant @table(dense<[3.0, 1.0, 4.0, 1.5]> : tensor<4xf32>) {addr_space = 1 : i32} : !llvm.array<4 x f32>
+        ",
+    );
+    for kernel in 0..count {
+        text.push_str(&format!(
+            "gpu.func @k{kernel}(%a: !llvm.ptr<1>) kernel {{
+               %table = llvm.mlir.addressof @table : !llvm.ptr<1>
+               %thread = gpu.thread_id x
+               %at = arith.index_cast %thread : index to i64
+               %p = llvm.getelementptr %table[%at] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+               %v0 = llvm.load %p : !llvm.ptr<1> -> f32
+            "
+        ));
+        for op in 0..100 {
+            text.push_str(&format!("%v{} = arith.mulf %v{op}, %v0 : f32\n", op + 1));
+        }
+        text.push_str("llvm.store %v100, %a : f32, !llvm.ptr<1> gpu.return }\n");
+    }
+    text.push('}');
+    text
+}
+
+#[test]
+fn parts_become_one_text() {
+    let context = context();
+    let count = 100;
+    let module = Module::parse(&context, &many_kernels(count)).unwrap();
+    let compiled = compile(module.as_operation(), &Options::default(), true).unwrap();
+    for once in [".version", ".target", ".address_size"] {
+        assert_eq!(compiled.ptx.matches(once).count(), 1, "{once} in\n{}", compiled.ptx);
+    }
+    let places: Vec<_> = (0..count)
+        .map(|kernel| compiled.ptx.find(&format!(".entry k{kernel}(")).expect("a kernel"))
+        .collect();
+    assert!(places.is_sorted());
+    let tables: Vec<_> =
+        compiled.ptx.lines().filter(|line| line.contains("table$") && line.contains("= {")).collect();
+    assert!(tables.len() > 1 && tables.windows(2).all(|pair| pair[0] != pair[1]), "{tables:?}");
+    let ir = compiled.llvm_ir.unwrap();
+    assert_eq!(ir.matches("define ").count(), count);
+    if ptxas::find().is_some() {
+        assert!(ptxas::cubin(&compiled.ptx, Chip::default()).unwrap().starts_with(b"\x7fELF"));
+    }
+    // What is done side by side makes no difference.
+    let again = compile(module.as_operation(), &Options::default(), false).unwrap();
+    assert_eq!(again.ptx, compiled.ptx);
+}
+
 #[test]
 fn what_cannot_be_lowered_is_named() {
     let context = context();
