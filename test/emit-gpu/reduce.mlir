@@ -87,3 +87,27 @@ func.func private @odd(%x: tensor<100x4097xf32>) -> tensor<100xf32> attributes {
   %r = stablehlo.reduce(%x init: %z) applies stablehlo.maximum across dimensions = [1] : (tensor<100x4097xf32>, tensor<f32>) -> tensor<100xf32>
   return %r : tensor<100xf32>
 }
+
+// -----
+
+// What several elements need is loaded before functions of the first of them.
+// CHECK-LABEL: gpu.func @sines
+// CHECK: scf.while
+// CHECK: scf.condition
+// CHECK-NOT: math.sin
+// CHECK: llvm.load
+// CHECK: llvm.load
+// CHECK: llvm.load
+// CHECK: llvm.load
+// CHECK: llvm.load
+// CHECK: llvm.load
+// CHECK: llvm.load
+// CHECK: llvm.load
+// CHECK-NOT: llvm.load
+// CHECK: scf.yield
+func.func private @sines(%x: tensor<4096x4096xf32>) -> tensor<4096xf32> attributes {slimhlo.kernel = "reduce"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.sine %x : tensor<4096x4096xf32>
+  %r = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4096x4096xf32>, tensor<f32>) -> tensor<4096xf32>
+  return %r : tensor<4096xf32>
+}

@@ -179,3 +179,56 @@ func.func private @set(%x: tensor<10xi32>, %i: tensor<100000x1xi32>, %u: tensor<
   }) : (tensor<10xi32>, tensor<100000x1xi32>, tensor<100000xi32>) -> tensor<10xi32>
   return %r : tensor<10xi32>
 }
+
+// -----
+
+// Of many updates, a thread takes so many that their indices are loaded 16 bytes at a time; all loads come before functions, and
+// what makes up no such run is left to the last block.
+// CHECK-LABEL: gpu.func @many
+// CHECK: {alignment = 16 : i64} : !llvm.ptr<1> -> i32
+// CHECK-NOT: math.sin
+// CHECK: {alignment = 16 : i64} : !llvm.ptr<1> -> f32
+// CHECK-NOT: math.sin
+// CHECK: {alignment = 8 : i64} : !llvm.ptr<1> -> f32
+// CHECK-NOT: math.sin
+// CHECK: {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK-NEXT: math.sin
+// CHECK-NEXT: math.sin
+// CHECK-NEXT: math.sin
+// CHECK-NEXT: math.sin
+// CHECK: llvm.atomicrmw fadd
+// CHECK: llvm.atomicrmw fadd
+// CHECK: llvm.atomicrmw fadd
+// CHECK: llvm.atomicrmw fadd
+// CHECK-NOT: llvm.atomicrmw
+// CHECK: scf.for
+// CHECK: llvm.atomicrmw fadd
+// CHECK-NOT: llvm.atomicrmw
+// CHECK: gpu.return
+// ORDER-LABEL: gpu.func @many
+func.func private @many(%x: tensor<70000xf32>, %i: tensor<2000003x1xi32>, %u: tensor<2000003xf32>) -> tensor<70000xf32> attributes {slimhlo.kernel = "scatter", slimhlo.in_place = array<i64: 0>} {
+  %s = stablehlo.sine %u : tensor<2000003xf32>
+  %r = "stablehlo.scatter"(%x, %i, %s) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %t = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %t : tensor<f32>
+  }) : (tensor<70000xf32>, tensor<2000003x1xi32>, tensor<2000003xf32>) -> tensor<70000xf32>
+  return %r : tensor<70000xf32>
+}
+
+// -----
+
+// Rows are better next to each other: one element of the window per thread.
+// CHECK-LABEL: gpu.func @windows
+// CHECK: llvm.atomicrmw fadd
+// CHECK-NOT: llvm.atomicrmw
+// CHECK: gpu.return
+// ORDER-LABEL: gpu.func @windows
+func.func private @windows(%x: tensor<70000x8xf32>, %i: tensor<1000000x1xi32>, %u: tensor<1000000x8xf32>) -> tensor<70000x8xf32> attributes {slimhlo.kernel = "scatter", slimhlo.in_place = array<i64: 0>} {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %t = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %t : tensor<f32>
+  }) : (tensor<70000x8xf32>, tensor<1000000x1xi32>, tensor<1000000x8xf32>) -> tensor<70000x8xf32>
+  return %r : tensor<70000x8xf32>
+}

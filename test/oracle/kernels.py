@@ -24,13 +24,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 
-import execute  # noqa: F401 - it has JAX keep 64 bits
 import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 from jax import lax
 
+import execute  # noqa: F401 - it has JAX keep 64 bits
 import jaxlib_ir
 import xla_cpu
 from backend import block_order, difference
@@ -135,6 +135,17 @@ def cases() -> Iterator[Case]:
     yield Case("segment sum", segments, (some(3000, 20), indices(40, 3000)))
     table = jax.grad(lambda x, i: (x[i] ** 2).sum())
     yield Case("gradient of a short table", table, (some(30, 16), rng.integers(0, 30, 4000).astype(np.int32)))
+    # So many that a thread takes several which follow each other, and a few that are left over.
+    many = 1_100_003
+    points, numbers = indices(40, many, 3).astype(np.int16), some(many, dtype=np.int32)
+    grid, line = some(40, 40, 40), some(70_000, dtype=np.int32)
+    yield Case("scatter add many", lambda x, i, u: x.at[i].add(u), (line, indices(70_000, many), numbers), (1, 64))
+    yield Case(
+        "gather many, value and gradient",
+        jax.value_and_grad(lambda x, i: jnp.sum(jnp.sin(x[i[:, 0], i[:, 1], i[:, 2]]))),
+        (grid, points),
+        (1, 64),
+    )
     yield Case("scatter rows", lambda x, i, u: x.at[i].add(u), (some(100, 16), indices(100, 50), some(50, 16)))
     yield Case("scatter columns", lambda x, i, u: x.at[:, i].add(u), (some(20, 100), indices(100, 50), some(20, 50)))
     yield Case("gradient of a gather", jax.grad(lambda x, i: jnp.sin(x[i]).sum()), (some(100, 4), indices(100, 50)))
@@ -231,7 +242,7 @@ def cases() -> Iterator[Case]:
     yield Case("transpose of whole tiles", lambda x: x.T, (square,))
     yield Case("sum with the transposed", lambda x: x + x.T, (square,))
     yield Case("sum of transposed", lambda x, y: jnp.sin(x).T * 2 + y.T, (some(200, 301), some(200, 301)))
-    yield Case("transposed or not", lambda x, y: jnp.where(x.T > y, x.T, y), (some(200, 301), some(301, 200)))
+    yield Case("transposed or not", lambda x, y: jnp.where(y < x.T, x.T, y), (some(200, 301), some(301, 200)))
     yield Case("transpose batched", lambda x: x.swapaxes(1, 2), (some(5, 100, 130),))
     yield Case("transpose first to last", lambda x: x.transpose(1, 2, 0), (some(70, 5, 150),))
     yield Case("transpose last to first", lambda x: x.transpose(2, 0, 1), (some(3, 150, 100),))

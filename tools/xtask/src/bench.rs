@@ -31,6 +31,9 @@ enum Benchmark {
     Passes,
     /// What slimhlo compile allocates for the reference programs, against their floors and XLA
     Plan,
+    /// The machine code of the reference programs' kernels: instructions, widths of accesses and bytes in flight, against what
+    /// full bandwidth takes
+    Code,
     /// Time from StableHLO to PTX, against IREE's compiler and XLA's for the CPU
     Compile,
     /// Memory and run time of the reference programs on an NVIDIA GPU, against JAX; nothing where there is none
@@ -46,6 +49,7 @@ impl Benchmark {
             Benchmark::Memory => ("bench_memory.py", vec![]),
             Benchmark::Passes => ("bench_passes.py", vec![]),
             Benchmark::Plan => ("bench_plan.py", vec![]),
+            Benchmark::Code => ("bench_code.py", vec![]),
             Benchmark::Compile => ("bench_compile.py", vec![]),
             Benchmark::Gpu => ("bench_gpu.py", vec![]),
         }
@@ -83,7 +87,7 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
         }
         let slimhlo = shell.target.join("release/slimhlo").to_string_lossy().into_owned();
         let mut words = vec!["-u", &path, "--opt", &driver];
-        if matches!(benchmark, Benchmark::Plan | Benchmark::Compile) {
+        if matches!(benchmark, Benchmark::Plan | Benchmark::Code | Benchmark::Compile) {
             setup::assembler_environment(shell)?;
             shell.show(&shell.cargo(["build", "--release", "--package=slimhlo"]))?;
             words = vec!["-u", &path, "--slimhlo", &slimhlo];

@@ -28,7 +28,7 @@ use slimhlo_dialect::dense::Dense;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Threads of a block, unless a kernel says otherwise.
 pub const BLOCK: i64 = 256;
@@ -42,6 +42,8 @@ const DEEPEST: usize = 400;
 /// written once for each branch.
 const CHEAP: u64 = 40;
 const HUGE: u64 = 4096;
+/// Cost of the dearest ops that are a few instructions.
+const SIMPLE: u64 = 4;
 /// Elements of one byte in the widest load.
 const MOST_NEIGHBOURS: i64 = 16;
 /// Stands for every index.
@@ -852,6 +854,33 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
             pending.pop();
         }
         self.remembered(value, index).ok_or_else(|| PassError::at(op, "has a result that was not computed"))
+    }
+
+    /// Computes what elementwise ops make an element of: what is loaded for several elements is then asked for before
+    /// functions of the first of them, which may branch, keep the rest waiting. Does nothing where such functions are not
+    /// used.
+    pub fn prepare(&self, value: Value<'c, 'a>, index: &[Value<'c, 'a>]) -> Result<(), PassError<'c>> {
+        let mut pending = vec![value];
+        let (mut sources, mut seen, mut branches) = (vec![], HashSet::new(), false);
+        while let Some(value) = pending.pop() {
+            let rank = ffi::shape(value.r#type()).map_or(0, <[i64]>::len);
+            if rank != index.len() || !seen.insert(ir::key(value)) {
+                continue;
+            }
+            match defining_op(value).filter(|op| numbers::is_elementwise(*op)) {
+                Some(op) => {
+                    branches |= map::own_cost(op) > SIMPLE;
+                    pending.extend(op.operands());
+                }
+                None => sources.push(value),
+            }
+        }
+        if branches {
+            for source in sources.into_iter().rev() {
+                self.element(source, index)?;
+            }
+        }
+        Ok(())
     }
 
     /// Inlines a block of a region on scalars: what its terminator is given. Values from outside of the region that the

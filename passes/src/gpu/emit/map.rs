@@ -264,6 +264,13 @@ pub fn emit_map<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>) -> Result<(), PassError<'c>
     }
     deal(kernel, count, share, &|positions| {
         let mut elements = Vec::with_capacity(results.len());
+        if positions.len() > 1 {
+            for &position in positions {
+                for &result in results {
+                    kernel.prepare(result, &kernel.indices(tensor(result)?.shape, position))?;
+                }
+            }
+        }
         for &position in positions {
             let mut row: Vec<Scalar<'c, 'a>> = Vec::with_capacity(results.len());
             for &result in results {
@@ -316,6 +323,11 @@ pub fn emit_update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>) -> Result<(), PassError<
     let share = Share::new(count, bytes, innermost, kernel.cost(update));
     deal(kernel, count, share, &|positions| {
         let mut elements = Vec::with_capacity(positions.len());
+        if positions.len() > 1 {
+            for &position in positions {
+                kernel.prepare(update, &kernel.indices(part.shape, position))?;
+            }
+        }
         for &position in positions {
             let index = kernel.indices(part.shape, position);
             let element = kernel.element(update, &index)?;

@@ -199,16 +199,30 @@ fn first_launch<'c: 'a, 'a>(
         let result = code.rem(task, plan.results);
         let chunk = code.div(task, plan.results);
         let outside = kernel.indices(result_shape, result);
-        let inputs = |number: Value<'c, 'a>| {
+        let place = |number: Value<'c, 'a>, place: i64| {
             let first = code.mul(number, code.index(neighbours));
+            let inside = kernel.indices(&reduced, code.add(first, code.index(place)));
+            merge(shape.len(), dims, &inside, &outside)
+        };
+        let input = |number: Value<'c, 'a>| {
             let mut elements = Vec::new();
-            for place in 0..neighbours {
-                let inside = kernel.indices(&reduced, code.add(first, code.index(place)));
-                elements.push(reducer.inputs(kernel, &merge(shape.len(), dims, &inside, &outside))?);
+            for neighbour in 0..neighbours {
+                elements.push(reducer.inputs(kernel, &place(number, neighbour))?);
             }
             let mut elements = elements.into_iter();
             let first = elements.next().unwrap_or_default();
             elements.try_fold(first, |sum, element| reducer.merge(kernel, &sum, &element))
+        };
+        let inputs = |numbers: &[Value<'c, 'a>]| -> Result<'c, Vec<Vec<Scalar<'c, 'a>>>> {
+            for (&number, neighbour) in
+                numbers.iter().flat_map(|number| (0..neighbours).map(move |n| (number, n)))
+            {
+                let index = place(number, neighbour);
+                for operand in op.operands().take(op.result_count()) {
+                    kernel.prepare(operand, &index)?;
+                }
+            }
+            numbers.iter().map(|number| input(*number)).collect()
         };
         let (from, to, step) = if plan.interleaved {
             (chunk, code.index(length), code.index(plan.chunks))
@@ -249,11 +263,12 @@ fn second_launch<'c: 'a, 'a>(
     let group = Group::new(code, second(plan));
     let types = reducer.accumulators(kernel);
     group.tasks(code, plan.results, |result| {
-        let inputs = |chunk: Value<'c, 'a>| {
+        let input = |chunk: Value<'c, 'a>| -> Result<'c, Vec<Scalar<'c, 'a>>> {
             let place = code.add(code.mul(chunk, code.index(plan.results)), result);
             let parts = types.iter().enumerate();
             parts.map(|(number, ty)| kernel.load(kernel.scratch_pointer(number), *ty, place)).collect()
         };
+        let inputs = |chunks: &[Value<'c, 'a>]| chunks.iter().map(|chunk| input(*chunk)).collect();
         // The first chunk has the initial value.
         let to = code.index(plan.chunks);
         let first = group.lane;
@@ -270,7 +285,8 @@ fn second_launch<'c: 'a, 'a>(
     })
 }
 
-type Inputs<'f, 'c, 'a> = dyn Fn(Value<'c, 'a>) -> Result<'c, Vec<Scalar<'c, 'a>>> + 'f;
+/// The elements of some numbers.
+type Inputs<'f, 'c, 'a> = dyn Fn(&[Value<'c, 'a>]) -> Result<'c, Vec<Vec<Scalar<'c, 'a>>>> + 'f;
 
 /// What the running thread comes to of the elements `[first, to, step]`: with the initial value in the first thread of
 /// the first chunk, else with its first element as start.
@@ -295,7 +311,7 @@ fn thread_sums<'c: 'a, 'a>(
             let takes = code.binary("arith.andi", other, some);
             let carried = [initial, vec![Scalar::Real(first)]].concat();
             let mut start = only_if(kernel, Some(takes), carried, |_| {
-                let elements = inputs(first)?;
+                let elements = inputs(&[first])?.concat();
                 Ok([elements, vec![Scalar::Real(code.add(first, step))]].concat())
             })?;
             let from = start.pop().map_or(first, Scalar::real);
@@ -314,7 +330,7 @@ fn inputs_if<'c: 'a, 'a>(
     inputs: &Inputs<'_, 'c, 'a>,
 ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
     let initial = reducer.start(kernel)?;
-    only_if(kernel, Some(condition), initial, |_| inputs(at))
+    only_if(kernel, Some(condition), initial, |_| Ok(inputs(&[at])?.concat()))
 }
 
 /// Adds the elements `[from, to, step]` to `start`, in their order, with the loads of several of them in flight together.
@@ -335,12 +351,12 @@ fn thread_loop<'c: 'a, 'a>(
             &carried,
             |carried| Ok(code.compare(Int::Slt, code.add(carried[0], beyond), to)),
             |carried| {
-                let mut elements = Vec::new();
-                for number in 0..together {
-                    elements.push(inputs(code.add(carried[0], code.mul(step, code.index(number))))?);
-                }
-                let sums =
-                    elements.into_iter().try_fold(unflat(&start, &carried[1..]), |sums, element| {
+                let numbers: Vec<_> = (0..together)
+                    .map(|number| code.add(carried[0], code.mul(step, code.index(number))))
+                    .collect();
+                let sums = inputs(&numbers)?
+                    .into_iter()
+                    .try_fold(unflat(&start, &carried[1..]), |sums, element| {
                         reducer.merge(kernel, &sums, &element)
                     })?;
                 let next = code.add(carried[0], code.mul(step, code.index(together)));
@@ -352,7 +368,7 @@ fn thread_loop<'c: 'a, 'a>(
     }
     let parts = code.for_loop(from, to, step, &sums, |at, parts| {
         let sums = unflat(&start, parts);
-        Ok(flat(&reducer.merge(kernel, &sums, &inputs(at)?)?))
+        Ok(flat(&reducer.merge(kernel, &sums, &inputs(&[at])?.concat())?))
     })?;
     Ok(unflat(&start, &parts))
 }

@@ -21,6 +21,7 @@ use super::{Launch, Result, copy_operands, deterministic, in_place, result_buffe
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Code, Int, Scalar};
 use crate::gpu::emit::element::{Kernel, count_of};
+use crate::gpu::emit::numbers;
 
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
@@ -31,6 +32,13 @@ use slimhlo_dialect::stablehlo::attrs::ScatterDimensionNumbers;
 /// Updates of a thread whose loads are in flight together, and the cost of one up to which they are.
 const TOGETHER: i64 = 4;
 const LIGHT: u64 = 200;
+/// Bytes of the widest load, most updates whose indices are loaded by it, and threads that there should be in any case.
+const WIDEST: i64 = 16;
+const MOST_NEIGHBOURS: i64 = 8;
+const FEW: i64 = 132 * 2048;
+
+/// Where in the operand an update goes, and whether it does (`None`: always).
+type Target<'c, 'a> = (Vec<Value<'c, 'a>>, Option<Value<'c, 'a>>);
 
 /// What the dimensions of a scatter are.
 struct Scatter<'c, 'a> {
@@ -111,11 +119,7 @@ impl<'c: 'a, 'a> Scatter<'c, 'a> {
     }
 
     /// Where in the operand an update goes, and whether its window lies in it.
-    fn target(
-        &self,
-        kernel: &Kernel<'c, 'a>,
-        update: &[Value<'c, 'a>],
-    ) -> Result<'c, (Vec<Value<'c, 'a>>, Option<Value<'c, 'a>>)> {
+    fn target(&self, kernel: &Kernel<'c, 'a>, update: &[Value<'c, 'a>]) -> Result<'c, Target<'c, 'a>> {
         let code = &kernel.code;
         let scatter = self.scatter_dims();
         let vector = self.numbers.index_vector_dim() as usize;
@@ -177,6 +181,34 @@ impl<'c: 'a, 'a> Scatter<'c, 'a> {
         let apart = windows.map(|dim| self.updates[dim]).product();
         let counts = [count_of(self.shape), count_of(self.updates), apart];
         Ok(Private::plan(self.op, body, element, counts))
+    }
+
+    /// The updates' elements at an index.
+    fn values(&self, kernel: &Kernel<'c, 'a>, at: &[Value<'c, 'a>]) -> Result<'c, Vec<Scalar<'c, 'a>>> {
+        let updates = (0..self.operands).map(|operand| self.op.operand(self.operands + 1 + operand));
+        updates.map(|update| kernel.element(update?, at)).collect()
+    }
+
+    /// How many updates that follow each other a thread takes, so that what it loads of the indices is as wide as loads
+    /// are: of single elements only, since threads that write rows are better next to each other.
+    fn neighbours(&self, kernel: &Kernel<'c, 'a>) -> Result<'c, i64> {
+        let indices = operand_tensor(self.op, self.operands)?;
+        let last = (0..self.updates.len()).rev().find(|dim| self.updates[*dim] > 1).unwrap_or_default();
+        let vector = self.numbers.index_vector_dim() as usize;
+        let in_line = vector + 1 >= indices.rank();
+        if self.numbers.update_window_dims().contains(&(last as i64)) || !in_line {
+            return Ok(1);
+        }
+        let mut cost = kernel.cost(self.op.operand(self.operands)?);
+        for operand in 0..self.operands {
+            cost = cost.saturating_add(kernel.cost(self.op.operand(self.operands + 1 + operand)?));
+        }
+        let bytes = numbers::storage_bytes(indices.element).unwrap_or(16) as i64;
+        let mut neighbours = if cost <= LIGHT { (WIDEST / bytes).clamp(1, MOST_NEIGHBOURS) } else { 1 };
+        while neighbours > 1 && count_of(self.updates) / neighbours < FEW {
+            neighbours /= 2;
+        }
+        Ok(neighbours)
     }
 
     /// What the body makes of an old value and an update.
@@ -256,7 +288,8 @@ fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
                 for (dim, value) in apart.iter().zip(&outside).chain(together.iter().zip(inside)) {
                     at[*dim] = *value;
                 }
-                apply(kernel, &scatter, &updates, &pointers, &at)?;
+                let target = scatter.target(kernel, &at)?;
+                apply(kernel, &scatter, &updates, &pointers, &at, target, None)?;
                 Ok(carried)
             })?;
             Ok(())
@@ -269,8 +302,13 @@ fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
         let value = op.operand(scatter.operands + 1)?;
         let cost = kernel.cost(value).saturating_add(kernel.cost(op.operand(scatter.operands)?));
         let several = if cost <= LIGHT { TOGETHER } else { 1 };
-        in_order_by(kernel, count, several, &|numbers| {
+        in_order_by(kernel, count, 1, several, &|numbers| {
             let mut found = Vec::with_capacity(numbers.len());
+            if numbers.len() > 1 {
+                for &number in numbers {
+                    kernel.prepare(value, &kernel.indices(scatter.updates, number))?;
+                }
+            }
             for &number in numbers {
                 let at = kernel.indices(scatter.updates, number);
                 let (target, within) = scatter.target(kernel, &at)?;
@@ -292,9 +330,29 @@ fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
         })?;
         return private.end(kernel, op, *update, *pointer, &|old, new| scatter.body(kernel, old, new));
     }
-    in_order(kernel, count, |linear| {
-        let at = kernel.indices(scatter.updates, linear);
-        apply(kernel, &scatter, &updates, &pointers, &at)
+    in_order_by(kernel, count, scatter.neighbours(kernel)?, 1, &|linear| {
+        let mut found = Vec::with_capacity(linear.len());
+        for &linear in linear {
+            let at = kernel.indices(scatter.updates, linear);
+            let target = scatter.target(kernel, &at)?;
+            found.push((at, target));
+        }
+        // What several updates need is loaded before the first of them is applied.
+        let mut values = vec![None; found.len()];
+        if found.len() > 1 {
+            for (at, _) in &found {
+                for operand in 0..scatter.operands {
+                    kernel.prepare(op.operand(scatter.operands + 1 + operand)?, at)?;
+                }
+            }
+            for (value, (at, _)) in values.iter_mut().zip(&found) {
+                *value = Some(scatter.values(kernel, at)?);
+            }
+        }
+        for ((at, target), values) in found.into_iter().zip(values) {
+            apply(kernel, &scatter, &updates, &pointers, &at, target, values)?;
+        }
+        Ok(())
     })
 }
 
@@ -304,25 +362,32 @@ pub fn in_order<'c: 'a, 'a>(
     count: i64,
     body: impl Fn(Value<'c, 'a>) -> Result<'c, ()>,
 ) -> Result<'c, ()> {
-    in_order_by(kernel, count, 1, &|tasks| tasks.iter().try_for_each(|task| body(*task)))
+    in_order_by(kernel, count, 1, 1, &|tasks| tasks.iter().try_for_each(|task| body(*task)))
 }
 
-/// Like [`in_order`], with several tasks of a thread at a time, as long as there are so many.
+/// Like [`in_order`], with several tasks of a thread at a time, as long as there are so many: runs of `neighbours`, and
+/// `several` runs that are a block's threads apart.
 fn in_order_by<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     count: i64,
+    neighbours: i64,
     several: i64,
     body: &dyn Fn(&[Value<'c, 'a>]) -> Result<'c, ()>,
 ) -> Result<'c, ()> {
     let code = &kernel.code;
     let (thread, threads) = (code.gpu("gpu.thread_id"), code.gpu("gpu.block_dim"));
     let (block, blocks) = (code.gpu("gpu.block_id"), code.gpu("gpu.grid_dim"));
+    let runs = count / neighbours;
+    let run = |number: Value<'c, 'a>| -> Vec<Value<'c, 'a>> {
+        let first = code.mul(number, code.index(neighbours));
+        (0..neighbours).map(|place| code.add(first, code.index(place))).collect()
+    };
     // Rounds of all threads, each of a block after the other.
     let all = code.mul(blocks, threads);
-    let rounds = code.binary("arith.ceildivui", code.index(count), all);
+    let rounds = code.binary("arith.ceildivui", code.index(runs), all);
     let share = code.mul(rounds, threads);
     let from = code.mul(block, share);
-    let to = code.binary("arith.minui", code.add(from, share), code.index(count));
+    let to = code.binary("arith.minui", code.add(from, share), code.index(runs));
     let mut first = code.add(from, thread);
     if several > 1 {
         let beyond = code.mul(threads, code.index(several - 1));
@@ -332,7 +397,7 @@ fn in_order_by<'c: 'a, 'a>(
             |task| Ok(code.compare(Int::Slt, code.add(task[0], beyond), to)),
             |task| {
                 let tasks: Vec<_> = (0..several)
-                    .map(|number| code.add(task[0], code.mul(threads, code.index(number))))
+                    .flat_map(|number| run(code.add(task[0], code.mul(threads, code.index(number)))))
                     .collect();
                 body(&tasks)?;
                 Ok(vec![code.add(task[0], step)])
@@ -340,27 +405,39 @@ fn in_order_by<'c: 'a, 'a>(
         )?;
         first = last[0];
     }
-    code.for_loop(first, to, threads, &[], |task, _| {
-        body(&[task])?;
+    code.for_loop(first, to, threads, &[], |number, _| {
+        body(&run(number))?;
         Ok(vec![])
     })?;
+    if runs * neighbours < count {
+        // What makes up no run comes last, in the last block.
+        let is_last = code.compare(Int::Eq, code.add(block, code.index(1)), blocks);
+        code.if_then(is_last, || {
+            let first = code.add(thread, code.index(runs * neighbours));
+            code.for_loop(first, code.index(count), threads, &[], |task, _| {
+                body(&[task])?;
+                Ok(vec![])
+            })?;
+            Ok(())
+        })?;
+    }
     Ok(())
 }
 
+/// Applies the update at an index, with the values it has there unless they are still to be computed.
 fn apply<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     scatter: &Scatter<'c, 'a>,
     updates: &[Update],
     pointers: &[Value<'c, 'a>],
     at: &[Value<'c, 'a>],
+    (target, within): Target<'c, 'a>,
+    values: Option<Vec<Scalar<'c, 'a>>>,
 ) -> Result<'c, ()> {
     let code = &kernel.code;
-    let (target, within) = scatter.target(kernel, at)?;
     let write = || {
         let linear = kernel.linear(scatter.shape, &target);
-        let values: Vec<Scalar> = (0..scatter.operands)
-            .map(|operand| kernel.element(scatter.op.operand(scatter.operands + 1 + operand)?, at))
-            .collect::<Result<_>>()?;
+        let values = values.map_or_else(|| scatter.values(kernel, at), Ok)?;
         if let ([update], [pointer], [value]) = (updates, pointers, &values[..]) {
             let element = operand_tensor(scatter.op, 0)?.element;
             let body = |old: Scalar<'c, 'a>| scatter.body(kernel, old, *value);
