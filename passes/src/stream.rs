@@ -124,6 +124,7 @@ use plan::{Plan, Stop, bytes};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{DotAlgorithm, DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -536,6 +537,7 @@ impl Pass for Stream {
                 chunk_bytes,
                 stretch,
                 patient: round == 0,
+                waited: Cell::new(false),
                 gone: Keys::default(),
                 facts: Rc::clone(&facts),
                 neighbours: Neighbours::default(),
@@ -571,7 +573,8 @@ impl Pass for Stream {
                 }
             }
             changed |= more;
-            if !more && round > 0 {
+            // A second round is another one than the first only in that nothing waits in it.
+            if !more && (round > 0 || !rewrite.waited.get()) {
                 break;
             }
             facts.next_round();

@@ -216,7 +216,7 @@ fn along<'c: 'a, 'a>(places: &[Place<'c, 'a>], dim: usize, chunk_bytes: i64) -> 
     }
     // A slab is made of the same slab of everything else: what reaches beyond reads what another turn has overwritten.
     let reaches = |chunk: &Chunk| chunk.along.from != 0 || matches!(chunk.source, Source::Pad(_));
-    if plan.chunks.iter().any(reaches) {
+    if plan.chunks.iter().any(|chunk| reaches(chunk)) {
         return None;
     }
     (stands_alone(places, &plan, dim) && pays(places, &plan)?).then(|| Step {
@@ -457,7 +457,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
         let value = wholes.get(&ir::key(chunk.value)).copied().unwrap_or(chunk.value);
         (chunk.source == Source::Slice).then_some(Leaf { value, from: 0 })
     };
-    let leaves = plan.chunks.iter().map(leaf).collect();
+    let leaves = plan.chunks.iter().map(|chunk| leaf(chunk)).collect();
     let given_inside = Given { leaves, wholes };
     let mut done = HashMap::new();
     for (index, chunk) in plan.chunks.iter().enumerate() {

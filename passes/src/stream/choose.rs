@@ -10,16 +10,16 @@
 use super::beside::Sunk;
 use super::emit::{Loop, is_made_again, is_narrow};
 use super::fast::{Keys, Table};
-use super::outside::{EXPANDS, Outside, is_exported};
+use super::outside::{EXPANDS, Outside, is_exported, sources};
 use super::plan::{self, Facts, Plan, Source, Stop, bytes};
-use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers, is_free};
+use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Rows that a dot in a chunk should have, so that it is computed as fast as the whole.
@@ -90,6 +90,8 @@ pub struct Rewrite<'c, 'a> {
     pub stretch: i64,
     /// Whether loops that would take slices of what may not have to be stored can wait for another round.
     pub patient: bool,
+    /// Whether one did.
+    pub waited: Cell<bool>,
     /// Ops that were erased.
     pub gone: Keys,
     /// What is known about values.
@@ -105,7 +107,7 @@ type Way = (usize, usize, i64);
 #[derive(Default)]
 pub struct Neighbours<'c, 'a> {
     /// Ops a few steps up, by the consumer's source.
-    above: RefCell<Table<usize, Rc<[usize]>>>,
+    above: RefCell<Table<usize, Rc<Keys>>>,
     /// What each computes by itself, or why it cannot be streamed so.
     alone: RefCell<Table<Way, Result<Rc<Alone<'c, 'a>>, Stop>>>,
 }
@@ -120,14 +122,16 @@ struct Alone<'c, 'a> {
     /// What is not free to compute again: its place in the plan.
     values: Vec<usize>,
     /// The ops it looked at. It holds as long as they do.
-    ops: Keys,
+    ops: Vec<usize>,
 }
 
 impl<'c: 'a, 'a> Neighbours<'c, 'a> {
     /// Whether an op is computed from one of some others, a few steps up.
     fn comes_from(&self, op: OperationRef<'c, 'a>, others: &Keys) -> bool {
         let mut known = self.above.borrow_mut();
-        known.entry(ir::op_key(op)).or_insert_with(|| above(op)).iter().any(|op| others.contains(op))
+        let above = known.entry(ir::op_key(op)).or_insert_with(|| above(op));
+        let (few, many) = if above.len() < others.len() { (&**above, others) } else { (others, &**above) };
+        few.iter().any(|op| many.contains(op))
     }
 
     /// Forgets what was known of ops that are gone, of what is computed from them, and of consumers from `first` on, whose turn
@@ -260,6 +264,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 self.erase(op);
             }
         }
+        self.facts.operands_changed();
         self.neighbours.forget(&self.gone, first);
         Some(found.group.into_iter().map(|(index, _)| index).filter(|&index| index != usize::MAX).collect())
     }
@@ -377,7 +382,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let largest = computed().map(|chunk| chunk.size).max().unwrap_or(0);
         let matters = (largest / 2).max(self.chunk_bytes);
         computed()
-            .filter(|chunk| chunk.size >= matters && !is_free(chunk.name))
+            .filter(|chunk| chunk.size >= matters && !chunk.kind.free)
             .filter_map(|chunk| chunk.op.map(ir::op_key))
             .collect()
     }
@@ -555,7 +560,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             }
             let computed = || plan.chunks.iter().enumerate().filter(|(_, chunk)| chunk.source.is_op());
             let largest = computed().map(|(_, chunk)| chunk.size).max().unwrap_or(0);
-            let values = computed().filter(|(_, chunk)| !is_free(chunk.name)).map(|(at, _)| at).collect();
+            let values = computed().filter(|(_, chunk)| !chunk.kind.free).map(|(at, _)| at).collect();
             let wholes = plan.wholes.iter().filter_map(|whole| defining_op_key(*whole));
             let ops = plan.chunks.iter().filter_map(|chunk| chunk.op.map(ir::op_key)).chain(wholes).collect();
             Ok(Rc::new(Alone { plan, there, largest, values, ops }))
@@ -583,10 +588,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 && chunk.size > self.chunk_bytes.saturating_mul(GAIN)
                 && is_made_of_less(chunk.value)
         };
-        if self.patient && plan.chunks.iter().any(waits) {
+        if self.patient && plan.chunks.iter().any(|chunk| waits(chunk)) {
+            self.waited.set(true);
             return None;
         }
-        let stored = outside.stored(&plan, &group);
+        let (sources, temporaries) = sources(&plan);
+        let stored = outside.stored(&plan, &group, &sources);
         let mut saved: i64 = 0;
         let unit_bytes = Outside::most_at_once(&plan, &group, &stored) / plan.units;
         // An elementwise value computed from one that is there takes its place, if nothing else needs that any more.
@@ -594,7 +601,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .chunks
             .iter()
             .enumerate()
-            .map(|(at, chunk)| chunk.fusible && outside.temporaries[at] > chunk.size / 4)
+            .map(|(at, chunk)| chunk.kind.fusible && temporaries[at] > chunk.size / 4)
             .collect();
         // One that is had in chunks of two dimensions saves its memory once.
         let mut counted = Keys::default();
@@ -603,7 +610,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             match chunk.source {
                 Source::Slice => {
                     // Sliced, a value that was computed on the fly has to be stored.
-                    let fused = chunk.fusible;
+                    let fused = chunk.kind.fusible;
                     let padded = plan.beyond(chunk) != (0, 0);
                     if padded || (fused && !there.contains(&ir::key(chunk.value))) {
                         saved = saved.saturating_sub(size);
@@ -630,7 +637,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         saved -= stored_whole;
         if is_library_fused(&plan, &group) {
-            saved = plan.chunks.iter().filter_map(|chunk| defining_op(chunk.value)).map(shuffled).sum();
+            saved = plan.chunks.iter().filter_map(|chunk| chunk.op).map(shuffled).sum();
         }
         let unit_bytes = unit_bytes.saturating_add(widened / plan.units);
         let copies = copies(&plan);
@@ -689,9 +696,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .chain(group.iter().map(|(_, consumer)| bytes(consumer.result())))
             .fold(0, i64::saturating_add)
             / plan.units;
-        let again = plan.chunks.iter().enumerate().any(|(at, chunk)| {
-            chunk.source.is_op() && outside.needed[at] && chunk.name == "stablehlo.dot_general"
-        });
+        let again = plan
+            .chunks
+            .iter()
+            .enumerate()
+            .any(|(at, chunk)| chunk.source.is_op() && outside.needed[at] && chunk.kind.dot);
         Some(Found { plan, group, chunk, unit_bytes, saved, cost, apart, again, fits, thin, around, first })
     }
 }
@@ -750,7 +759,7 @@ fn wanted_units<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, '
             .map_or(1, |tensor| dims.iter().map(|&dim| tensor.shape[dim]).fold(1i64, i64::saturating_mul))
     };
     for chunk in &plan.chunks {
-        let Some(op) = chunk.op.filter(|_| chunk.name == "stablehlo.dot_general") else {
+        let Some(op) = chunk.op.filter(|_| chunk.kind.dot) else {
             continue;
         };
         let (Some(dims), [left, right]) = (dot_dims(op), chunk.source.operands()) else { continue };
@@ -788,7 +797,7 @@ fn names_products_of_vectors<'c: 'a, 'a>(
     let least = if rest == 0 { chunk } else { rest };
     let shrinks = |all: i64| all > 1 && (all / plan.units).saturating_mul(least) <= 1;
     let planned = plan.chunks.iter().any(|part| {
-        let Some(op) = part.op.filter(|op| part.name == "stablehlo.dot_general" && named(*op)) else {
+        let Some(op) = part.op.filter(|op| part.kind.dot && named(*op)) else {
             return false;
         };
         let (Some(dims), [left, right]) = (dot_dims(op), part.source.operands()) else { return false };
@@ -870,7 +879,7 @@ fn is_turned(op: OperationRef<'_, '_>, index: usize) -> bool {
 fn copies<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
     let mut copied: Table<usize, i64> = Table::default();
     for chunk in &plan.chunks {
-        let Some(op) = chunk.op.filter(|_| chunk.name == "stablehlo.dot_general") else {
+        let Some(op) = chunk.op.filter(|_| chunk.kind.dot) else {
             continue;
         };
         for (index, (operand, along)) in op.operands().zip(chunk.source.operands()).enumerate() {
@@ -999,24 +1008,21 @@ fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Optio
 }
 
 /// What an op is computed from, a few steps up.
-fn above(op: OperationRef<'_, '_>) -> Rc<[usize]> {
+fn above(op: OperationRef<'_, '_>) -> Rc<Keys> {
     const MOST: usize = 48;
-    let mut seen = Keys::default();
-    let mut found: Vec<usize> = Vec::new();
+    let mut seen = 0;
+    let mut found = Keys::with_capacity_and_hasher(2 * MOST, Default::default());
     let mut pending = std::collections::VecDeque::from([op]);
     while let Some(op) = pending.pop_front() {
         for from in op.operands().filter_map(defining_op) {
             let key = ir::op_key(from);
-            if !seen.contains(&key) {
-                found.push(key);
-                if seen.len() < MOST {
-                    seen.insert(key);
-                    pending.push_back(from);
-                }
+            if found.insert(key) && seen < MOST {
+                seen += 1;
+                pending.push_back(from);
             }
         }
     }
-    found.into()
+    Rc::new(found)
 }
 
 fn defining_op_key(value: Value<'_, '_>) -> Option<usize> {

@@ -94,6 +94,15 @@ impl Bits {
         self.far.iter_mut().zip(&other.far).for_each(|(word, with)| *word |= with);
     }
 
+    /// Takes all of another's away.
+    pub fn remove(&mut self, other: &Self) {
+        self.near.iter_mut().zip(&other.near).for_each(|(word, without)| *word &= !without);
+        self.far.iter_mut().zip(&other.far).for_each(|(word, without)| *word &= !without);
+        while self.far.last() == Some(&0) {
+            self.far.pop();
+        }
+    }
+
     /// Whether all are in another, too.
     pub fn is_subset(&self, of: &Self) -> bool {
         let words = of.far.iter().copied().chain(std::iter::repeat(0));
@@ -119,53 +128,6 @@ impl Bits {
             })
             .map(move |rest| at * 64 + rest.trailing_zeros() as usize)
         })
-    }
-}
-
-/// Finds the places of what a list holds: a table of places, which the list itself has the keys of. For short lists it is much
-/// smaller than a table of keys, and copied at once.
-#[derive(Clone, Default)]
-pub struct Places {
-    /// One more than a place, or 0 for none; a power of two of them, at most half of which are used.
-    slots: Vec<u32>,
-    used: usize,
-}
-
-impl Places {
-    const LEAST: usize = 64;
-
-    /// The place of what hashes to `hash` and `is` says it is.
-    pub fn find(&self, hash: u64, is: impl Fn(usize) -> bool) -> Option<usize> {
-        let mask = self.slots.len().checked_sub(1)?;
-        let mut slot = hash as usize & mask;
-        while let Some(place) = (self.slots[slot] as usize).checked_sub(1) {
-            if is(place) {
-                return Some(place);
-            }
-            slot = (slot + 1) & mask;
-        }
-        None
-    }
-
-    /// Notes the next place, which is as many as were noted before. `hash_of` hashes what is at earlier places.
-    pub fn push(&mut self, hash: u64, hash_of: impl Fn(usize) -> u64) {
-        if 2 * (self.used + 1) > self.slots.len() {
-            let size = (2 * self.slots.len()).max(Self::LEAST);
-            self.slots.clear();
-            self.slots.resize(size, 0);
-            (0..self.used).for_each(|place| self.put(hash_of(place), place));
-        }
-        self.put(hash, self.used);
-        self.used += 1;
-    }
-
-    fn put(&mut self, hash: u64, place: usize) {
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
-        while self.slots[slot] != 0 {
-            slot = (slot + 1) & mask;
-        }
-        self.slots[slot] = place as u32 + 1;
     }
 }
 

@@ -11,7 +11,7 @@
 
 use super::fast::{Bits, Keys, Table};
 use super::plan::{Plan, Source, bytes};
-use super::{Consumer, Role, SMALL, dot_numbers, is_costly, is_free};
+use super::{Consumer, Role, SMALL, dot_numbers};
 use crate::ir;
 use crate::rewrite::{users, uses};
 use melior::ir::operation::OperationLike;
@@ -33,75 +33,57 @@ const FEW: i64 = 8;
 
 /// Who uses planned values besides the plan.
 pub struct Outside<'c, 'a> {
-    /// For each chunk of the plan.
-    users: Vec<Vec<OperationRef<'c, 'a>>>,
+    /// Those of all chunks of the plan, and where each chunk's end.
+    users: Vec<OperationRef<'c, 'a>>,
+    ends: Vec<u32>,
     /// For each chunk, whether something outside is computed from it: what is done again inside goes on being done outside.
     pub needed: Vec<bool>,
-    /// For each chunk, bytes of what is there that it is computed from.
-    sources: Vec<i64>,
-    /// The same without arguments, whose memory is not free to be used again.
-    pub temporaries: Vec<i64>,
     /// Ops that the loop takes in.
     inside: Keys,
 }
 
 impl<'c: 'a, 'a> Outside<'c, 'a> {
     pub fn of(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Self {
-        let mut inside: Keys = group.iter().map(|(_, consumer)| ir::op_key(consumer.op)).collect();
+        let mut inside = Keys::with_capacity_and_hasher(group.len() + plan.chunks.len(), Default::default());
+        inside.extend(group.iter().map(|(_, consumer)| ir::op_key(consumer.op)));
         for chunk in plan.chunks.iter().filter(|chunk| chunk.source != Source::Slice) {
             inside.extend(chunk.op.map(ir::op_key));
         }
         let placed = |value| {
             group.iter().any(|(_, member)| matches!(member.role, Role::Place) && member.result() == value)
         };
-        let users: Vec<Vec<_>> = plan
-            .chunks
-            .iter()
-            .map(|chunk| match chunk.source {
-                Source::Slice => Vec::new(),
-                _ if placed(chunk.value) => Vec::new(),
-                _ => users(chunk.value).filter(|user| !inside.contains(&ir::op_key(*user))).collect(),
-            })
-            .collect();
-        let mut needed: Vec<bool> = users.iter().map(|users| !users.is_empty()).collect();
-        for at in (0..plan.chunks.len()).rev().filter(|&at| plan.chunks[at].source != Source::Slice) {
+        let count = plan.chunks.len();
+        let mut outside = Self {
+            users: Vec::with_capacity(count),
+            ends: Vec::with_capacity(count),
+            needed: Vec::new(),
+            inside,
+        };
+        for chunk in &plan.chunks {
+            if chunk.source != Source::Slice && !placed(chunk.value) {
+                let inside = &outside.inside;
+                outside.users.extend(users(chunk.value).filter(|user| !inside.contains(&ir::op_key(*user))));
+            }
+            outside.ends.push(outside.users.len() as u32);
+        }
+        let mut needed: Vec<bool> = (0..count).map(|at| !outside.users_of(at).is_empty()).collect();
+        for at in (0..count).rev().filter(|&at| plan.chunks[at].source != Source::Slice) {
             if needed[at] && !placed(plan.chunks[at].value) {
                 plan.operands(at).for_each(|from| needed[from] = true);
             }
         }
-        // Each slice counts once, by however many ways a value is computed from it.
-        let mut sources = vec![0i64; plan.chunks.len()];
-        let mut temporaries = vec![0i64; plan.chunks.len()];
-        let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
-        for at in 0..plan.chunks.len() {
-            let from = slices_of(plan, at, &leaves);
-            for leaf in from.iter().map(|leaf| &plan.chunks[leaf]) {
-                sources[at] = sources[at].saturating_add(leaf.size);
-                if leaf.op.is_some() {
-                    temporaries[at] = temporaries[at].saturating_add(leaf.size);
-                }
-            }
-            leaves.push(from);
-        }
-        Self { users, needed, sources, temporaries, inside }
+        outside.needed = needed;
+        outside
+    }
+
+    fn users_of(&self, at: usize) -> &[OperationRef<'c, 'a>] {
+        let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.users[from as usize..self.ends[at] as usize]
     }
 
     /// Ops that nothing outside needs anything of.
     pub fn dying(&self, plan: &Plan<'c, 'a>) -> Keys {
-        let mut dying = Keys::default();
-        let mut living = Keys::default();
-        for (chunk, needed) in
-            plan.chunks.iter().zip(&self.needed).filter(|(chunk, _)| chunk.source != Source::Slice)
-        {
-            let Some(op) = chunk.op else { continue };
-            if *needed {
-                living.insert(ir::op_key(op))
-            } else {
-                dying.insert(ir::op_key(op))
-            };
-        }
-        dying.retain(|op| !living.contains(op));
-        dying
+        dying(plan, &self.needed)
     }
 
     /// The same if some values, by their keys, came out of the loop.
@@ -109,22 +91,15 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut needed: Vec<bool> = plan
             .chunks
             .iter()
-            .zip(&self.users)
-            .map(|(chunk, users)| !cut.contains(&ir::key(chunk.value)) && !users.is_empty())
+            .enumerate()
+            .map(|(at, chunk)| !cut.contains(&ir::key(chunk.value)) && !self.users_of(at).is_empty())
             .collect();
         for at in (0..plan.chunks.len()).rev().filter(|&at| needed_from(plan, at)) {
             if needed[at] && !cut.contains(&ir::key(plan.chunks[at].value)) {
                 plan.operands(at).for_each(|from| needed[from] = true);
             }
         }
-        let probe = Self {
-            needed,
-            users: Vec::new(),
-            sources: Vec::new(),
-            temporaries: Vec::new(),
-            inside: Keys::default(),
-        };
-        probe.dying(plan)
+        dying(plan, &needed)
     }
 
     /// The values that stay whatever the loop does, so that it may as well slice them; and whether one is a small result of
@@ -144,19 +119,19 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
         // Those that are sliced anyway, for values that are computed again.
         let mut accepted = Bits::default();
-        for (at, (chunk, users)) in plan.chunks.iter().zip(&self.users).enumerate() {
+        for (at, chunk) in plan.chunks.iter().enumerate() {
+            let users = self.users_of(at);
             let mut from = Bits::default();
             plan.operands(at).for_each(|at| from.extend(&leaves[at]));
             let through = plan.operands(at).map(|at| largest[at]).max().unwrap_or(0);
             largest.push(if chunk.source.is_op() { through.max(chunk.size) } else { 0 });
-            let op = chunk.op.filter(|_| chunk.source.is_op() && !is_free(chunk.name));
-            let Some(op) = op else {
+            if !chunk.source.is_op() || chunk.kind.free {
                 if chunk.source == Source::Slice {
                     from.insert(at);
                 }
                 leaves.push(from);
                 continue;
-            };
+            }
             let name = chunk.name;
             let stored_for = |user: &OperationRef<'c, 'a>| {
                 !ir::is_fusible(op_name(*user)) && op_name(*user) != "stablehlo.reduce"
@@ -165,10 +140,12 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 .iter()
                 .any(|(_, member)| matches!(member.role, Role::Place) && member.value == chunk.value);
             let wanted = !handed_out
-                && ((self.needed[at] && is_costly(name)) || users.iter().any(stored_for) || users.len() > 1);
+                && ((self.needed[at] && chunk.kind.costly)
+                    || users.len() > 1
+                    || users.iter().any(stored_for));
             let mut stays = plan.wholes.contains(&chunk.value);
             if wanted && !stays {
-                let work = multiplications(op);
+                let work = chunk.work;
                 let known = from.is_subset(&accepted);
                 let expands = expands(plan, &from, chunk.value);
                 let cheap = !matches!(name, "stablehlo.sort" | "stablehlo.convolution") && work <= once;
@@ -213,7 +190,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let ending = ends[at].iter().map(|&at| plan.chunks[at].size).fold(0, i64::saturating_add);
             if stored[at] {
                 // An elementwise result takes the place of an operand read for the last time.
-                let fusible = plan.chunks[at].fusible;
+                let fusible = plan.chunks[at].kind.fusible;
                 let reused = if fusible { ending.min(size) } else { 0 };
                 live = live.saturating_add(size);
                 most = most.max(live.saturating_sub(reused));
@@ -230,7 +207,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
         for (at, chunk) in plan.chunks.iter().enumerate() {
             let mut from = slices_of(plan, at, &leaves);
-            let dot = chunk.op.filter(|_| chunk.source.is_op() && chunk.name == "stablehlo.dot_general");
+            let dot = chunk.op.filter(|_| chunk.source.is_op() && chunk.kind.dot);
             if let Some(op) = dot
                 && group.iter().all(|(_, member)| member.source != op && member.value != chunk.value)
                 && !expands(plan, &from, chunk.value)
@@ -247,21 +224,22 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
     /// Multiplications of the dots that only the loop needs.
     fn multiplications_done_once(&self, plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
         let consumed = group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Contract));
-        let planned = plan
-            .chunks
-            .iter()
-            .enumerate()
-            .filter(|(at, chunk)| chunk.source.is_op() && !self.needed[*at])
-            .filter_map(|(_, chunk)| chunk.op);
+        let planned = plan.chunks.iter().zip(&self.needed);
+        let planned = planned.filter(|(chunk, needed)| chunk.source.is_op() && !**needed);
         consumed
-            .map(|(_, consumer)| consumer.op)
-            .chain(planned)
-            .fold(0, |sum, op| sum.saturating_add(multiplications(op)))
+            .map(|(_, consumer)| multiplications(consumer.op))
+            .chain(planned.map(|(chunk, _)| chunk.work))
+            .fold(0, i64::saturating_add)
     }
 
-    /// For each chunk whether its value takes memory of its own.
-    pub fn stored(&self, plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Vec<bool> {
-        let outside = self;
+    /// For each chunk whether its value takes memory of its own. `sources` are bytes of what is there that each is computed
+    /// from.
+    pub fn stored(
+        &self,
+        plan: &Plan<'c, 'a>,
+        group: &[(usize, Consumer<'c, 'a>)],
+        sources: &[i64],
+    ) -> Vec<bool> {
         let count = plan.chunks.len();
         let mut stored = vec![false; count];
         // Which kernels a value is needed in: numbered by the chunk, or the consumer after them, that each computes.
@@ -288,33 +266,67 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         for at in (0..count).rev() {
             let chunk = &plan.chunks[at];
             let Some(op) = chunk.op else { continue };
-            let name = chunk.name;
-            let kernel = !chunk.fusible && !is_small_reduction(op);
+            let kernel = !chunk.kind.fusible && !is_small_reduction(op);
             // What is computed from values of its size takes the place of one of them: nothing is gained there.
-            let needed_outside = !outside.users[at].is_empty() && outside.sources[at] <= chunk.size / 4;
+            let needed_outside = !self.users_of(at).is_empty() && sources[at] <= chunk.size / 4;
             if chunk.source == Source::Slice {
                 continue;
             }
-            if kernel || (!is_free(name) && (kernels[at].len() > 1 || needed_outside)) {
+            if kernel || (!chunk.kind.free && (kernels[at].len() > 1 || needed_outside)) {
                 stored[at] = true;
             }
-            {
-                for (index, (operand, along)) in op.operands().zip(chunk.source.operands()).enumerate() {
-                    let Some(from) = along.and_then(|along| plan.position(operand, along)) else { continue };
-                    stored[from] |= reads(op, index);
-                    if kernel {
-                        kernels[from].insert(at);
-                    } else {
-                        let inherited = kernels[at].clone();
-                        kernels[from].extend(&inherited);
-                    }
-                }
+            let inherited = if kernel { Bits::only(at) } else { std::mem::take(&mut kernels[at]) };
+            for (index, from) in plan.numbered_operands(at) {
+                stored[from] |= reads(op, index);
+                kernels[from].extend(&inherited);
             }
         }
         // These take their memory in the loop's result as before.
         placed.into_iter().for_each(|at| stored[at] = false);
         stored
     }
+}
+
+/// Ops that nothing outside needs anything of: of each chunk `needed` says whether something does.
+fn dying(plan: &Plan<'_, '_>, needed: &[bool]) -> Keys {
+    let ops = |wanted: bool| {
+        let planned = plan.chunks.iter().zip(needed).filter(move |(_, needed)| **needed == wanted);
+        planned
+            .filter(|(chunk, _)| chunk.source != Source::Slice)
+            .filter_map(|(chunk, _)| chunk.op.map(ir::op_key))
+    };
+    let mut dying = Keys::with_capacity_and_hasher(plan.chunks.len(), Default::default());
+    dying.extend(ops(false));
+    ops(true).for_each(|op| {
+        dying.remove(&op);
+    });
+    dying
+}
+
+/// For each chunk, bytes of what is there that it is computed from; and the same without arguments, whose memory is not free
+/// to be used again.
+pub fn sources(plan: &Plan<'_, '_>) -> (Vec<i64>, Vec<i64>) {
+    let count = plan.chunks.len();
+    let mut sources = vec![0i64; count];
+    let mut temporaries = vec![0i64; count];
+    let mut leaves: Vec<Bits> = Vec::with_capacity(count);
+    for at in 0..count {
+        // Each slice counts once, by however many ways a value is computed from it.
+        let from = slices_of(plan, at, &leaves);
+        let mut more = from.clone();
+        if let Some(most) = plan.operands(at).max_by_key(|&operand| sources[operand]) {
+            more.remove(&leaves[most]);
+            (sources[at], temporaries[at]) = (sources[most], temporaries[most]);
+        }
+        for leaf in more.iter().map(|leaf| &plan.chunks[leaf]) {
+            sources[at] = sources[at].saturating_add(leaf.size);
+            if leaf.op.is_some() {
+                temporaries[at] = temporaries[at].saturating_add(leaf.size);
+            }
+        }
+        leaves.push(from);
+    }
+    (sources, temporaries)
 }
 
 /// The slices that a chunk is computed from, itself if it is one; `before` has those of the chunks before it.
@@ -401,7 +413,7 @@ fn is_batched_gather(op: OperationRef<'_, '_>) -> bool {
 }
 
 /// Multiplications of a dot; none for other ops, and for one that contracts next to nothing.
-fn multiplications(op: OperationRef<'_, '_>) -> i64 {
+pub fn multiplications(op: OperationRef<'_, '_>) -> i64 {
     let count = || {
         if op_name(op) != "stablehlo.dot_general" {
             return None;

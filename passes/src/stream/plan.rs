@@ -6,7 +6,9 @@
 //! units of the value can be had from the same units of other values. What cannot be taken apart like that is either a
 //! value that is there and is sliced, or one that each chunk needs as a whole.
 
-use super::fast::{self, Keys, Places, Table};
+use super::fast::{self, Keys, Table};
+use super::outside::multiplications;
+use super::{is_costly, is_free};
 use crate::ir::{self, discardable_attributes};
 use crate::rewrite::defining_op;
 use melior::ir::attribute::DenseElementsAttribute;
@@ -78,7 +80,6 @@ impl Source {
 }
 
 /// A value that is had chunk by chunk.
-#[derive(Clone)]
 pub struct Chunk<'c, 'a> {
     /// The value.
     pub value: Value<'c, 'a>,
@@ -90,12 +91,36 @@ pub struct Chunk<'c, 'a> {
     pub op: Option<OperationRef<'c, 'a>>,
     /// Its name.
     pub name: &'c str,
-    /// Whether back ends fuse it, see [`ir::is_fusible`].
-    pub fusible: bool,
+    /// What its name says.
+    pub kind: Kind,
     /// Bytes of the value.
     pub size: i64,
-    /// Where in [`Plan::operands`] the chunks are that it is computed from.
-    operands: (u32, u32),
+    /// Multiplications if it is a dot, see [`multiplications`].
+    pub work: i64,
+}
+
+/// What is asked again and again of an op by its name.
+#[derive(Clone, Copy, Default)]
+pub struct Kind {
+    /// Whether back ends fuse it, see [`ir::is_fusible`].
+    pub fusible: bool,
+    /// Whether it costs nothing to do again.
+    pub free: bool,
+    /// Whether it is too costly to do twice.
+    pub costly: bool,
+    /// Whether it is a dot.
+    pub dot: bool,
+}
+
+impl Kind {
+    fn of(name: &str) -> Self {
+        Self {
+            fusible: ir::is_fusible(name),
+            free: is_free(name),
+            costly: is_costly(name),
+            dot: name == "stablehlo.dot_general",
+        }
+    }
 }
 
 /// Why there is no plan.
@@ -107,62 +132,216 @@ pub enum Stop {
     No,
 }
 
-/// What was found out about values, for one plan after another. What is erased has to be forgotten.
+/// What was found out about values, for one plan after another. What is erased has to be forgotten, and changes of operands
+/// told.
 #[derive(Default)]
-pub struct Facts<'c, 'a>(RefCell<Table<usize, Fact<'c, 'a>>>);
+pub struct Facts<'c, 'a>(RefCell<Graph<'c, 'a>>);
+
+/// Values and the ways to stream them, with what each is computed from: plans are walks over it.
+#[derive(Default)]
+struct Graph<'c, 'a> {
+    by_value: Table<usize, u32>,
+    facts: Vec<Fact<'c, 'a>>,
+    ways: Vec<Way<'c, 'a>>,
+    /// How often operands have changed.
+    changes: u32,
+    /// The plan whose chunks know their places, and the number of the last one that did.
+    current: u32,
+    // What walks need, kept for the next.
+    frames: Vec<Frame>,
+    places: Vec<u32>,
+}
 
 struct Fact<'c, 'a> {
+    value: Value<'c, 'a>,
     tensor: Option<Tensor<'c>>,
     size: i64,
     op: Option<OperationRef<'c, 'a>>,
     name: &'c str,
-    fusible: bool,
+    kind: Kind,
+    work: i64,
     annotated: bool,
-    ways: Vec<Way>,
+    /// The last plan that needs it whole.
+    whole_in: u32,
+    /// The ways it was asked for.
+    ways: Vec<(Along, i64, u32)>,
 }
 
-/// How a value can be streamed.
-struct Way {
+/// A value in units of a size.
+struct Way<'c, 'a> {
+    fact: u32,
     along: Along,
     units: i64,
-    source: Result<Source, Stop>,
+    hash: u64,
+    /// Where its chunks come from, unless they are sliced, once that was asked.
+    source: Option<Result<Rc<Chunk<'c, 'a>>, Stop>>,
+    /// Chunks that are sliced, once there were some.
+    sliced: Option<Rc<Chunk<'c, 'a>>>,
     /// Whether chunks of it were found to be no larger than what they are computed from, see [`Plan::condense`].
     condensed: bool,
+    /// What it is computed from, and what `changes` was then.
+    from: Rc<[Input]>,
+    known_at: u32,
+    /// The last plan that it is in, and where.
+    plan: u32,
+    place: u32,
 }
+
+/// An operand.
+#[derive(Clone, Copy)]
+enum Input {
+    /// A way of another value.
+    Way(u32),
+    /// All of a value.
+    Whole(u32),
+}
+
+/// Stands for no change yet.
+const NEVER: u32 = u32::MAX;
 
 impl<'c: 'a, 'a> Facts<'c, 'a> {
     /// Forgets a value that goes.
     pub fn forget(&self, value: Value<'c, 'a>) {
-        self.0.borrow_mut().remove(&ir::key(value));
+        self.0.borrow_mut().by_value.remove(&ir::key(value));
     }
 
     /// Forgets all.
     pub fn clear(&self) {
-        self.0.borrow_mut().clear();
+        self.0.borrow_mut().by_value.clear();
+    }
+
+    /// Forgets what ops are computed from: some have other operands now.
+    pub fn operands_changed(&self) {
+        self.0.borrow_mut().changes += 1;
     }
 
     /// Forgets what one round of plans told the next of its own.
     pub fn next_round(&self) {
-        let mut facts = self.0.borrow_mut();
-        facts.values_mut().flat_map(|fact| &mut fact.ways).for_each(|way| way.condensed = false);
+        self.0.borrow_mut().ways.iter_mut().for_each(|way| way.condensed = false);
     }
+}
 
-    fn with<T>(&self, value: Value<'c, 'a>, look: impl FnOnce(&mut Fact<'c, 'a>) -> T) -> T {
-        let mut facts = self.0.borrow_mut();
-        look(facts.entry(ir::key(value)).or_insert_with(|| {
+impl<'c: 'a, 'a> Graph<'c, 'a> {
+    fn fact(&mut self, value: Value<'c, 'a>) -> u32 {
+        let Self { by_value, facts, .. } = self;
+        *by_value.entry(ir::key(value)).or_insert_with(|| {
             let op = defining_op(value);
             let tensor = plain(value);
             let name = op.map_or("", |op| op_name(op));
-            Fact {
+            let kind = Kind::of(name);
+            facts.push(Fact {
+                value,
                 tensor,
                 size: tensor.map_or_else(|| bytes(value), tensor_bytes),
                 op,
                 name,
-                fusible: ir::is_fusible(name),
+                kind,
+                work: op.filter(|_| kind.dot).map_or(0, multiplications),
                 annotated: op.is_some_and(|op| !discardable_attributes(op).is_empty()),
+                whole_in: 0,
                 ways: Vec::new(),
+            });
+            facts.len() as u32 - 1
+        })
+    }
+
+    fn way(&mut self, value: Value<'c, 'a>, along: Along, units: i64) -> u32 {
+        let number = self.fact(value);
+        let fact = &mut self.facts[number as usize];
+        let known = fact.ways.iter().find(|(known, of, _)| *known == along && *of == units);
+        if let Some(&(.., way)) = known {
+            return way;
+        }
+        let way = self.ways.len() as u32;
+        fact.ways.push((along, units, way));
+        self.ways.push(Way {
+            fact: number,
+            along,
+            units,
+            hash: hash(value, along),
+            source: None,
+            sliced: None,
+            condensed: false,
+            from: Rc::new([]),
+            known_at: NEVER,
+            plan: 0,
+            place: 0,
+        });
+        way
+    }
+
+    fn chunk(&self, way: u32, source: Source) -> Rc<Chunk<'c, 'a>> {
+        let way = &self.ways[way as usize];
+        let &Fact { value, op, name, kind, size, work, .. } = &self.facts[way.fact as usize];
+        Rc::new(Chunk { value, along: way.along, source, op, name, kind, size, work })
+    }
+
+    /// Chunks of a way that are sliced.
+    fn sliced(&mut self, way: u32) -> Rc<Chunk<'c, 'a>> {
+        if let Some(chunk) = &self.ways[way as usize].sliced {
+            return Rc::clone(chunk);
+        }
+        let chunk = self.chunk(way, Source::Slice);
+        self.ways[way as usize].sliced = Some(Rc::clone(&chunk));
+        chunk
+    }
+
+    /// Chunks of a way of an op's result that is not sliced for the plan's sake.
+    fn made(
+        &mut self,
+        way: u32,
+        op: OperationRef<'c, 'a>,
+        tensor: &Tensor<'c>,
+    ) -> Result<Rc<Chunk<'c, 'a>>, Stop> {
+        if let Some(source) = &self.ways[way as usize].source {
+            return source.clone();
+        }
+        let of = &self.ways[way as usize];
+        let made = source_of(op, tensor, of.along, of.units).map(|source| self.chunk(way, source));
+        self.ways[way as usize].source = Some(made.clone());
+        made
+    }
+
+    /// What the chunks of a way are computed from.
+    fn from(&mut self, way: u32, op: OperationRef<'c, 'a>, source: &Source) -> Rc<[Input]> {
+        let units = {
+            let way = &self.ways[way as usize];
+            if way.known_at == self.changes {
+                return Rc::clone(&way.from);
             }
-        }))
+            way.units
+        };
+        let from: Rc<[Input]> = op
+            .operands()
+            .zip(source.operands())
+            .map(|(operand, along)| match along {
+                Some(along) => Input::Way(self.way(operand, *along, units)),
+                None => Input::Whole(self.fact(operand)),
+            })
+            .collect();
+        let known = &mut self.ways[way as usize];
+        known.from = Rc::clone(&from);
+        known.known_at = self.changes;
+        from
+    }
+
+    /// Notes which chunks and values a plan has, unless that is known.
+    fn enter(&mut self, plan: &Plan<'c, 'a>) -> u32 {
+        if plan.ticket.0 != 0 && plan.ticket.0 == self.current {
+            return self.current;
+        }
+        self.current += 1;
+        let current = self.current;
+        for (place, chunk) in plan.chunks.iter().enumerate() {
+            let way = self.way(chunk.value, chunk.along, plan.units);
+            let way = &mut self.ways[way as usize];
+            (way.plan, way.place) = (current, place as u32);
+        }
+        for &whole in &plan.wholes {
+            let fact = self.fact(whole);
+            self.facts[fact as usize].whole_in = current;
+        }
+        current
     }
 }
 
@@ -172,11 +351,13 @@ fn hash(value: Value<'_, '_>, along: Along) -> u64 {
 }
 
 /// A value whose operands are being planned.
-struct Frame<'c, 'a> {
-    chunk: Chunk<'c, 'a>,
-    op: OperationRef<'c, 'a>,
+struct Frame {
+    way: u32,
     /// The operand that is next.
-    next: usize,
+    next: u32,
+    /// Where the places of its operands begin.
+    places: u32,
+    from: Rc<[Input]>,
 }
 
 /// How chunks of some values are computed.
@@ -185,16 +366,30 @@ pub struct Plan<'c, 'a> {
     /// Units along the streamed dimension.
     pub units: i64,
     /// All chunks, what they are computed from first.
-    pub chunks: Vec<Chunk<'c, 'a>>,
-    index: Places,
+    pub chunks: Vec<Rc<Chunk<'c, 'a>>>,
+    /// For each chunk what its value and how it is streamed hash to.
+    hashes: Vec<u64>,
     /// Values that each chunk needs whole.
     pub wholes: Vec<Value<'c, 'a>>,
+    /// For each chunk where in `operands` the places end of those that it is computed from.
+    ends: Vec<u32>,
     operands: Vec<u32>,
     facts: Rc<Facts<'c, 'a>>,
+    ticket: Ticket,
     /// Ops whose results are computed in chunks even where they were found condensed.
     kept: Vec<usize>,
     /// Values that are sliced because they were found condensed in an earlier plan.
     pub condensed: Vec<Value<'c, 'a>>,
+}
+
+/// What tells a plan from others while it is made: a copy is another one.
+#[derive(Default)]
+struct Ticket(u32);
+
+impl Clone for Ticket {
+    fn clone(&self) -> Self {
+        Self(0)
+    }
 }
 
 /// The tensor a value is, if chunks of it can be spoken of: static, no encoding, plain numbers.
@@ -251,8 +446,9 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 
     /// The place of a value's chunks in the plan.
     pub fn position(&self, value: Value<'c, 'a>, along: Along) -> Option<usize> {
-        let is = |at: usize| self.chunks[at].along == along && self.chunks[at].value == value;
-        self.index.find(hash(value, along), is)
+        let hash = hash(value, along);
+        let is = |at: &usize| self.chunks[*at].along == along && self.chunks[*at].value == value;
+        self.hashes.iter().enumerate().filter(|(_, known)| **known == hash).map(|(at, _)| at).find(is)
     }
 
     /// All of a dimension, in as many units as the plan has.
@@ -275,8 +471,10 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         Self {
             units,
             facts: Rc::clone(facts),
-            chunks: Vec::with_capacity(LONGEST / 4),
-            operands: Vec::with_capacity(LONGEST / 2),
+            chunks: Vec::with_capacity(LONGEST / 2),
+            hashes: Vec::with_capacity(LONGEST / 2),
+            ends: Vec::with_capacity(LONGEST / 2),
+            operands: Vec::with_capacity(LONGEST),
             ..Self::default()
         }
     }
@@ -288,35 +486,71 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 
     /// Notes for later plans that chunks of a value are no larger than what they are computed from: it is sliced there.
     pub fn condense(&self, value: Value<'c, 'a>) {
-        self.facts.with(value, |fact| {
-            let ways = fact.ways.iter_mut().filter(|way| way.units == self.units);
-            ways.filter(|way| self.position(value, way.along).is_some()).for_each(|way| way.condensed = true);
-        });
+        let mut graph = self.facts.0.borrow_mut();
+        for chunk in self.chunks.iter().filter(|chunk| chunk.value == value) {
+            let way = graph.way(value, chunk.along, self.units);
+            let way = &mut graph.ways[way as usize];
+            way.condensed |= way.source.is_some();
+        }
     }
 
     /// The places of the chunks that the one at `at` is computed from, once per operand.
     pub fn operands(&self, at: usize) -> impl Iterator<Item = usize> {
-        let (from, to) = self.chunks[at].operands;
-        self.operands[from as usize..to as usize].iter().map(|&at| at as usize)
+        let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.operands[from as usize..self.ends[at] as usize].iter().map(|&at| at as usize)
+    }
+
+    /// The same with the number that each has among the operands of its op.
+    pub fn numbered_operands(&self, at: usize) -> impl Iterator<Item = (usize, usize)> {
+        let streamed =
+            self.chunks[at].source.operands().iter().enumerate().filter(|(_, along)| along.is_some());
+        streamed.map(|(index, _)| index).zip(self.operands(at))
     }
 
     /// Plans chunks of `value`. Values in `there` are sliced, not computed again.
     pub fn add(&mut self, value: Value<'c, 'a>, along: Along, there: &Keys) -> Result<(), Stop> {
+        let facts = Rc::clone(&self.facts);
+        let mut graph = facts.0.borrow_mut();
+        let graph = &mut *graph;
+        self.ticket.0 = graph.enter(self);
         // As deep as programs are, the stack is not.
-        let mut frames = Vec::new();
-        self.enter(value, along, there, &mut frames)?;
+        let mut frames = std::mem::take(&mut graph.frames);
+        let mut places = std::mem::take(&mut graph.places);
+        let way = graph.way(value, along, self.units);
+        let added = self.walk(graph, way, there, &mut frames, &mut places);
+        frames.clear();
+        places.clear();
+        (graph.frames, graph.places) = (frames, places);
+        added
+    }
+
+    fn walk(
+        &mut self,
+        graph: &mut Graph<'c, 'a>,
+        way: u32,
+        there: &Keys,
+        frames: &mut Vec<Frame>,
+        places: &mut Vec<u32>,
+    ) -> Result<(), Stop> {
+        self.enter(graph, way, there, frames, places)?;
         while let Some(frame) = frames.last_mut() {
-            let next = frame.next;
-            if let Some(&along) = frame.chunk.source.operands().get(next)
-                && let Ok(operand) = frame.op.operand(next)
-            {
+            if let Some(&from) = frame.from.get(frame.next as usize) {
                 frame.next += 1;
-                match along {
-                    Some(along) => self.enter(operand, along, there, &mut frames)?,
-                    None => self.add_whole(operand)?,
+                match from {
+                    Input::Way(way) => self.enter(graph, way, there, frames, places)?,
+                    Input::Whole(whole) => {
+                        let fact = &mut graph.facts[whole as usize];
+                        fact.tensor.ok_or(Stop::No)?;
+                        if std::mem::replace(&mut fact.whole_in, self.ticket.0) != self.ticket.0 {
+                            self.wholes.push(fact.value);
+                        }
+                    }
                 }
             } else if let Some(frame) = frames.pop() {
-                self.leave(frame);
+                let way = &graph.ways[frame.way as usize];
+                let made = way.source.as_ref().and_then(|made| made.as_ref().ok()).map(Rc::clone);
+                self.operands.extend(places.drain(frame.places as usize..));
+                self.push(graph, frame.way, made.ok_or(Stop::No)?, places);
             }
         }
         Ok(())
@@ -324,66 +558,52 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 
     fn enter(
         &mut self,
-        value: Value<'c, 'a>,
-        along: Along,
+        graph: &mut Graph<'c, 'a>,
+        number: u32,
         there: &Keys,
-        frames: &mut Vec<Frame<'c, 'a>>,
+        frames: &mut Vec<Frame>,
+        places: &mut Vec<u32>,
     ) -> Result<(), Stop> {
-        if self.position(value, along).is_some() {
+        let way = &graph.ways[number as usize];
+        if way.plan == self.ticket.0 {
+            places.push(way.place);
             return Ok(());
         }
-        let units = self.units;
+        let fact = &graph.facts[way.fact as usize];
+        let tensor = fact.tensor.ok_or(Stop::No)?;
+        let (value, annotated) = (fact.value, fact.annotated);
         let far = self.chunks.len() >= LONGEST || frames.len() >= DEEPEST;
-        let sliced = far || there.contains(&ir::key(value));
-        let facts = Rc::clone(&self.facts);
-        let mut condensed = false;
-        let chunk = facts.with(value, |fact| {
-            let tensor = fact.tensor.ok_or(Stop::No)?;
-            let mut source = Source::Slice;
-            if let (Some(op), false) = (fact.op, sliced) {
-                let known = fact.ways.iter().find(|way| way.along == along && way.units == units);
-                source = match known {
-                    Some(way) if way.condensed && !self.kept.contains(&ir::op_key(op)) => {
-                        condensed = true;
-                        Source::Slice
-                    }
-                    Some(way) => way.source.clone()?,
-                    None => {
-                        let source = source_of(op, &tensor, along, units);
-                        fact.ways.push(Way { along, units, source: source.clone(), condensed: false });
-                        source?
-                    }
-                };
-                if source.is_op() && fact.annotated {
-                    return Err(Stop::No);
-                }
-            }
-            let &mut Fact { op, name, size, fusible, .. } = fact;
-            Ok(Chunk { value, along, source, op, name, fusible, size, operands: (0, 0) })
-        })?;
-        if condensed {
+        let op = fact.op.filter(|_| !far && (there.is_empty() || !there.contains(&ir::key(value))));
+        let Some(op) = op else {
+            let sliced = graph.sliced(number);
+            self.push(graph, number, sliced, places);
+            return Ok(());
+        };
+        if way.condensed && !self.kept.contains(&ir::op_key(op)) {
             self.condensed.push(value);
+            let sliced = graph.sliced(number);
+            self.push(graph, number, sliced, places);
+            return Ok(());
         }
-        match chunk.op.filter(|_| chunk.source.is_op()) {
-            Some(op) => frames.push(Frame { chunk, op, next: 0 }),
-            None => self.push(chunk),
+        let chunk = graph.made(number, op, &tensor)?;
+        if !chunk.source.is_op() {
+            self.push(graph, number, chunk, places);
+            return Ok(());
         }
+        if annotated {
+            return Err(Stop::No);
+        }
+        let from = graph.from(number, op, &chunk.source);
+        frames.push(Frame { way: number, next: 0, places: places.len() as u32, from });
         Ok(())
     }
 
-    fn leave(&mut self, mut frame: Frame<'c, 'a>) {
-        let from = self.operands.len();
-        for (operand, along) in frame.op.operands().zip(frame.chunk.source.operands()) {
-            let at = along.and_then(|along| self.position(operand, along));
-            self.operands.extend(at.and_then(|at| u32::try_from(at).ok()));
-        }
-        frame.chunk.operands = (from as u32, self.operands.len() as u32);
-        self.push(frame.chunk);
-    }
-
-    fn push(&mut self, chunk: Chunk<'c, 'a>) {
-        let chunks = &self.chunks;
-        self.index.push(hash(chunk.value, chunk.along), |at| hash(chunks[at].value, chunks[at].along));
+    fn push(&mut self, graph: &mut Graph<'c, 'a>, way: u32, chunk: Rc<Chunk<'c, 'a>>, places: &mut Vec<u32>) {
+        let way = &mut graph.ways[way as usize];
+        (way.plan, way.place) = (self.ticket.0, self.chunks.len() as u32);
+        places.push(way.place);
+        self.hashes.push(way.hash);
+        self.ends.push(self.operands.len() as u32);
         self.chunks.push(chunk);
     }
 
@@ -396,7 +616,12 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 
     /// Notes a value that each chunk needs whole.
     pub fn add_whole(&mut self, value: Value<'c, 'a>) -> Result<(), Stop> {
-        plain(value).ok_or(Stop::No)?;
+        let mut graph = self.facts.0.borrow_mut();
+        let fact = graph.fact(value);
+        graph.facts[fact as usize].tensor.ok_or(Stop::No)?;
+        if graph.current == self.ticket.0 {
+            graph.facts[fact as usize].whole_in = self.ticket.0;
+        }
         if !self.wholes.contains(&value) {
             self.wholes.push(value);
         }
