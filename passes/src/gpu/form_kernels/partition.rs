@@ -393,6 +393,8 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
                 }
                 Class::Constant | Class::Iota => 0.0,
                 Class::Gather => 4.0,
+                // A constant in an address, whose other parts are what they would be without it.
+                _ if op_name(op) == "stablehlo.slice" => 0.0,
                 _ => 1.0,
             };
             for (index, operand) in self.operands(next).into_iter().enumerate() {
