@@ -111,7 +111,8 @@ impl Pass for EmitGpu {
             }
         }
         context.count(&EMITTED, functions.len() as u64);
-        context.run_pipeline(gpu_module, "canonicalize,cse")?;
+        // Kernel by kernel, which MLIR does side by side.
+        context.run_pipeline(gpu_module, "gpu.func(canonicalize,cse)")?;
         Ok(Changed::Yes)
     }
 }
