@@ -108,6 +108,7 @@ mod choose;
 pub(crate) mod emit;
 pub(crate) mod fast;
 mod one_hot;
+mod order;
 mod outside;
 pub(crate) mod plan;
 
@@ -518,6 +519,7 @@ impl Pass for Stream {
         let mut changed = one_hot::run(root, &Builder::new(root), chunk_bytes.saturating_mul(GAIN));
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
         let facts = Rc::default();
+        let mut loops = Vec::new();
         for round in 0..ROUNDS {
             let mut more = false;
             let mut consumers = Vec::new();
@@ -538,6 +540,7 @@ impl Pass for Stream {
                 stretch,
                 patient: round == 0,
                 waited: Cell::new(false),
+                loops: std::mem::take(&mut loops),
                 gone: Keys::default(),
                 facts: Rc::clone(&facts),
                 neighbours: Neighbours::default(),
@@ -572,6 +575,7 @@ impl Pass for Stream {
                     more = true;
                 }
             }
+            loops = rewrite.loops;
             changed |= more;
             // A second round is another one than the first only in that nothing waits in it.
             if !more && (round > 0 || !rewrite.waited.get()) {
@@ -579,6 +583,8 @@ impl Pass for Stream {
             }
             facts.next_round();
         }
+        let build = Builder::new(root);
+        loops.into_iter().for_each(|made| order::run(made, &build));
         Ok(Changed::from(changed))
     }
 }

@@ -92,6 +92,8 @@ pub struct Rewrite<'c, 'a> {
     pub patient: bool,
     /// Whether one did.
     pub waited: Cell<bool>,
+    /// Loops that were made.
+    pub loops: Vec<OperationRef<'c, 'a>>,
     /// Ops that were erased.
     pub gone: Keys,
     /// What is known about values.
@@ -241,7 +243,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             chunk: found.chunk,
             sunk: &sunk,
         };
-        let results = made.emit(anchor);
+        let (made, results) = made.emit(anchor);
+        self.loops.push(made);
         for (consumer, result) in group.iter().zip(results) {
             self.build.replace_all_uses_with(consumer.result(), result);
         }
@@ -275,6 +278,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         // What is known of values inside is not to be taken for what is known of others at their addresses.
         if matches!(op_name(op), "stablehlo.while" | "stablehlo.if" | "stablehlo.case") {
             facts.clear();
+            self.loops.retain(|made| ir::op_key(*made) != ir::op_key(op));
         }
         self.build.erase_with_dead_producers(op, |value| {
             gone.extend(defining_op_key(value));

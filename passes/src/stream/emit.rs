@@ -69,7 +69,7 @@ pub struct Loop<'c, 'a, 'r> {
 
 impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
     /// Makes the loop before `anchor`; the values are the consumers' results.
-    pub fn emit(&self, anchor: OperationRef<'c, 'a>) -> Vec<Value<'c, 'a>> {
+    pub fn emit(&self, anchor: OperationRef<'c, 'a>) -> (OperationRef<'c, 'a>, Vec<Value<'c, 'a>>) {
         let build = self.build;
         build.set_insertion_point_before(anchor);
         let ops: Vec<_> = self.consumers.iter().map(|consumer| consumer.op).collect();
@@ -129,14 +129,16 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             let start = Start::Known(whole_chunks * self.chunk);
             results = self.step(start, rest, Given { leaves, wholes: HashMap::new() }, &results);
         }
-        self.consumers
+        let results = self
+            .consumers
             .iter()
             .zip(results)
             .map(|(consumer, result)| {
                 let ty = consumer.result().r#type();
                 if result.r#type() == ty { result } else { build.convert(result, ty, consumer.op.location()) }
             })
-            .collect()
+            .collect();
+        (op, results)
     }
 
     /// What chunks need whole.
