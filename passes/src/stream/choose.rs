@@ -51,6 +51,8 @@ struct Found<'c, 'a> {
     fits: bool,
     /// Whether its dots have too few rows to be fast.
     thin: bool,
+    /// Whether it is arithmetic on chunks that do not lie in one piece.
+    strided: bool,
     /// Bytes of one unit of what is sliced and of the results.
     around: i64,
     /// The first consumer's index and dimension.
@@ -75,7 +77,12 @@ impl Found<'_, '_> {
             (false, true) => -(self.leaves() / 2),
             _ => chunk_bytes,
         };
-        net(self).saturating_sub(net(other)) > margin
+        let more = net(self).saturating_sub(net(other));
+        if other.strided && !self.strided && self.again == other.again {
+            more >= -margin
+        } else {
+            more > margin
+        }
     }
 }
 
@@ -86,6 +93,8 @@ pub struct Rewrite<'c, 'a> {
     pub build: Builder<'c, 'a>,
     /// About how much a chunk may take.
     pub chunk_bytes: i64,
+    /// How much it should take if that is little beside what the loop saves.
+    pub least_turn: i64,
     /// How much it may take at most where dots would otherwise be too thin.
     pub stretch: i64,
     /// Whether loops that would take slices of what may not have to be stored can wait for another round.
@@ -667,7 +676,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if net <= threshold || plan.units < 2 {
             return None;
         }
-        let most = self.chunk_bytes / unit_bytes.max(1);
+        // A turn has a cost of its own, which less would not be worth.
+        let least = self.least_turn.min(net / SHARE);
+        let most = self.chunk_bytes.max(least) / unit_bytes.max(1);
         // For dots that would be too thin, more.
         let stretch = self.stretch.min(net / SHARE);
         let wanted = wanted_units(&plan, &group);
@@ -700,13 +711,40 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .chain(group.iter().map(|(_, consumer)| bytes(consumer.result())))
             .fold(0, i64::saturating_add)
             / plan.units;
+        let strided = is_strided(&plan);
         let again = plan
             .chunks
             .iter()
             .enumerate()
             .any(|(at, chunk)| chunk.source.is_op() && outside.needed[at] && chunk.kind.dot);
-        Some(Found { plan, group, chunk, unit_bytes, saved, cost, apart, again, fits, thin, around, first })
+        Some(Found {
+            plan,
+            group,
+            chunk,
+            unit_bytes,
+            saved,
+            cost,
+            apart,
+            again,
+            fits,
+            thin,
+            strided,
+            around,
+            first,
+        })
     }
+}
+
+/// Whether a plan is arithmetic and reductions alone, and chunks of the largest values are many short runs of elements: each turn
+/// then reads and writes memory with gaps, and reduces with strides.
+fn is_strided(plan: &Plan<'_, '_>) -> bool {
+    let computed = || plan.chunks.iter().filter(|chunk| chunk.source.is_op());
+    let largest = computed().map(|chunk| chunk.size).max().unwrap_or(0);
+    computed().all(|chunk| chunk.kind.fusible || chunk.name == "stablehlo.reduce")
+        && computed().filter(|chunk| chunk.size == largest).any(|chunk| {
+            plan::plain(chunk.value)
+                .is_some_and(|tensor| tensor.shape[..chunk.along.dim].iter().any(|&size| size > 1))
+        })
 }
 
 /// The values that a plan slices because earlier plans found them condensed.

@@ -14,13 +14,13 @@
 //! %seen = stablehlo.transpose %turned, dims = [1, 0] : ... -> tensor<64x512xf32>
 //! ```
 //!
-//! A product of matrices contracts the last dimension of its left operand with the first of its right one. What lies in another
-//! order has to be turned: by a copy, in each turn of the loop, or by a slower dot. JAX's `einsum` puts the operand first whose
-//! dimensions come first in the result, so that of softmax's weights and values it is the weights, a chunk of which is as large
-//! as all that a turn stores, that would be turned. Products commute and are added up in the same order: the elements stay what they
-//! were, and the transposed result is mostly transposed once more by what follows.
+//! A product of matrices contracts the last dimension of its left operand with the first of its right one. What lies otherwise is
+//! transposed, by a copy in each turn of the loop, or taken by a slower kernel. JAX's `einsum` puts first whichever operand's
+//! dimensions come first in the result; of softmax's weights and the values it is often the weights, a chunk of which is as
+//! large as all else in a turn, that would be transposed. Products commute, and are added up along the same dimension. The
+//! transposed result is small, and mostly transposed once more by what follows.
 //!
-//! It is done if it saves turning more bytes than it costs, the result's included.
+//! It is done where fewer bytes are transposed then, those of the result included; not where precisions are given by operand.
 
 use super::{dot_numbers, plan};
 use crate::ir::{Builder, discardable_attributes};
@@ -88,13 +88,8 @@ fn swap<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Option
     if saved <= cost {
         return None;
     }
-    let swapped = DotDimensionNumbers::new(
-        build.context(),
-        right.batch,
-        left.batch,
-        right.contracted,
-        left.contracted,
-    );
+    let swapped =
+        DotDimensionNumbers::new(build.context(), right.batch, left.batch, right.contracted, left.contracted);
     let attributes = [("dot_dimension_numbers", swapped.into())];
     build.set_insertion_point_before(op);
     let sizes = |side: &Side<'c, 'a>, dims: &mut dyn Iterator<Item = i64>| -> Vec<i64> {
