@@ -5,6 +5,7 @@
 //! One file per pass. [`passes`] and [`pipelines`] are the only lists of them: registration in tools and plugin, the
 //! help and docs/passes.md all come from there.
 
+mod addresses;
 pub mod docs;
 pub mod framework;
 pub mod functions;

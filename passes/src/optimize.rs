@@ -27,20 +27,23 @@
 //!
 //! # What it costs
 //!
-//! The stages are linear; a fingerprint per function and stage, and a copy and an estimate of each function that a stage
-//! changed.
+//! The stages are linear; a fingerprint of the module per stage that changed something, and a copy and an estimate of each
+//! function that it changed. What is the same as in the module's first copy is neither copied nor estimated again.
 
 use crate::framework::{
     Anchor, Bytes, Pass, PassContext, PassError, PassResult, Statistic, changes, fingerprint,
 };
 use crate::functions::{functions, is_public, name_of};
 use crate::memory::{self, Footprint};
-use crate::rewrite::{context_of, copy_of, move_body, put_in_place, remove_attribute, set_attribute, walk};
+use crate::rewrite::{
+    borrowed, context_of, copy_of, move_body, put_in_place, remove_attribute, set_attribute, walk,
+};
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, Operation, OperationRef, RegionLike};
 use slimhlo_dialect::ffi::{self, op_name};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 crate::pass_options! {
@@ -188,22 +191,44 @@ pub struct Step<'s> {
 pub type Run<'r, 'c> = dyn Fn(OperationRef<'c, '_>, Step<'_>) -> Result<(), PassError<'c>> + 'r;
 
 /// A function as it is after the last stage that was kept.
-struct Snapshot<'c> {
-    fingerprint: u64,
-    copy: Operation<'c>,
+struct Snapshot<'c, 'o> {
+    copy: Copied<'c, 'o>,
+    /// Of the copy; most are never asked for.
+    fingerprint: OnceCell<u64>,
     footprint: Option<Footprint>,
 }
 
-/// Functions of a module by name.
-type Snapshots<'c> = HashMap<String, Snapshot<'c>>;
+/// A function's copy.
+enum Copied<'c, 'o> {
+    Own(Operation<'c>),
+    /// In the copy of the module as it came.
+    Original(OperationRef<'c, 'o>),
+}
 
-impl<'c> Snapshot<'c> {
+/// Functions of a module by name.
+type Snapshots<'c, 'o> = HashMap<String, Snapshot<'c, 'o>>;
+
+/// What functions of a module need, by name.
+type Footprints = HashMap<String, Option<Footprint>>;
+
+impl<'c, 'o> Snapshot<'c, 'o> {
     fn of(function: OperationRef<'c, '_>) -> Self {
         Self {
-            fingerprint: fingerprint(function),
-            copy: copy_of(function),
+            copy: Copied::Own(copy_of(function)),
+            fingerprint: OnceCell::new(),
             footprint: memory::footprint(function),
         }
+    }
+
+    fn copy(&self) -> OperationRef<'c, '_> {
+        match &self.copy {
+            Copied::Own(copy) => borrowed(copy),
+            Copied::Original(copy) => *copy,
+        }
+    }
+
+    fn fingerprint(&self) -> u64 {
+        *self.fingerprint.get_or_init(|| fingerprint(self.copy()))
     }
 }
 
@@ -216,13 +241,14 @@ pub fn optimize<'c>(
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> PassResult<'c> {
     let before = fingerprint(module);
+    let footprints: Footprints =
+        functions(module).map(|function| (name_of(function), memory::footprint(function))).collect();
+    let marked = mark(module);
     let original = copy_of(module);
-    let peaks = peaks(module);
-    mark(module);
     let mut snapshots = Snapshots::new();
     // What each stage has been seen to leave as it was, or was made to.
     let mut settled = [None; STAGES.len()];
-    let mut now = fingerprint(module);
+    let mut now = if marked { fingerprint(module) } else { before };
     for round in 0..ROUNDS {
         let start = now;
         for (index, stage) in STAGES.iter().enumerate() {
@@ -245,9 +271,13 @@ pub fn optimize<'c>(
             let mut after = if unchanged { now } else { fingerprint(module) };
             if after != now && !stage.tidy.is_empty() {
                 run(module, Step { round, stage: index, pipeline: stage.tidy })?;
+                after = fingerprint(module);
             }
-            if after != now || snapshots.is_empty() {
-                settle(module, round, stage, &mut snapshots, observe);
+            if snapshots.is_empty() {
+                // The first stage, whose changes are always kept.
+                let same = after == now;
+                snapshots = first(module, same.then_some((borrowed(&original), &footprints)));
+            } else if after != now && settle(module, round, stage, &mut snapshots, observe) {
                 after = fingerprint(module);
             }
             settled[index] = (after == now).then_some(now);
@@ -257,28 +287,52 @@ pub fn optimize<'c>(
             break;
         }
     }
-    unmark(module);
-    if functions(module).any(|function| {
+    let unmarked = unmark(module);
+    let grew = functions(module).any(|function| {
         let name = name_of(function);
         let known = snapshots.get(&name).and_then(|last| last.footprint.as_ref()).map(Footprint::peak);
         let after = known.or_else(|| memory::footprint(function).map(|after| after.peak()));
-        let before = peaks.get(&name).copied().flatten();
+        let before = footprints.get(&name).and_then(|before| before.as_ref()).map(Footprint::peak);
         before.zip(after).is_some_and(|(before, after)| after > before.saturating_add(before / SLACK))
-    }) {
+    });
+    drop(snapshots);
+    if grew {
         move_body(module, original);
+        unmark(module);
     }
-    Ok((fingerprint(module) != before).into())
+    let after = if grew || marked || unmarked { fingerprint(module) } else { now };
+    Ok((after != before).into())
 }
 
-/// Keeps or takes back what a stage did to each function.
-fn settle<'c>(
+/// Functions after the first stage. If that changed nothing, they are as in `original`, the copy of the module as it came,
+/// and need as much as before.
+fn first<'c: 'o, 'o>(
+    module: OperationRef<'c, '_>,
+    original: Option<(OperationRef<'c, 'o>, &Footprints)>,
+) -> Snapshots<'c, 'o> {
+    let Some((original, footprints)) = original else {
+        return functions(module).map(|function| (name_of(function), Snapshot::of(function))).collect();
+    };
+    functions(original)
+        .map(|function| {
+            let name = name_of(function);
+            let footprint = footprints.get(&name).copied().flatten();
+            let copy = Copied::Original(function);
+            (name, Snapshot { copy, fingerprint: OnceCell::new(), footprint })
+        })
+        .collect()
+}
+
+/// Keeps or takes back what a stage did to each function; true if something was taken back.
+fn settle<'c, 'o>(
     module: OperationRef<'c, '_>,
     round: usize,
     stage: &'static Stage,
-    snapshots: &mut Snapshots<'c>,
+    snapshots: &mut Snapshots<'c, 'o>,
     observe: &mut dyn FnMut(&Event<'_>),
-) {
+) -> bool {
     let mut now = Snapshots::with_capacity(snapshots.len());
+    let mut taken_back = false;
     let functions: Vec<OperationRef> = functions(module).collect();
     for function in functions {
         let name = name_of(function);
@@ -287,7 +341,7 @@ fn settle<'c>(
             continue;
         };
         let changed = fingerprint(function);
-        if last.fingerprint == changed {
+        if last.fingerprint() == changed {
             now.insert(name, last);
             continue;
         }
@@ -301,13 +355,16 @@ fn settle<'c>(
         };
         observe(&Event { round, stage, function: &name, before: last.footprint, after, kept });
         if kept {
-            now.insert(name, Snapshot { fingerprint: changed, copy: copy_of(function), footprint: after });
+            let copy = Copied::Own(copy_of(function));
+            now.insert(name, Snapshot { copy, fingerprint: changed.into(), footprint: after });
         } else {
-            put_in_place(function, last.copy.clone());
+            put_in_place(function, copy_of(last.copy()));
             now.insert(name, last);
+            taken_back = true;
         }
     }
     *snapshots = now;
+    taken_back
 }
 
 /// Whether there is nothing to inline, and no function that only others of the module call.
@@ -320,12 +377,6 @@ fn is_flat(module: OperationRef<'_, '_>) -> bool {
     flat
 }
 
-/// Bytes at the peak of each function, by its name.
-fn peaks(module: OperationRef<'_, '_>) -> HashMap<String, Option<u64>> {
-    let peak = |function| memory::footprint(function).map(|footprint| footprint.peak());
-    functions(module).map(|function| (name_of(function), peak(function))).collect()
-}
-
 const NO_INLINE: &str = "no_inline";
 /// Says that [`NO_INLINE`] was set here.
 const MARK: &str = "slimhlo.annotated";
@@ -335,8 +386,9 @@ const PRIVATE: &str = "slimhlo.private";
 
 /// While the stages run, keeps functions and calls that carry annotations which inlining would lose from the inliner, and
 /// an entry function from removal: to MLIR a private `@main` that nobody calls is dead, and some producers write it so. Where
-/// nothing is public, nothing is known to be dead.
-fn mark(module: OperationRef<'_, '_>) {
+/// nothing is public, nothing is known to be dead. False if nothing had to be marked.
+fn mark(module: OperationRef<'_, '_>) -> bool {
+    let mut marked = false;
     let unit = Attribute::unit(context_of(module));
     let none_public = !functions(module).any(is_public);
     for function in functions(module) {
@@ -348,6 +400,7 @@ fn mark(module: OperationRef<'_, '_>) {
         {
             set_attribute(function, PRIVATE, visibility);
             remove_attribute(function, VISIBILITY);
+            marked = true;
         }
     }
     walk(module, |op| {
@@ -359,22 +412,29 @@ fn mark(module: OperationRef<'_, '_>) {
         if lost && ffi::attribute_of(op, NO_INLINE).is_none() {
             set_attribute(op, NO_INLINE, unit);
             set_attribute(op, MARK, unit);
+            marked = true;
         }
         WalkResult::Advance
     });
+    marked
 }
 
-fn unmark(module: OperationRef<'_, '_>) {
+/// Undoes [`mark`]; false if nothing was marked.
+fn unmark(module: OperationRef<'_, '_>) -> bool {
+    let mut unmarked = false;
     walk(module, |op| {
         if remove_attribute(op, MARK) {
             remove_attribute(op, NO_INLINE);
+            unmarked = true;
         }
         if let Some(visibility) = ffi::attribute_of(op, PRIVATE) {
             set_attribute(op, VISIBILITY, visibility);
             remove_attribute(op, PRIVATE);
+            unmarked = true;
         }
         WalkResult::Advance
     });
+    unmarked
 }
 
 /// Whether an argument or result of a function says more than where it came from.

@@ -4,13 +4,16 @@
 
 use super::fuse::{Kernel, Kernels, kernels};
 use super::graph::{Class, Graph, Id};
+use super::lists::{Ids, Lists};
 use slimhlo_dialect::ffi::op_name;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use smallvec::{SmallVec, smallvec};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 /// Memory for one value, or for several that take each other's place.
 pub(super) struct Memory {
     /// Values it holds, one after the other.
-    pub values: Vec<Id>,
+    pub values: Ids,
     pub bytes: u64,
     /// Steps, both included.
     pub from: u32,
@@ -102,33 +105,41 @@ pub(super) fn plan(graph: &Graph<'_, '_>, frame: &Frame) -> Plan {
 
 /// First come, first served: kernels run in the order in which their operands become ready.
 fn order(graph: &Graph<'_, '_>, kernels: &Kernels) -> Vec<Id> {
+    const NONE: Id = Id::MAX;
     let count = kernels.kernels.len();
-    let mut users: Vec<Vec<Id>> = vec![Vec::new(); count];
-    let mut missing = vec![0u32; count];
-    for (index, kernel) in kernels.kernels.iter().enumerate() {
-        for read in &kernel.reads {
-            let producer = graph.values[read.value as usize].node;
-            if let Some(producer) = kernels.of[producer as usize]
-                && users[producer as usize].last() != Some(&(index as Id))
-            {
-                users[producer as usize].push(index as Id);
-                missing[index] += 1;
+    // Each once, however many results of a kernel it reads.
+    let users = Lists::new(count, |add| {
+        let mut latest = vec![NONE; count];
+        for (index, &kernel) in kernels.kernels.iter().enumerate() {
+            for read in kernels.reads(kernel) {
+                let producer = graph.values[read.value as usize].node;
+                if let Some(producer) = kernels.of[producer as usize]
+                    && std::mem::replace(&mut latest[producer as usize], index as Id) != index as Id
+                {
+                    add(producer, index as Id);
+                }
             }
         }
+    });
+    let mut missing = vec![0u32; count];
+    for kernel in 0..count as Id {
+        users.of(kernel).iter().for_each(|&user| missing[user as usize] += 1);
     }
     let is_parameter =
-        |kernel: &usize| graph.nodes[kernels.kernels[*kernel].node as usize].class == Class::Parameter;
-    let ready = |kernel: &usize| missing[*kernel] == 0;
-    let mut queue: VecDeque<usize> = (0..count).filter(is_parameter).filter(ready).collect();
-    queue.extend((0..count).filter(|kernel| !is_parameter(kernel) && ready(kernel)));
+        |kernel: &Id| graph.nodes[kernels.kernels[*kernel as usize].node as usize].class == Class::Parameter;
+    let ready = |kernel: &Id| missing[*kernel as usize] == 0;
+    // What is ready is also the queue of those whose users have not been looked at.
     let mut order = Vec::with_capacity(count);
-    while let Some(kernel) = queue.pop_front() {
-        order.push(kernel as Id);
-        for &user in &users[kernel] {
+    order.extend((0..count as Id).filter(is_parameter).filter(ready));
+    order.extend((0..count as Id).filter(|kernel| !is_parameter(kernel) && ready(kernel)));
+    let mut next = 0;
+    while let Some(&kernel) = order.get(next) {
+        next += 1;
+        for &user in users.of(kernel) {
             let missing = &mut missing[user as usize];
             *missing -= 1;
             if *missing == 0 {
-                queue.push_back(user as usize);
+                order.push(user);
             }
         }
     }
@@ -145,7 +156,10 @@ struct Assignment<'g, 'c, 'a> {
     /// Last step that reads a value.
     last: Vec<u32>,
     /// Kernels that read a value.
-    readers: Vec<Vec<Id>>,
+    readers: Lists,
+    /// For each kernel, the last search that met it.
+    met: Vec<u32>,
+    searches: u32,
     /// The memory that a value is in.
     home: Vec<Option<u32>>,
     memory: Vec<Memory>,
@@ -159,13 +173,18 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
     fn new(graph: &'g Graph<'c, 'a>, frame: &'g Frame, kernels: &'g Kernels, order: &'g [Id]) -> Self {
         let end = order.len() as u32;
         let mut last = vec![0; graph.values.len()];
-        let mut readers = vec![Vec::new(); graph.values.len()];
         for (step, &kernel) in order.iter().enumerate() {
-            for read in &kernels.kernels[kernel as usize].reads {
+            for read in kernels.reads(kernels.kernels[kernel as usize]) {
                 last[read.value as usize] = step as u32;
-                readers[read.value as usize].push(kernel);
             }
         }
+        let readers = Lists::new(graph.values.len(), |add| {
+            for &kernel in order {
+                for read in kernels.reads(kernels.kernels[kernel as usize]) {
+                    add(read.value, kernel);
+                }
+            }
+        });
         for &result in &graph.results {
             last[result as usize] = end;
         }
@@ -177,6 +196,8 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             parameters: graph.parameters.iter().enumerate().map(|(at, &value)| (value, at)).collect(),
             last,
             readers,
+            met: vec![0; kernels.kernels.len()],
+            searches: 0,
             home: vec![None; graph.values.len()],
             memory: Vec::new(),
             slots: Vec::new(),
@@ -205,7 +226,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
 
     /// Finds memory for what a kernel stores: an operand's, where that is done with, or new memory.
     fn store(&mut self, step: u32, kernel: Id) {
-        let kernel = &self.kernels.kernels[kernel as usize];
+        let kernel = self.kernels.kernels[kernel as usize];
         let node = &self.graph.nodes[kernel.node as usize];
         if node.class == Class::Parameter {
             // Memory that is given, and that may be given on.
@@ -216,7 +237,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             return;
         }
         let in_place = matches!(node.class, Class::Update | Class::Scatter | Class::Loop);
-        let mut taken: Vec<u32> = Vec::new();
+        let mut taken = Ids::new();
         for index in 0..node.count {
             let value = node.first + index;
             let content = self.graph.values[value as usize];
@@ -247,7 +268,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
     fn new_memory(&mut self, value: Id, step: u32) {
         self.home[value as usize] = Some(self.memory.len() as u32);
         self.memory.push(Memory {
-            values: vec![value],
+            values: smallvec![value],
             bytes: self.graph.values[value as usize].bytes,
             from: step,
             to: self.last[value as usize].max(step),
@@ -256,15 +277,20 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
     }
 
     /// Values whose memory the result of this number could take, if nothing else needs it any more.
-    fn shareable(&self, kernel: &Kernel, index: u32) -> Vec<Id> {
+    fn shareable(&self, kernel: Kernel, index: u32) -> Ids {
         let node = &self.graph.nodes[kernel.node as usize];
         let operand = node.operands.get(index as usize).copied();
         match node.class {
-            Class::Map(_) | Class::Move | Class::Pad | Class::Read | Class::Gather | Class::Broadcast => {
-                kernel.reads.iter().filter(|read| read.pointwise).map(|read| read.value).collect()
-            }
+            Class::Map(_) | Class::Move | Class::Pad | Class::Read | Class::Gather | Class::Broadcast => self
+                .kernels
+                .reads(kernel)
+                .iter()
+                .filter(|read| read.pointwise)
+                .map(|read| read.value)
+                .collect(),
             Class::Update => {
-                kernel.reads.iter().take(1).filter(|read| read.pointwise).map(|read| read.value).collect()
+                let first = self.kernels.reads(kernel).first().filter(|read| read.pointwise);
+                first.map(|read| read.value).into_iter().collect()
             }
             // The first of several that start from the same value takes its place; the others get copies.
             Class::Loop => operand
@@ -281,33 +307,37 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 // Arguments are copied, donated or not.
                 operand.filter(|&operand| self.parameter(operand).is_none()).into_iter().collect()
             }
-            _ => Vec::new(),
+            _ => Ids::new(),
         }
     }
 
     /// Whether all other kernels that read a value must run before this one, whatever the order: only then is no copy
     /// made for them.
-    fn is_read_before(&self, value: Id, kernel: &Kernel) -> bool {
+    fn is_read_before(&mut self, value: Id, kernel: Kernel) -> bool {
         // What feeds a kernel is mostly near.
         const FARTHEST: usize = 256;
-        let mut others: Vec<Id> = self.readers[value as usize]
+        let mut others: Ids = self
+            .readers
+            .of(value)
             .iter()
             .copied()
             .filter(|&other| self.kernels.kernels[other as usize].node != kernel.node)
             .collect();
-        let mut pending = vec![kernel];
-        let mut seen = std::collections::HashSet::new();
+        self.searches += 1;
+        let mut pending: SmallVec<[Kernel; 16]> = smallvec![kernel];
+        let mut seen = 0;
         while let Some(next) = pending.pop() {
-            if others.is_empty() || seen.len() > FARTHEST {
+            if others.is_empty() || seen > FARTHEST {
                 break;
             }
-            for read in &next.reads {
+            for read in self.kernels.reads(next) {
                 let producer = self.graph.values[read.value as usize].node;
                 if let Some(producer) = self.kernels.of[producer as usize]
-                    && seen.insert(producer)
+                    && std::mem::replace(&mut self.met[producer as usize], self.searches) != self.searches
                 {
-                    others.retain(|&other| other != producer);
-                    pending.push(&self.kernels.kernels[producer as usize]);
+                    seen += 1;
+                    others.retain(|other| *other != producer);
+                    pending.push(self.kernels.kernels[producer as usize]);
                 }
             }
         }
@@ -364,7 +394,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 }
                 // It lies in another place.
                 Some(_) if alias.is_some() => self.memory.push(Memory {
-                    values: vec![value],
+                    values: smallvec![value],
                     bytes,
                     from: self.end.saturating_sub(1),
                     to: self.end,
@@ -381,7 +411,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
         let mut temporaries: Vec<u32> = (0..self.memory.len() as u32)
             .filter(|&index| self.memory[index as usize].place == Place::Own)
             .collect();
-        temporaries.sort_by_key(|&index| std::cmp::Reverse(self.memory[index as usize].bytes));
+        temporaries.sort_by_key(|&index| Reverse(self.memory[index as usize].bytes));
         for index in temporaries {
             let memory = &mut self.memory[index as usize];
             let first = self.slots.partition_point(|slot| slot.bytes < memory.bytes);
@@ -424,18 +454,24 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
 
     /// The height of the largest temporaries, packed largest first into the smallest gap that is free all the time.
     fn packed(&self, scratch: &[(u64, u32)]) -> u64 {
-        let mut intervals: Vec<(u64, u32, u32)> = self
+        let intervals: Vec<(u64, u32, u32)> = self
             .memory
             .iter()
             .filter(|memory| memory.place == Place::Own)
             .map(|memory| (memory.bytes, memory.from, memory.to))
             .chain(scratch.iter().map(|&(bytes, step)| (bytes, step, step)))
             .collect();
-        intervals.sort_by_key(|&(bytes, from, _)| (std::cmp::Reverse(bytes), from));
-        intervals.truncate(MOST_PACKED);
+        // Of equal ones the first; the rest need not be in any order.
+        let key = |&(index, (bytes, from, _)): &(usize, (u64, u32, u32))| (Reverse(bytes), from, index);
+        let mut intervals: Vec<_> = intervals.into_iter().enumerate().collect();
+        if intervals.len() > MOST_PACKED {
+            intervals.select_nth_unstable_by_key(MOST_PACKED, key);
+            intervals.truncate(MOST_PACKED);
+        }
+        intervals.sort_unstable_by_key(key);
         let mut packed: Vec<(u64, u64, u32, u32)> = Vec::new();
         let mut height = 0;
-        for (bytes, from, to) in intervals {
+        for (_, (bytes, from, to)) in intervals {
             let mut overlapping: Vec<(u64, u64)> = packed
                 .iter()
                 .filter(|&&(_, _, start, end)| start <= to && from <= end)

@@ -2,22 +2,44 @@
 
 //! Which values get memory: ops are gathered into kernels, and only what leaves a kernel is stored.
 
-use super::graph::{Class, Graph, Id};
-use std::collections::HashMap;
+use super::graph::{Class, Graph, Id, Node};
+use super::lists::Lists;
 
 /// What is stored, and by what it is computed.
 pub(super) struct Kernels {
-    /// One per node that is stored, in program order: what it reads.
+    /// One per node that is stored, in program order.
     pub kernels: Vec<Kernel>,
     /// The kernel whose root a node is.
     pub of: Vec<Option<Id>>,
+    /// What all kernels read, those of one kernel in one piece.
+    reads: Vec<Read>,
 }
 
+#[derive(Clone, Copy)]
 pub(super) struct Kernel {
     /// The node whose results are stored.
     pub node: Id,
-    /// Values read from memory, each once.
-    pub reads: Vec<Read>,
+    reads: Piece,
+}
+
+/// A part of all reads: the first, and how many.
+#[derive(Clone, Copy, Default)]
+struct Piece {
+    first: u32,
+    count: u32,
+}
+
+impl Piece {
+    fn range(self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
+impl Kernels {
+    /// Values that a kernel reads from memory, each once.
+    pub fn reads(&self, kernel: Kernel) -> &[Read] {
+        &self.reads[kernel.reads.range()]
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -51,7 +73,7 @@ const MOST_READS: usize = 64;
 struct Fusion<'g, 'c, 'a> {
     graph: &'g Graph<'c, 'a>,
     /// Nodes that use a node, once per use, in order.
-    users: Vec<Vec<Id>>,
+    users: Lists,
     /// The library's kernel that a node is part of: its root.
     cluster: Vec<Option<Id>>,
     homes: Vec<Homes>,
@@ -66,12 +88,13 @@ struct Fusion<'g, 'c, 'a> {
 
 pub(super) fn kernels(graph: &Graph<'_, '_>) -> Kernels {
     let count = graph.nodes.len();
-    let mut users = vec![Vec::new(); count];
-    for (index, node) in graph.nodes.iter().enumerate().filter(|(_, node)| node.live) {
-        for &operand in &node.operands {
-            users[graph.values[operand as usize].node as usize].push(index as Id);
+    let users = Lists::new(count, |add| {
+        for (index, node) in graph.nodes.iter().enumerate().filter(|(_, node)| node.live) {
+            for &operand in &node.operands {
+                add(graph.values[operand as usize].node, index as Id);
+            }
         }
-    }
+    });
     let mut fusion = Fusion {
         graph,
         users,
@@ -124,13 +147,22 @@ impl Fusion<'_, '_, '_> {
     fn clusters(&mut self) {
         let is_result = self.is_result();
         // The cluster of each node, where that is not itself; and the one node of a cluster that is stored.
-        let mut parent: HashMap<Id, Id> = HashMap::new();
-        let mut root: HashMap<Id, Id> = HashMap::new();
-        fn find(parent: &mut HashMap<Id, Id>, mut node: Id) -> Option<Id> {
-            let mut up = *parent.get(&node)?;
+        let library =
+            |node: &Node| node.live && matches!(node.class, Class::Reduce(reduce) if reduce.library);
+        if !self.graph.nodes.iter().any(library) {
+            return;
+        }
+        let mut parent = vec![NONE; self.graph.nodes.len()];
+        let mut root = vec![NONE; self.graph.nodes.len()];
+        const NONE: Id = Id::MAX;
+        fn find(parent: &mut [Id], mut node: Id) -> Option<Id> {
+            let mut up = parent[node as usize];
+            if up == NONE {
+                return None;
+            }
             while up != node {
-                let next = parent[&up];
-                parent.insert(node, next);
+                let next = parent[up as usize];
+                parent[node as usize] = next;
                 node = up;
                 up = next;
             }
@@ -138,37 +170,36 @@ impl Fusion<'_, '_, '_> {
         }
         for seed in 0..self.graph.nodes.len() as Id {
             let node = &self.graph.nodes[seed as usize];
-            if !node.live || !matches!(node.class, Class::Reduce(reduce) if reduce.library) {
+            if !library(node) {
                 continue;
             }
             if find(&mut parent, seed).is_none() {
-                parent.insert(seed, seed);
-                root.insert(seed, seed);
+                parent[seed as usize] = seed;
+                root[seed as usize] = seed;
             }
             // Members whose operands have not been looked at.
             let mut pending = vec![seed];
             loop {
                 while let Some(member) = pending.pop() {
-                    let operands: Vec<Id> = self.graph.nodes[member as usize].operands.clone();
-                    for operand in operands {
+                    for &operand in &self.graph.nodes[member as usize].operands {
                         let producer = self.node_of(operand);
                         let own = find(&mut parent, seed);
                         let other = find(&mut parent, producer);
                         if other == own || is_result[producer as usize] {
                             continue;
                         }
-                        let users = &self.users[producer as usize];
+                        let users = self.users.of(producer);
                         if !users.iter().all(|&user| find(&mut parent, user) == own) {
                             continue;
                         }
                         let (Some(own), other) = (own, other) else { continue };
                         match other {
-                            Some(other) if root[&other] == producer => {
-                                parent.insert(other, own);
+                            Some(other) if root[other as usize] == producer => {
+                                parent[other as usize] = own;
                                 pending.push(producer);
                             }
                             None if self.is_known(producer) => {
-                                parent.insert(producer, own);
+                                parent[producer as usize] = own;
                                 pending.push(producer);
                             }
                             _ => {}
@@ -176,28 +207,27 @@ impl Fusion<'_, '_, '_> {
                     }
                 }
                 let Some(own) = find(&mut parent, seed) else { break };
-                let last = root[&own];
-                let users = &self.users[last as usize];
+                let last = root[own as usize];
+                let users = self.users.of(last);
                 let Some(&user) = users.first() else { break };
                 if is_result[last as usize] || users.iter().any(|&other| other != user) {
                     break;
                 }
                 match find(&mut parent, user) {
                     Some(other) if other != own => {
-                        parent.insert(own, other);
+                        parent[own as usize] = other;
                     }
                     None if self.is_known(user) => {
-                        parent.insert(user, own);
-                        root.insert(own, user);
+                        parent[user as usize] = own;
+                        root[own as usize] = user;
                     }
                     _ => break,
                 }
                 pending.push(user);
             }
         }
-        let members: Vec<Id> = parent.keys().copied().collect();
-        for member in members {
-            self.cluster[member as usize] = find(&mut parent, member).map(|cluster| root[&cluster]);
+        for member in 0..parent.len() as Id {
+            self.cluster[member as usize] = find(&mut parent, member).map(|cluster| root[cluster as usize]);
         }
     }
 
@@ -295,10 +325,9 @@ impl Fusion<'_, '_, '_> {
             }
             let mut homes = Homes::None;
             let mut stored =
-                is_result[index] || self.graph.nodes[index].effects || self.users[index].is_empty();
+                is_result[index] || self.graph.nodes[index].effects || self.users.of(node).is_empty();
             let mut repeats = false;
-            for user in 0..self.users[index].len() {
-                let user = self.users[index][user];
+            for &user in self.users.of(node) {
                 let inlines = self.graph.nodes[user as usize]
                     .operands
                     .iter()
@@ -368,21 +397,24 @@ impl Fusion<'_, '_, '_> {
         let count = self.graph.nodes.len();
         let mut of = vec![None; count];
         let mut kernels = Vec::new();
+        let mut reads: Vec<Read> = Vec::new();
         // Of nodes that are computed on the fly.
-        let mut through: Vec<Vec<Read>> = vec![Vec::new(); count];
+        let mut through = vec![Piece::default(); count];
+        // Where each value was last put among the reads; true of a node if that is one of its own.
+        let mut at = vec![0u32; self.graph.values.len()];
         for (index, node) in self.graph.nodes.iter().enumerate().filter(|(_, node)| node.live) {
-            let mut reads: Vec<Read> = Vec::new();
-            let mut at: HashMap<Id, usize> = HashMap::new();
-            let mut add = |read: Read| match at.get(&read.value) {
-                Some(&place) => {
-                    let known: &mut Read = &mut reads[place];
+            let first = reads.len();
+            let mut add = |reads: &mut Vec<Read>, read: Read| {
+                let place = at[read.value as usize] as usize;
+                if let Some(known) = reads.get_mut(place)
+                    && place >= first
+                    && known.value == read.value
+                {
                     known.pointwise &= read.pointwise;
-                }
-                None if reads.len() < MOST_READS || self.stored[index] => {
-                    at.insert(read.value, reads.len());
+                } else if reads.len() - first < MOST_READS || self.stored[index] {
+                    at[read.value as usize] = reads.len() as u32;
                     reads.push(read);
                 }
-                None => {}
             };
             let elements = self.graph.values.get(node.first as usize).map_or(0, |value| value.elements);
             let maps = matches!(node.class, Class::Map(_));
@@ -394,22 +426,26 @@ impl Fusion<'_, '_, '_> {
                     continue;
                 }
                 if self.inlined[producer as usize] && self.may_inline(producer, index as Id, place) {
-                    for read in &through[producer as usize] {
-                        add(Read { value: read.value, pointwise: read.pointwise && pointwise });
+                    for read in through[producer as usize].range() {
+                        let read = reads[read];
+                        add(&mut reads, Read { value: read.value, pointwise: read.pointwise && pointwise });
                     }
                 } else {
-                    add(Read { value: operand, pointwise });
+                    add(&mut reads, Read { value: operand, pointwise });
                 }
             }
-            if self.stored[index] && node.class != Class::Constant {
+            let own = Piece { first: first as u32, count: (reads.len() - first) as u32 };
+            let is_kernel = self.stored[index] && node.class != Class::Constant;
+            if is_kernel {
                 of[index] = Some(kernels.len() as Id);
-                kernels.push(Kernel { node: index as Id, reads: reads.clone() });
+                kernels.push(Kernel { node: index as Id, reads: own });
             }
             if self.inlined[index] {
-                reads.truncate(MOST_READS);
-                through[index] = reads;
+                through[index] = Piece { count: own.count.min(MOST_READS as u32), ..own };
+            } else if !is_kernel {
+                reads.truncate(first);
             }
         }
-        Kernels { kernels, of }
+        Kernels { kernels, of, reads }
     }
 }

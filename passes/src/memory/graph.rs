@@ -4,7 +4,9 @@
 //! out, ops that a compiler has to rewrite (dots of 16-bit floats, say) in the form they are rewritten to.
 
 use super::ffi;
+use super::lists::Ids;
 use super::shards::Shards;
+use crate::addresses::AddressMap;
 use crate::ir::{i64_array, key};
 use crate::rewrite::walk;
 use melior::ir::attribute::{DenseElementsAttribute, FlatSymbolRefAttribute, StringAttribute};
@@ -16,11 +18,14 @@ use slimhlo_dialect::ffi::{attribute_of, element_type, op_name, string_value};
 use slimhlo_dialect::quant::Quantized;
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::{Tensor, is_static};
+use smallvec::{SmallVec, smallvec, smallvec as ids};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 pub(super) type Id = u32;
+/// Types of an op's results.
+type Types<'c> = SmallVec<[Type<'c>; 2]>;
 
 /// What an op is to a compiler that fuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +85,7 @@ pub(super) struct Node<'c, 'a> {
     pub class: Class,
     pub op: Option<OperationRef<'c, 'a>>,
     /// Values.
-    pub operands: Vec<Id>,
+    pub operands: Ids,
     /// Values: the first, and how many.
     pub first: Id,
     pub count: u32,
@@ -109,7 +114,7 @@ pub(super) struct Graph<'c, 'a> {
     /// Values of the graph around it that this one reads: the last parameters.
     pub captures: Vec<Id>,
     /// What went through barriers, each: what is made of it stays where it is.
-    barred: Vec<Vec<Id>>,
+    barred: Vec<Ids>,
 }
 
 impl<'c, 'a> Graph<'c, 'a> {
@@ -159,9 +164,11 @@ pub(super) struct Import<'c, 'a> {
 struct Scope<'c, 'a> {
     graph: Graph<'c, 'a>,
     /// What a value of the IR is here.
-    known: HashMap<usize, Id>,
-    /// Ops by all that tells them apart.
-    same: HashMap<Vec<usize>, Id>,
+    known: AddressMap<Id>,
+    /// The last op of each hash of all that tells ops apart.
+    same: AddressMap<Id>,
+    /// Bytes and elements of the types that have been seen.
+    sizes: AddressMap<(u64, u64)>,
     shards: Rc<Shards>,
     /// Values that have been converted to 32 bits.
     wide: HashMap<Id, Id>,
@@ -213,7 +220,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             next = op.next_in_block();
             let name = op_name(op);
             if next.is_none() && op.result_count() == 0 && name.ends_with("return") {
-                results = scope.operands(op);
+                results = scope.operands(op).to_vec();
             } else {
                 self.op(scope, op, name);
             }
@@ -290,27 +297,28 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                 map.expensive = false;
             }
         }
-        let attributes =
-            if op.region_count() == 0 && class != Class::Opaque {
-                let mut signature = vec![name.as_ptr() as usize];
-                signature.extend(operands.iter().map(|&id| id as usize));
-                signature.push(usize::MAX);
-                signature.extend(op.results().map(|result| result.r#type().to_raw().ptr as usize));
-                signature.extend(op.attributes().flat_map(|(name, attribute)| {
-                    [name.to_raw().ptr as usize, attribute.to_raw().ptr as usize]
-                }));
-                Some(signature)
-            } else {
-                None
-            };
-        if let Some(&node) = attributes.as_ref().and_then(|signature| scope.same.get(signature)) {
-            let results: Vec<Id> = scope.graph.results_of(node).collect();
+        let signature = if op.region_count() == 0 && class != Class::Opaque {
+            Some(signature_of(op, &operands))
+        } else {
+            None
+        };
+        const ODD: usize = 0x517c_c1b7_2722_0a95;
+        let hash = signature.as_ref().map(|signature| {
+            signature.iter().fold(0usize, |hash, part| (hash.rotate_left(5) ^ part).wrapping_mul(ODD))
+        });
+        let node = hash.and_then(|hash| scope.same.get(&hash).copied()).filter(|&node| {
+            let node = &scope.graph.nodes[node as usize];
+            let known = node.op.map(|op| signature_of(op, &node.operands));
+            known.is_some() && known == signature
+        });
+        if let Some(node) = node {
+            let results: Ids = scope.graph.results_of(node).collect();
             return scope.forward(op, &results);
         }
         let effects = class == Class::Opaque && has_effects(op, local);
         let node = scope.add(class, op, operands, effects);
-        if let Some(signature) = attributes {
-            scope.same.insert(signature, node);
+        if let Some(hash) = hash {
+            scope.same.insert(hash, node);
         }
     }
 
@@ -342,7 +350,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             inner.graph.results = self.block(&mut inner, block);
             let mut graph = inner.graph;
             prune(&mut graph);
-            operands.extend(&graph.captures);
+            operands.extend_from_slice(&graph.captures);
             regions.push(graph);
         }
         let class = if name == "while" { Class::Loop } else { Class::Branch };
@@ -390,7 +398,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
 
 impl<'c: 'a, 'a> Scope<'c, 'a> {
     fn value(&mut self, node: Id, ty: Type<'c>) -> Id {
-        let (bytes, elements) = bytes_of(ty);
+        let (bytes, elements) = *self.sizes.entry(ty.to_raw().ptr as usize).or_insert_with(|| bytes_of(ty));
         self.graph.values.push(Content { node, bytes, elements, ty });
         self.graph.values.len() as Id - 1
     }
@@ -399,7 +407,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         &mut self,
         class: Class,
         op: Option<OperationRef<'c, 'a>>,
-        operands: Vec<Id>,
+        operands: Ids,
         types: &[Type<'c>],
     ) -> Id {
         let node = self.graph.nodes.len() as Id;
@@ -449,12 +457,12 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 .collect();
             let ty = Tensor::get(&shape, whole.element, None);
             let result = self.graph.results[at];
-            let gathered = self.push(Class::Opaque, Some(last), vec![result], &[ty]);
+            let gathered = self.push(Class::Opaque, Some(last), ids![result], &[ty]);
             self.graph.results[at] = self.graph.nodes[gathered as usize].first;
         }
     }
 
-    fn local_types(&self, op: OperationRef<'c, 'a>) -> Vec<Type<'c>> {
+    fn local_types(&self, op: OperationRef<'c, 'a>) -> Types<'c> {
         op.results().map(|result| self.local(result.into())).collect()
     }
 
@@ -491,10 +499,10 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                     .map(|dim| if moved[dim] { from.shape[dim] } else { local.shape[dim] })
                     .collect();
                 let whole = Tensor::get(&shape, from.element, None);
-                operands[1] = self.one(Class::Opaque, op, vec![operands[1]], whole);
+                operands[1] = self.one(Class::Opaque, op, ids![operands[1]], whole);
                 // Where the pieces go depends on the device: what is updated has to be there.
                 if is_splat(&self.graph, self.node_of(operands[0])) {
-                    operands[0] = self.one(Class::Opaque, op, Vec::new(), ty);
+                    operands[0] = self.one(Class::Opaque, op, Ids::new(), ty);
                 }
                 self.add(Class::Update, op, operands, false);
             }
@@ -510,27 +518,27 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                     .collect();
                 let whole = Tensor::get(&shape, to.element, None);
                 let whole = self.one(Class::Opaque, op, operands, whole);
-                self.add(Class::Move, op, vec![whole], false);
+                self.add(Class::Move, op, ids![whole], false);
             }
             _ => {
                 // Pieces come from other devices and are put together.
                 let pieces = self.one(Class::Opaque, op, operands, ty);
-                self.add(Class::Move, op, vec![pieces], false);
+                self.add(Class::Move, op, ids![pieces], false);
             }
         }
         true
     }
 
-    fn add(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Vec<Id>, effects: bool) -> Id {
+    fn add(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Ids, effects: bool) -> Id {
         let types = self.local_types(op);
         let node = self.push(class, Some(op), operands, &types);
         self.graph.nodes[node as usize].effects = effects;
-        let results: Vec<Id> = self.graph.results_of(node).collect();
+        let results: Ids = self.graph.results_of(node).collect();
         self.forward(op, &results);
         node
     }
 
-    fn one(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Vec<Id>, ty: Type<'c>) -> Id {
+    fn one(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Ids, ty: Type<'c>) -> Id {
         let node = self.push(class, Some(op), operands, &[ty]);
         self.graph.nodes[node as usize].first
     }
@@ -555,13 +563,13 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             return id;
         }
         // Graph regions may use before they define; whatever this is, it is not ours to size.
-        let node = self.push(Class::Constant, None, Vec::new(), &[value.r#type()]);
+        let node = self.push(Class::Constant, None, Ids::new(), &[value.r#type()]);
         let id = self.graph.nodes[node as usize].first;
         self.known.insert(key(value), id);
         id
     }
 
-    fn operands(&mut self, op: OperationRef<'c, 'a>) -> Vec<Id> {
+    fn operands(&mut self, op: OperationRef<'c, 'a>) -> Ids {
         op.operands().map(|operand| self.operand(operand)).collect()
     }
 
@@ -570,7 +578,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             let Ok(argument) = block.argument(index) else { continue };
             let value: Value = argument.into();
             let ty = self.local(value);
-            let node = self.push(Class::Parameter, None, Vec::new(), &[ty]);
+            let node = self.push(Class::Parameter, None, Ids::new(), &[ty]);
             let id = self.graph.nodes[node as usize].first;
             self.known.insert(key(value), id);
             self.graph.parameters.push(id);
@@ -593,14 +601,14 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                         let content = outer.graph.values[id as usize];
                         let node = &outer.graph.nodes[content.node as usize];
                         let inner = match node.class {
-                            Class::Constant => self.push(Class::Constant, node.op, Vec::new(), &[content.ty]),
+                            Class::Constant => self.push(Class::Constant, node.op, Ids::new(), &[content.ty]),
                             Class::Broadcast if is_splat(&outer.graph, node) => {
-                                let scalar = self.push(Class::Constant, node.op, Vec::new(), &[content.ty]);
+                                let scalar = self.push(Class::Constant, node.op, Ids::new(), &[content.ty]);
                                 let scalar = self.graph.nodes[scalar as usize].first;
-                                self.push(Class::Broadcast, node.op, vec![scalar], &[content.ty])
+                                self.push(Class::Broadcast, node.op, ids![scalar], &[content.ty])
                             }
                             _ => {
-                                let inner = self.push(Class::Parameter, node.op, Vec::new(), &[content.ty]);
+                                let inner = self.push(Class::Parameter, node.op, Ids::new(), &[content.ty]);
                                 self.graph.parameters.push(self.graph.nodes[inner as usize].first);
                                 self.graph.captures.push(id);
                                 inner
@@ -621,10 +629,10 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let splat = attribute_of(op, "value")
             .and_then(|value| DenseElementsAttribute::try_from(value).ok())
             .is_some_and(|dense| dense.is_splat());
-        let node = self.add(Class::Constant, op, Vec::new(), false);
+        let node = self.add(Class::Constant, op, Ids::new(), false);
         let id = self.graph.nodes[node as usize].first;
         if splat && self.graph.values[id as usize].elements > 1 {
-            self.add(Class::Broadcast, op, vec![id], false);
+            self.add(Class::Broadcast, op, ids![id], false);
         }
     }
 
@@ -698,15 +706,15 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         if let Some(&known) = self.wide.get(&value) {
             return known;
         }
-        let wider = self.one(Class::Map(CONVERT), op, vec![value], ty);
+        let wider = self.one(Class::Map(CONVERT), op, ids![value], ty);
         self.wide.insert(value, wider);
         wider
     }
 
     /// Adds an op whose result is computed in 32 bits where it has 16.
-    fn add_wide(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Vec<Id>) {
+    fn add_wide(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Ids) {
         let types = self.local_types(op);
-        let wider: Vec<Type<'c>> = types.iter().map(|&ty| wide(op, ty).unwrap_or(ty)).collect();
+        let wider: Types<'c> = types.iter().map(|&ty| wide(op, ty).unwrap_or(ty)).collect();
         if types == wider {
             self.add(class, op, operands, false);
             return;
@@ -718,7 +726,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             .zip(types.iter().zip(&wider))
             .map(
                 |(value, (&ty, &wider))| {
-                    if ty == wider { value } else { self.one(Class::Map(CONVERT), op, vec![value], ty) }
+                    if ty == wider { value } else { self.one(Class::Map(CONVERT), op, ids![value], ty) }
                 },
             )
             .collect();
@@ -754,7 +762,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 };
                 if !is_ordered(tensor.shape, batch, contracted) {
                     let ty = self.graph.values[*operand as usize].ty;
-                    *operand = self.one(Class::Move, op, vec![*operand], ty);
+                    *operand = self.one(Class::Move, op, ids![*operand], ty);
                 }
             }
         }
@@ -790,7 +798,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         for (operand, in_order) in [input, kernel].into_iter().zip(in_order) {
             if !in_order {
                 let ty = self.graph.values[*operand as usize].ty;
-                *operand = self.one(Class::Move, op, vec![*operand], ty);
+                *operand = self.one(Class::Move, op, ids![*operand], ty);
             }
         }
         let result_in_order = goes_up(
@@ -801,7 +809,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         self.add_wide(Class::Dot, op, operands);
         if !result_in_order && let Ok(result) = op.result(0) {
             let product = self.operand(result.into());
-            self.add(Class::Move, op, vec![product], false);
+            self.add(Class::Move, op, ids![product], false);
         }
     }
 
@@ -855,10 +863,10 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 operands[0] = self.widen(op, operands[0]);
                 let ty = self.graph.values[operands[0] as usize].ty;
                 if dim + 1 < input.rank() {
-                    operands[0] = self.one(Class::Move, op, vec![operands[0]], ty);
+                    operands[0] = self.one(Class::Move, op, ids![operands[0]], ty);
                 }
                 let sums = self.one(Class::Opaque, op, operands, ty);
-                self.add(Class::Move, op, vec![sums], false);
+                self.add(Class::Move, op, ids![sums], false);
                 return;
             }
         }
@@ -883,7 +891,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 Some(indices.element_count()? / length.max(1))
             });
         if let (Some(1), &[base, indices, update]) = (places, &operands[..]) {
-            self.add(Class::Update, op, vec![base, update, indices], false);
+            self.add(Class::Update, op, ids![base, update, indices], false);
             return;
         }
         let computes = body(op, 0)
@@ -909,20 +917,20 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         };
         let i32 = IntegerType::new(crate::rewrite::context_of(op), 32).into();
         let numbers = Tensor::get(input.shape, i32, None);
-        let mut reads = vec![operands[0]];
+        let mut reads: Ids = ids![operands[0]];
         for _ in 0..input.rank() {
-            reads.push(self.one(Class::Opaque, op, Vec::new(), numbers));
+            reads.push(self.one(Class::Opaque, op, Ids::new(), numbers));
         }
         let mut chosen = vec![source.ty];
         chosen.extend((0..input.rank()).map(|_| Tensor::get(source.shape, i32, None)));
         let chosen = self.push(Class::Opaque, Some(op), reads, &chosen);
-        let places: Vec<Id> = self.graph.results_of(chosen).skip(1).collect();
+        let places: Ids = self.graph.results_of(chosen).skip(1).collect();
         let count = source.element_count().unwrap_or(0);
         let rank = input.rank() as i64;
         let places =
             self.one(Class::Join { alone: false }, op, places, Tensor::get(&[count, rank], i32, None));
-        let base = self.one(Class::Broadcast, op, vec![operands[2]], input.ty);
-        self.add(Class::Scatter, op, vec![base, places, operands[1]], false);
+        let base = self.one(Class::Broadcast, op, ids![operands[2]], input.ty);
+        self.add(Class::Scatter, op, ids![base, places, operands[1]], false);
     }
 }
 
@@ -1006,6 +1014,19 @@ fn prune(graph: &mut Graph<'_, '_>) {
         let node = graph.values[id as usize].node;
         graph.nodes[node as usize].live = true;
     }
+}
+
+/// All that tells an op without regions from others, its operands aside those values.
+fn signature_of(op: OperationRef<'_, '_>, operands: &[Id]) -> SmallVec<[usize; 16]> {
+    let mut signature = smallvec![op_name(op).as_ptr() as usize];
+    signature.extend(operands.iter().map(|&id| id as usize));
+    signature.push(usize::MAX);
+    signature.extend(op.results().map(|result| result.r#type().to_raw().ptr as usize));
+    signature.extend(
+        op.attributes()
+            .flat_map(|(name, attribute)| [name.to_raw().ptr as usize, attribute.to_raw().ptr as usize]),
+    );
+    signature
 }
 
 fn symbol<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {

@@ -62,6 +62,7 @@ mod assign;
 mod ffi;
 mod fuse;
 mod graph;
+mod lists;
 mod print;
 mod shards;
 mod source;

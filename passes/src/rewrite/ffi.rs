@@ -121,6 +121,12 @@ pub fn copy_of<'c>(op: OperationRef<'c, '_>) -> Operation<'c> {
     unsafe { Operation::from_raw(mlirOperationClone(op.to_raw())) }
 }
 
+/// An op that somebody else owns.
+pub fn borrowed<'c, 'a>(op: &'a Operation<'c>) -> OperationRef<'c, 'a> {
+    // SAFETY: the op is alive as long as the borrow.
+    unsafe { OperationRef::from_raw(op.to_raw()) }
+}
+
 /// Puts `with` in the place of `op`, which is destroyed with all in it. Nothing outside may use results of `op`: it is a
 /// function, say, which others know by its symbol.
 ///

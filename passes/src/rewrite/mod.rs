@@ -8,7 +8,7 @@
 mod ffi;
 
 pub use ffi::{
-    Use, context_of, copy_of, defining_op, erase_argument, fused_location, move_body, put_in_place,
+    Use, borrowed, context_of, copy_of, defining_op, erase_argument, fused_location, move_body, put_in_place,
     remove_attribute, set_attribute, set_discardable_attribute, take_body, uses,
 };
 
