@@ -8,6 +8,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::exit;
 use std::ptr;
 
+/// MLIR's memory as much as ours: the feature `override` makes C's and C++'s allocations its own, too. MLIR allocates a piece per op,
+/// and of a module of 100,000 ops what the C library then does to join free pieces is a fifth of the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 unsafe extern "C" {
     fn slimhloOptMain(argc: c_int, argv: *mut *mut c_char, register_passes: extern "C" fn()) -> c_int;
 }

@@ -29,6 +29,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
 
+/// MLIR's memory as much as ours; see the one of `slimhlo-opt`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The exit status when a result is larger than --memory-limit.
 const DOES_NOT_FIT: u8 = 3;
 
