@@ -263,6 +263,7 @@ def cases() -> Iterator[Case]:
                 lambda k, a=algorithm, d=dtype: lax.rng_bit_generator(k, (7, 6), dtype=d, algorithm=a),
                 (state,),
             )
+    yield from ragged_products(rng)
     for size in (1, 8, 60, 97, 1024):
         yield Case(f"Fourier {size}", jnp.fft.fft, (some(3, size, dtype=np.complex64),), platform="tpu")
     for size in (9, 30):
@@ -286,6 +287,106 @@ def cases() -> Iterator[Case]:
                 )
 
 
+def ragged_products(rng: np.random.Generator) -> Iterator[Case]:
+    """Dot products of groups of rows, of groups of what is contracted, and of groups of a batch; GPUs and TPUs have an op for them."""
+    # Dimensions that are contracted and batched, the ragged one and those of groups; shapes; common groups, and ones of their own.
+    kinds = {
+        "rows": ((((1,), (1,)), ((), ())), [0], [0], (70, 20), (4, 20, 30), [(9, 0, 41, 15), (30, 40, 0, 0)]),
+        "last rows": ((((0,), (2,)), ((), ())), [1], [1], (20, 70), (30, 4, 20), [(0, 0, 70, 0)]),
+        "rows of a batch": (
+            (((2,), (3,)), ((1,), (2,))),
+            [0],
+            [1],
+            (10, 3, 5),
+            (7, 2, 3, 5),
+            [(4, 6), ((0, 9), (10, 0), (2, 3))],
+        ),
+        "rows behind others": ((((2,), (1,)), ((), ())), [1], [0], (3, 8, 5), (2, 5, 4), [((5, 3), (1, 2), (0, 8))]),
+        "contracted": ((((0,), (0,)), ((), ())), [0], [], (70, 20), (70, 30), [(9, 0, 41, 15), (70, 0, 0, 0)]),
+        "contracted of a batch": (
+            (((2, 1), (0, 2)), ((0,), (1,))),
+            [2],
+            [],
+            (3, 4, 9),
+            (9, 3, 4, 6),
+            [(5, 4), ((9, 0), (2, 3), (0, 9))],
+        ),
+        "contracted behind others": (
+            (((1, 2), (0, 1)), ((0,), (2,))),
+            [2],
+            [],
+            (2, 3, 8),
+            (3, 8, 2, 5),
+            [rng.multinomial(8, [0.3, 0.7], (2, 3))],
+        ),
+        "contracted, large": ((((0,), (0,)), ((), ())), [0], [], (3000, 90), (3000, 110), [(900, 0, 1500, 7, 500)]),
+        "contracted of a batch, large": (
+            (((1, 2), (1, 0)), ((0,), (2,))),
+            [2],
+            [],
+            (3, 4, 1500),
+            (1500, 4, 3, 60),
+            [rng.multinomial(1400, [0.3, 0.6, 0.1], (3, 4))],
+        ),
+        "batch": ((((2,), (1,)), ((0,), (0,))), [0], [], (6, 4, 5), (6, 5, 3), [(2, 4)]),
+    }
+    for name, (dims, ragged, groups, left, right, sizes) in kinds.items():
+        numbers = lax.RaggedDotDimensionNumbers(dims, ragged, groups)
+        for dtype in (np.float32, BF16, np.complex64, np.int32) if name in ("rows", "contracted") else (np.float32,):
+            for size in sizes:
+                yield Case(
+                    f"ragged product, {name}, {np.dtype(dtype).name}, groups of {np.asarray(size).tolist()}",
+                    lambda a, b, g, n=numbers: lax.ragged_dot_general(a, b, g, n),
+                    (values(rng, *left, dtype=dtype), values(rng, *right, dtype=dtype), np.array(size, np.int32)),
+                    platform="tpu",
+                )
+
+
+SCAN = """
+func.func @main(%x: tensor<2x50x3xf32>, %i: tensor<4x2x50xi32>, %z: tensor<2x3xf32>, %s: tensor<f32>)
+    -> (tensor<2x50x3xf32>, tensor<2x50xf32>, tensor<2x3xf32>, tensor<f32>, tensor<50x2xi32>) {
+  %0:4 = "chlo.scan"(%x, %z, %s) <{dimension = 1 : i64, is_reverse = REVERSE, operandSegmentSizes = array<i32: 1, 2>,
+      resultSegmentSizes = array<i32: 2, 2>}> ({
+  ^bb0(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %count: tensor<f32>):
+    %half = stablehlo.constant dense<0.5> : tensor<2x3xf32>
+    %1 = stablehlo.multiply %half, %b : tensor<2x3xf32>
+    %2 = stablehlo.add %1, %a : tensor<2x3xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
+    %one = stablehlo.constant dense<1.0> : tensor<f32>
+    %4 = stablehlo.add %count, %one : tensor<f32>
+    stablehlo.return %2, %3, %2, %4 : tensor<2x3xf32>, tensor<2xf32>, tensor<2x3xf32>, tensor<f32>
+  }) : (tensor<2x50x3xf32>, tensor<2x3xf32>, tensor<f32>) -> (tensor<2x50x3xf32>, tensor<2x50xf32>, tensor<2x3xf32>, tensor<f32>)
+  %first = stablehlo.constant dense<7> : tensor<i32>
+  %5:2 = "chlo.scan"(%first) <{dimension = 0 : i64, scan_dim_size = 50 : i64, is_reverse = REVERSE, operandSegmentSizes = array<i32: 0, 1>,
+      resultSegmentSizes = array<i32: 1, 1>}> ({
+  ^bb0(%n: tensor<i32>):
+    %6 = stablehlo.add %n, %n : tensor<i32>
+    %7 = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<i32>) -> tensor<2xi32>
+    stablehlo.return %7, %6 : tensor<2xi32>, tensor<i32>
+  }) : (tensor<i32>) -> (tensor<50x2xi32>, tensor<i32>)
+  // Sums of sums: each row of a slice by itself.
+  %8 = "chlo.scan"(%i, %first) <{dimension = 0 : i64, is_reverse = false, operandSegmentSizes = array<i32: 1, 1>,
+      resultSegmentSizes = array<i32: 0, 1>}> ({
+  ^bb0(%slice: tensor<2x50xi32>, %sum: tensor<i32>):
+    %9 = "chlo.scan"(%slice, %sum) <{dimension = 1 : i64, is_reverse = REVERSE, operandSegmentSizes = array<i32: 1, 1>,
+        resultSegmentSizes = array<i32: 0, 1>}> ({
+    ^bb0(%row: tensor<2xi32>, %old: tensor<i32>):
+      %none = stablehlo.constant dense<0> : tensor<i32>
+      %10 = stablehlo.reduce(%row init: %none) applies stablehlo.add across dimensions = [0] : (tensor<2xi32>, tensor<i32>) -> tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %11 = stablehlo.multiply %old, %three : tensor<i32>
+      %12 = stablehlo.add %10, %11 : tensor<i32>
+      stablehlo.return %12 : tensor<i32>
+    }) : (tensor<2x50xi32>, tensor<i32>) -> tensor<i32>
+    stablehlo.return %9 : tensor<i32>
+  }) : (tensor<4x2x50xi32>, tensor<i32>) -> tensor<i32>
+  %13 = stablehlo.broadcast_in_dim %8, dims = [] : (tensor<i32>) -> tensor<50x2xi32>
+  %14 = stablehlo.xor %13, %5#0 : tensor<50x2xi32>
+  return %0#0, %0#1, %0#2, %0#3, %14 : tensor<2x50x3xf32>, tensor<2x50xf32>, tensor<2x3xf32>, tensor<f32>, tensor<50x2xi32>
+}
+"""
+
 BATCH_NORM = """
 func.func @main(%x: WHOLE, %scale: EACH, %offset: EACH, %mean: EACH, %deviation: EACH, %grad: WHOLE)
     -> (WHOLE, WHOLE, EACH, EACH, WHOLE, EACH, EACH) {
@@ -304,6 +405,9 @@ func.func @main(%x: WHOLE, %scale: EACH, %offset: EACH, %mean: EACH, %deviation:
 def modules() -> Iterator[tuple[str, str, tuple[np.ndarray, ...]]]:
     """Programs with ops that JAX has no function for: name, text, arguments."""
     rng = np.random.default_rng(1)
+    for reverse in ("false", "true"):
+        some = (values(rng, 2, 50, 3), values(rng, 4, 2, 50, dtype=np.int32), values(rng, 2, 3), values(rng))
+        yield f"scan, reverse = {reverse}", SCAN.replace("REVERSE", reverse), some
     for element, dtype in {"f32": np.float32, "f64": np.float64, "bf16": BF16, "f16": np.float16}.items():
         for index, shape in enumerate([(3, 40, 7), (40, 3, 7), (4, 7, 30)]):
             each, sizes = f"tensor<{shape[index]}x{element}>", "x".join(map(str, shape))

@@ -37,6 +37,7 @@ LARGEST_RUN = 64 << 20
 SMALL = 1 << 14
 ACCUMULATES = re.compile(
     r"stablehlo\.(reduce|reduce_window|scatter|select_and_scatter|dot|dot_general|convolution|while|batch_norm_\w+)\b"
+    r"|chlo\.(ragged_dot|scan)\b"
 )
 
 

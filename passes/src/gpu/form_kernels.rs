@@ -37,7 +37,8 @@
 //! * `slimhlo.pointwise` are the arguments whose buffers results may take over, because each element is read only by who writes
 //!   the same element of the results, and all results of an element are computed before any is stored.
 //!
-//! Calls have been inlined before; composites are inlined here, `chlo.top_k` becomes a sort, batch normalizations become sums and what
+//! Calls have been inlined before; composites are inlined here, `chlo.top_k` becomes a sort, `chlo.ragged_dot` a plain product
+//! (`decompose/ragged_dot.rs`), `chlo.scan` a loop, batch normalizations become sums and what
 //! is computed of them, custom calls whose meaning is known become ops (`decompose/custom_call.rs`), and barriers and annotations go.
 //!
 //! # What is stored

@@ -4,6 +4,8 @@
 
 mod batch_norm;
 mod custom_call;
+mod ragged_dot;
+mod scan;
 
 use crate::framework::{PassContext, PassError};
 use crate::ir::{self, Builder};
@@ -42,6 +44,7 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
         }
         context.run_pipeline(module, "inline,symbol-dce")?;
     }
+    scan::scans(module, &builder)?;
     let mut found = Vec::new();
     walk(module, |op| {
         let families = [BROADCASTS, BATCH_NORM];
@@ -53,6 +56,7 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
                     | "sdy.propagation_barrier"
                     | "stablehlo.custom_call"
                     | "chlo.top_k"
+                    | "chlo.ragged_dot"
                     | "stablehlo.dynamic_update_slice"
                     | "stablehlo.scatter"
                     | "stablehlo.while"
@@ -67,6 +71,7 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
     for op in found {
         match op_name(op) {
             "chlo.top_k" => top_k(&builder, op)?,
+            "chlo.ragged_dot" => ragged_dot::ragged_dot(&builder, op)?,
             name if name.starts_with(BROADCASTS) => broadcast_operands(&builder, op),
             name if name.starts_with(BATCH_NORM) => batch_norm::batch_norm(&builder, op)?,
             "stablehlo.custom_call" => custom_call::custom_call(&builder, module, op)?,
