@@ -263,6 +263,17 @@ def cases() -> Iterator[Case]:
                 lambda k, a=algorithm, d=dtype: lax.rng_bit_generator(k, (7, 6), dtype=d, algorithm=a),
                 (state,),
             )
+    # Padding is zeros, which times an infinity are not zero: for a thread per result, and by tiles.
+    for size, features, outputs in ((4, 1, 1), (6, 3, 2), (32, 16, 64)):
+        weights = some(3, 3, features, outputs)
+        weights[0, 1, 0, 0], weights[2, 2, -1, -1] = np.inf, -np.inf
+        yield Case(
+            f"convolution with infinite weights {size}",
+            lambda x, w: lax.conv_general_dilated(
+                x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            ),
+            (some(2, size, size, features), weights),
+        )
     yield from ragged_products(rng)
     for size in (1, 8, 60, 97, 1024):
         yield Case(f"Fourier {size}", jnp.fft.fft, (some(3, size, dtype=np.complex64),), platform="tpu")

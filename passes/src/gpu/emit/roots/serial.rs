@@ -292,27 +292,29 @@ pub fn convolution<'c: 'a, 'a>(
         }
         left_index[input.batch as usize] = batch;
         right_index[weights.feature as usize] = feature;
-        only_if(kernel, condition, sum, |sum| {
-            nest(kernel, &[features], sum, &mut |inside, sum| {
-                let (mut left_index, mut right_index) = (left_index.clone(), right_index.clone());
-                left_index[input.feature as usize] = code.add(first_feature, inside[0]);
-                right_index[weights.batch as usize] = inside[0];
-                let lifted = [
-                    arithmetic.lift(
-                        kernel,
-                        op,
-                        kernel.element(op.operand(0)?, &left_index)?,
-                        left.element,
-                    )?,
-                    arithmetic.lift(
-                        kernel,
-                        op,
-                        kernel.element(op.operand(1)?, &right_index)?,
-                        right.element,
-                    )?,
-                ];
-                Ok(vec![arithmetic.multiply_add(kernel, lifted[0], lifted[1], sum[0])])
-            })
+        nest(kernel, &[features], sum, &mut |inside, sum| {
+            let (mut left_index, mut right_index) = (left_index.clone(), right_index.clone());
+            left_index[input.feature as usize] = code.add(first_feature, inside[0]);
+            right_index[weights.batch as usize] = inside[0];
+            // Padding is zeros like others: times an infinity they are not zero.
+            let operand = op.operand(0)?;
+            let value = match condition {
+                None => kernel.element(operand, &left_index)?,
+                Some(condition) if kernel.is_computed_at_once(kernel.cost(operand)) => {
+                    let value = kernel.speculative_element(operand, &left_index)?;
+                    code.select_scalar(condition, value, kernel.zero(left.element)?)
+                }
+                Some(_) => {
+                    let zero = vec![kernel.zero(left.element)?];
+                    only_if(kernel, condition, zero, |_| Ok(vec![kernel.element(operand, &left_index)?]))?[0]
+                }
+            };
+            let weight = kernel.element(op.operand(1)?, &right_index)?;
+            let lifted = [
+                arithmetic.lift(kernel, op, value, left.element)?,
+                arithmetic.lift(kernel, op, weight, right.element)?,
+            ];
+            Ok(vec![arithmetic.multiply_add(kernel, lifted[0], lifted[1], sum[0])])
         })
     })?;
     arithmetic.lower(kernel, op, sum[0], result.element)
