@@ -361,6 +361,14 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         self.value == other.value || (self.source == other.source && !(places(self) && places(other)))
     }
 
+    /// Whether it is what another was, found by an earlier walk.
+    fn is_unchanged(&self, other: &Self) -> bool {
+        self.source == other.source
+            && self.value == other.value
+            && std::mem::discriminant(&self.role) == std::mem::discriminant(&other.role)
+            && self.dims == other.dims
+    }
+
     /// Along `dim`.
     fn along(&self, dim: usize) -> Self {
         Self { dim, ..self.clone() }
@@ -527,6 +535,8 @@ impl Pass for Stream {
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
         let facts = Rc::default();
         let mut loops = Vec::new();
+        // The consumers that were gone over in the last round after its last loop was made.
+        let mut settled: Vec<Consumer> = Vec::new();
         for round in 0..ROUNDS {
             let mut more = false;
             let mut consumers = Vec::new();
@@ -554,12 +564,19 @@ impl Pass for Stream {
                 neighbours: Neighbours::default(),
             };
             let mut done = vec![false; consumers.len()];
+            let mut last_made = 0;
+            let same =
+                consumers.iter().zip(&settled).take_while(|(now, before)| now.is_unchanged(before)).count();
             // From the last one upwards: what is further down takes more of its producers along, earlier consumers among them.
             for first in (0..consumers.len()).rev() {
                 let source = consumers[first].source;
                 let seen = consumers.get(first + 1).is_some_and(|next| next.source == source);
                 if seen || done[first] {
                     continue;
+                }
+                // All that is left has been gone over since what is there last changed.
+                if !more && first < same {
+                    break;
                 }
                 let mut rest = Vec::with_capacity(NEIGHBOURS);
                 for next in (0..=first).rev() {
@@ -581,12 +598,22 @@ impl Pass for Stream {
                     context.count(&CONSUMERS, group.len() as u64);
                     group.into_iter().for_each(|index| done[index] = true);
                     more = true;
+                    last_made = first;
                 }
             }
-            loops = rewrite.loops;
             changed |= more;
+            settled.clear();
+            if more && !rewrite.waited.get() {
+                let left = consumers[..last_made]
+                    .iter()
+                    .zip(&done)
+                    .filter(|(consumer, done)| !**done && !rewrite.is_gone(consumer));
+                settled.extend(left.map(|(consumer, _)| consumer.clone()));
+            }
             // A second round is another one than the first only in that nothing waits in it.
-            if !more && (round > 0 || !rewrite.waited.get()) {
+            let waited = rewrite.waited.get();
+            loops = rewrite.loops;
+            if !more && (round > 0 || !waited) {
                 break;
             }
             facts.next_round();

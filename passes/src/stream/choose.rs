@@ -350,18 +350,19 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .filter(|chunk| chunk.source.is_op() && chunk.size >= matters)
             .filter_map(|chunk| chunk.op.map(ir::op_key))
             .collect();
-        let may_join = |&&next: &&usize| {
-            let consumer = &consumers[next];
+        let may_join = |consumer: &Consumer<'c, 'a>| {
             (!consumer.is_dot || consumer.takes >= matters)
                 && self.neighbours.comes_from(consumer.source, &shared)
         };
         let mut wanted = self.worth_sharing(&plan);
-        for &next in rest.iter().filter(may_join) {
+        for &next in rest {
+            // Few of the plan's ops are wanted, so they are asked for first.
             let consumer = &consumers[next];
-            let takes_some =
+            let takes_some = || {
                 [consumer.source, consumer.op].iter().any(|op| wanted.contains(&ir::op_key(*op)))
-                    || self.neighbours.comes_from(consumer.source, &wanted);
-            if !takes_some {
+                    || self.neighbours.comes_from(consumer.source, &wanted)
+            };
+            if wanted.is_empty() || !takes_some() || !may_join(consumer) {
                 continue;
             }
             if let Some(joined) = self.join(&group, next, &consumers[next], &plan) {
