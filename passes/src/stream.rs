@@ -78,8 +78,8 @@
 //! Dots in the loops take their larger operand as it lies (`order.rs`): what a turn would have to transpose first is a chunk of
 //! scores or weights otherwise.
 //!
-//! Chunks are smaller in programs of little memory (a 64th of arguments and results, but what makes a turn of the loop worth its
-//! own cost if that is little of what is saved), and larger where dots would have too few
+//! Chunks are smaller in programs of little memory (a 64th of arguments and results, up to twice that for the cost of a turn
+//! to be no matter, if it is little of what is saved), and larger where dots would have too few
 //! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results).
 //!
 //! # Where it does not pay
@@ -163,8 +163,11 @@ const STRETCH: i64 = 8;
 /// Which part of a program's arguments and results a chunk should not exceed, unless that is less than `LEAST_CHUNK` bytes.
 const FLOOR_SHARE: i64 = 64;
 const LEAST_CHUNK: i64 = 16 << 10;
-/// Bytes that a turn of a loop should store, if `chunk-bytes` allows: its own cost is then no matter.
+/// Bytes that a turn of a loop should store for its own cost to be no matter: between these, a `TURN_SHARE`th of a program's
+/// arguments and results, if `chunk-bytes` allows.
 const LEAST_TURN: i64 = GAIN * LEAST_CHUNK;
+const MOST_TURN: i64 = 1 << 20;
+const TURN_SHARE: i64 = FLOOR_SHARE / 2;
 /// How much smaller than what is reduced a result has to be to be no matter.
 const SMALL: i64 = 4;
 /// How many consumers before one are asked whether they share its producers.
@@ -529,7 +532,7 @@ impl Pass for Stream {
         // A program of little memory gets small chunks.
         let floor = floor(root);
         let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 8).max(chunk_bytes);
-        let least_turn = LEAST_TURN.min(chunk_bytes);
+        let least_turn = (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(chunk_bytes);
         let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
         let mut changed = one_hot::run(root, &Builder::new(root), chunk_bytes.saturating_mul(GAIN));
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
