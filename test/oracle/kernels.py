@@ -269,9 +269,7 @@ def cases() -> Iterator[Case]:
         weights[0, 1, 0, 0], weights[2, 2, -1, -1] = np.inf, -np.inf
         yield Case(
             f"convolution with infinite weights {size}",
-            lambda x, w: lax.conv_general_dilated(
-                x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
-            ),
+            lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")),
             (some(2, size, size, features), weights),
         )
     yield from ragged_products(rng)
