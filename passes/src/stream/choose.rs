@@ -9,7 +9,7 @@
 
 use super::beside::Sunk;
 use super::emit::{Loop, is_made_again, is_narrow};
-use super::fast::{Keys, Table};
+use super::fast::{Keys, Marked, Table};
 use super::outside::{EXPANDS, Outside, is_exported, sources};
 use super::plan::{self, Facts, Plan, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers};
@@ -118,7 +118,7 @@ type Way = (usize, usize, i64);
 #[derive(Default)]
 pub struct Neighbours<'c, 'a> {
     /// Ops a few steps up, by the consumer's source.
-    above: RefCell<Table<usize, Rc<Keys>>>,
+    above: RefCell<Table<usize, Rc<Marked>>>,
     /// What each computes by itself, or why it cannot be streamed so.
     alone: RefCell<Table<Way, Result<Rc<Alone<'c, 'a>>, Stop>>>,
 }
@@ -138,11 +138,10 @@ struct Alone<'c, 'a> {
 
 impl<'c: 'a, 'a> Neighbours<'c, 'a> {
     /// Whether an op is computed from one of some others, a few steps up.
-    fn comes_from(&self, op: OperationRef<'c, 'a>, others: &Keys) -> bool {
+    fn comes_from(&self, op: OperationRef<'c, 'a>, others: &Marked) -> bool {
         let mut known = self.above.borrow_mut();
         let above = known.entry(ir::op_key(op)).or_insert_with(|| above(op));
-        let (few, many) = if above.len() < others.len() { (&**above, others) } else { (others, &**above) };
-        few.iter().any(|op| many.contains(op))
+        above.meets(others)
     }
 
     /// Forgets what was known of ops that are gone, of what is computed from them, and of consumers from `first` on, whose turn
@@ -344,7 +343,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return None;
         }
         let matters = largest.max().unwrap_or(0) / 4;
-        let shared: Keys = plan
+        let shared: Marked = plan
             .chunks
             .iter()
             .filter(|chunk| chunk.source.is_op() && chunk.size >= matters)
@@ -359,7 +358,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             // Few of the plan's ops are wanted, so they are asked for first.
             let consumer = &consumers[next];
             let takes_some = || {
-                [consumer.source, consumer.op].iter().any(|op| wanted.contains(&ir::op_key(*op)))
+                [consumer.source, consumer.op].iter().any(|op| wanted.contains(ir::op_key(*op)))
                     || self.neighbours.comes_from(consumer.source, &wanted)
             };
             if wanted.is_empty() || !takes_some() || !may_join(consumer) {
@@ -391,7 +390,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
 
     /// Ops of a plan whose chunks it pays to compute once for several consumers: one that shares none of them is not asked
     /// further.
-    fn worth_sharing(&self, plan: &Plan<'c, 'a>) -> Keys {
+    fn worth_sharing(&self, plan: &Plan<'c, 'a>) -> Marked {
         let computed = || plan.chunks.iter().filter(|chunk| chunk.source.is_op());
         let largest = computed().map(|chunk| chunk.size).max().unwrap_or(0);
         let matters = (largest / 2).max(self.chunk_bytes);
@@ -708,7 +707,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .chunks
             .iter()
             .filter(|chunk| chunk.source == Source::Slice || small(&chunk.value))
-            .map(|chunk| bytes(chunk.value))
+            .map(|chunk| chunk.size)
             .chain(group.iter().map(|(_, consumer)| bytes(consumer.result())))
             .fold(0, i64::saturating_add)
             / plan.units;
@@ -1051,10 +1050,10 @@ fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Optio
 }
 
 /// What an op is computed from, a few steps up.
-fn above(op: OperationRef<'_, '_>) -> Rc<Keys> {
+fn above(op: OperationRef<'_, '_>) -> Rc<Marked> {
     const MOST: usize = 48;
     let mut seen = 0;
-    let mut found = Keys::with_capacity_and_hasher(2 * MOST, Default::default());
+    let mut found: Marked = std::iter::empty().collect();
     let mut pending = std::collections::VecDeque::from([op]);
     while let Some(op) = pending.pop_front() {
         for from in op.operands().filter_map(defining_op) {

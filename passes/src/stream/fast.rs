@@ -43,6 +43,55 @@ pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 /// Keys of ops or values.
 pub type Keys = HashSet<usize, BuildHasherDefault<Mix>>;
 
+/// Keys that are mostly asked for what is not among them: a few bits of each say so at once.
+pub struct Marked {
+    keys: Keys,
+    marks: [u64; Self::WORDS],
+}
+
+impl Marked {
+    const WORDS: usize = 16;
+
+    fn mark(key: usize) -> (usize, u64) {
+        let mixed = hash(&[key as u64]) as usize;
+        (mixed / 64 % Self::WORDS, 1 << (mixed % 64))
+    }
+
+    /// Adds a key; says whether it is a new one.
+    pub fn insert(&mut self, key: usize) -> bool {
+        let (word, bit) = Self::mark(key);
+        self.marks[word] |= bit;
+        self.keys.insert(key)
+    }
+
+    /// Whether a key is among them.
+    pub fn contains(&self, key: usize) -> bool {
+        let (word, bit) = Self::mark(key);
+        self.marks[word] & bit != 0 && self.keys.contains(&key)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Whether one of them is among others.
+    pub fn meets(&self, others: &Self) -> bool {
+        let (few, many) = if self.keys.len() < others.keys.len() { (self, others) } else { (others, self) };
+        few.keys.iter().any(|&key| many.contains(key))
+    }
+}
+
+impl FromIterator<usize> for Marked {
+    fn from_iter<I: IntoIterator<Item = usize>>(keys: I) -> Self {
+        let mut marked = Self { keys: Keys::default(), marks: [0; Self::WORDS] };
+        keys.into_iter().for_each(|key| {
+            marked.insert(key);
+        });
+        marked
+    }
+}
+
 /// A set of small numbers. Most are below [`NEAR`], for which nothing is allocated.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Bits {

@@ -147,7 +147,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             if wanted && !stays {
                 let work = chunk.work;
                 let known = from.is_subset(&accepted);
-                let expands = expands(plan, &from, chunk.value);
+                let expands = expands(plan, &from, chunk.size);
                 let cheap = !matches!(name, "stablehlo.sort" | "stablehlo.convolution") && work <= once;
                 if cheap && (known || expands) && fleeting.is(chunk.value) {
                     once -= work;
@@ -210,7 +210,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let dot = chunk.op.filter(|_| chunk.source.is_op() && chunk.kind.dot);
             if let Some(op) = dot
                 && group.iter().all(|(_, member)| member.source != op && member.value != chunk.value)
-                && !expands(plan, &from, chunk.value)
+                && !expands(plan, &from, chunk.size)
             {
                 plan.condense(chunk.value);
                 condensed.push(chunk.value);
@@ -440,10 +440,10 @@ pub fn is_small_reduction(op: OperationRef<'_, '_>) -> bool {
     op_name(op) == "stablehlo.reduce" && taken().is_some_and(|taken| taken <= FEW)
 }
 
-/// Whether a value is much larger than the chunks it is computed from.
-fn expands<'c: 'a, 'a>(plan: &Plan<'c, 'a>, from: &Bits, value: Value<'c, 'a>) -> bool {
+/// Whether a value of this size is much larger than the chunks it is computed from.
+fn expands(plan: &Plan<'_, '_>, from: &Bits, size: i64) -> bool {
     let sources = from.iter().fold(0i64, |sum, leaf| sum.saturating_add(plan.chunks[leaf].size));
-    sources.saturating_mul(EXPANDS) <= bytes(value)
+    sources.saturating_mul(EXPANDS) <= size
 }
 
 fn needed_from(plan: &Plan<'_, '_>, at: usize) -> bool {

@@ -95,6 +95,8 @@ pub struct Chunk<'c, 'a> {
     pub kind: Kind,
     /// Bytes of the value.
     pub size: i64,
+    /// Elements along its dimension.
+    extent: i64,
     /// Multiplications if it is a dot, see [`multiplications`].
     pub work: i64,
 }
@@ -272,8 +274,9 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
 
     fn chunk(&self, way: u32, source: Source) -> Rc<Chunk<'c, 'a>> {
         let way = &self.ways[way as usize];
-        let &Fact { value, op, name, kind, size, work, .. } = &self.facts[way.fact as usize];
-        Rc::new(Chunk { value, along: way.along, source, op, name, kind, size, work })
+        let &Fact { value, tensor, op, name, kind, size, work, .. } = &self.facts[way.fact as usize];
+        let extent = tensor.map_or(0, |tensor| tensor.shape[way.along.dim]);
+        Rc::new(Chunk { value, along: way.along, source, op, name, kind, size, extent, work })
     }
 
     /// Chunks of a way that are sliced.
@@ -453,7 +456,9 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 
     /// All of a dimension, in as many units as the plan has.
     pub fn all_of(&self, value: Value<'c, 'a>, dim: usize) -> Result<Along, Stop> {
-        let tensor = plain(value).ok_or(Stop::No)?;
+        let mut graph = self.facts.0.borrow_mut();
+        let fact = graph.fact(value);
+        let tensor = graph.facts[fact as usize].tensor.ok_or(Stop::No)?;
         let size = tensor.shape[dim];
         if self.units == 0 || size % self.units != 0 {
             return Err(Stop::No);
@@ -609,9 +614,8 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
 
     /// How many elements before a value's first and after its last chunks of it reach.
     pub fn beyond(&self, chunk: &Chunk<'c, 'a>) -> (i64, i64) {
-        let Along { dim, run, from } = chunk.along;
-        let size = plain(chunk.value).map_or(0, |tensor| tensor.shape[dim]);
-        ((-from).max(0), (from + run * self.units - size).max(0))
+        let Along { run, from, .. } = chunk.along;
+        ((-from).max(0), (from + run * self.units - chunk.extent).max(0))
     }
 
     /// Notes a value that each chunk needs whole.
