@@ -7,12 +7,12 @@
    once before the clock starts; ours is a process of its own, of which the start-up on an empty module is taken off.
    Processor time, user and system, of all threads; medians.
 2. Modules of 10,000 and 100,000 ops of one kind go through our pipeline. Their time is that of the process less that
-   of one that only reads and prints the same module, so it is the passes' own; the least of several runs, since whatever
-   else the machine does only adds to it. Sizes and pipelines take turns, so that a busy minute meets them all, and the
-   small module is run more often: the passes are a small part of such a process, and what is taken off is as uncertain as
-   they are long. MLIR's inliner, canonicalizer and CSE on the same modules, in the same turns, stand beside it and are not
-   judged: they do as many instructions per op on a large module as on a small one, and what their time per op grows by all
-   the same is what it costs that a module of 100,000 ops does not fit into the processor's caches.
+   of one that only reads and prints the same module, so it is the passes' own; the least of several runs, since
+   whatever else the machine does only adds to it. Sizes and pipelines take turns, so that a busy minute meets them all,
+   and the small module is run more often: the passes are a small part of such a process, and what is taken off is as
+   uncertain as they are long. MLIR's inliner, canonicalizer and CSE on the same modules, in the same turns, stand
+   beside it and are not judged: they do as many instructions per op on a large module as on a small one, and what their
+   time per op grows by all the same is what it costs that a module of 100,000 ops does not fit into the processor's caches.
 """
 
 from __future__ import annotations
@@ -254,13 +254,18 @@ def growth(timer: Timer, flags: list[str], work: pathlib.Path) -> list[str]:
         if ratio > GROWTH:
             steep.append(make.__name__)
         columns = "  |".join(
-            "".join(f" {each * 1e6:11.2f}" if each < float("inf") else f" {f'> {timer.limit} s':>11s}" for each in times)
+            "".join(f" {shown(each, timer.limit):>11s}" for each in times)
             + f" {times[-1] / times[0] if times[0] < float('inf') else float('inf'):7.2f}"
             + ("!" if times is ours and ratio > GROWTH else " ")
             for times in (ours, peer)
         )
         print(f"  {make.__name__:18s}{columns}", flush=True)
     return steep
+
+
+def shown(seconds: float, limit: int) -> str:
+    """Microseconds, unless it took longer than the limit."""
+    return f"{seconds * 1e6:.2f}" if seconds < float("inf") else f"> {limit} s"
 
 
 def per_op(
