@@ -20,6 +20,7 @@ use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Rows that a dot in a chunk should have, so that it is computed as fast as the whole.
@@ -119,8 +120,8 @@ type Way = (usize, usize, i64);
 pub struct Neighbours<'c, 'a> {
     /// Ops a few steps up, by the consumer's source.
     above: RefCell<Table<usize, Rc<Marked>>>,
-    /// What each computes by itself, or why it cannot be streamed so.
-    alone: RefCell<Table<Way, Result<Rc<Alone<'c, 'a>>, Stop>>>,
+    /// What each computes by itself, or why it cannot be streamed so. In order, so that those whose turn is over can go.
+    alone: RefCell<BTreeMap<Way, Result<Rc<Alone<'c, 'a>>, Stop>>>,
 }
 
 /// A consumer's plan, without any other's.
@@ -142,6 +143,12 @@ impl<'c: 'a, 'a> Neighbours<'c, 'a> {
         let mut known = self.above.borrow_mut();
         let above = known.entry(ir::op_key(op)).or_insert_with(|| above(op));
         above.meets(others)
+    }
+
+    /// Forgets consumers behind `first`, whose turn it is: nobody asks for them again, and the plans of all consumers of a large
+    /// module are more than it itself.
+    fn pass(&mut self, first: usize) {
+        self.alone.get_mut().split_off(&(first + 1, 0, i64::MIN));
     }
 
     /// Forgets what was known of ops that are gone, of what is computed from them, and of consumers from `first` on, whose turn
@@ -179,6 +186,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         first: usize,
         rest: Vec<usize>,
     ) -> Option<Vec<usize>> {
+        self.neighbours.pass(first);
         let mut best: Option<Found<'c, 'a>> = None;
         // Those that take and store nothing whole, whatever their chunks take: a loop in the body can do the rest.
         let mut apart: Vec<Found<'c, 'a>> = Vec::new();
