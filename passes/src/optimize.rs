@@ -147,7 +147,7 @@ pub const STAGES: &[Stage] = &[
     },
     Stage {
         name: "chunks",
-        pipeline: "func.func(slimhlo-stream{chunk-bytes=$chunk})",
+        pipeline: "func.func(slimhlo-stream{chunk-bytes=$chunk settle=false})",
         tidy: TIDY,
         judge: Judge::Better,
     },

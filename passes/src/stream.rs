@@ -150,6 +150,8 @@ crate::pass_options! {
     pub struct Stream {
         /// How much the temporaries of one chunk may take, about.
         pub chunk_bytes: Bytes = Bytes(4 << 20),
+        /// Go on until another run would find nothing to do; what runs this pass until nothing changes need not ask for it.
+        pub settle: bool = true,
     }
 }
 
@@ -177,6 +179,8 @@ const ROUNDS: usize = 12;
 
 /// In how many of these consumers outside of the loops made are gone over again, too.
 const FULL_ROUNDS: usize = 3;
+/// How often all rounds are done at most until they find nothing.
+const RUNS: usize = 6;
 
 /// What a consumer does with its chunks.
 #[derive(Clone, Copy)]
@@ -526,6 +530,16 @@ impl Pass for Stream {
         if is_partitioned(root) {
             return Ok(Changed::No);
         }
+        // What was made of a loop's body, its dots' operands in another order among it, may be worth loops of its own.
+        let runs = if self.settle { RUNS } else { 1 };
+        let made = (0..runs).take_while(|_| self.run_once(root, context)).count();
+        Ok(Changed::from(made > 0))
+    }
+}
+
+impl Stream {
+    /// Makes the loops that there are to be made; whether it changed anything.
+    fn run_once(&self, root: OperationRef<'_, '_>, context: &PassContext<'_>) -> bool {
         let f32_type = Type::float32(crate::rewrite::context_of(root));
         let chunk_bytes =
             i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN));
@@ -623,7 +637,7 @@ impl Pass for Stream {
         }
         let build = Builder::new(root);
         loops.into_iter().for_each(|made| order::run(made, &build));
-        Ok(Changed::from(changed))
+        changed
     }
 }
 

@@ -339,8 +339,6 @@ def attention_layer(source: Source) -> Made:
     inputs = [source.values((batch, rows, width), dtype) - 1, source.values((width, 3 * width), dtype) - 1]
     made = source.one((jax.grad(loss, 1), jax.value_and_grad(loss, (0, 1))))
     made.cancels = True
-    # In chunks of a row or so, a second run finds more to do.
-    made.chunks = CHUNK_BYTES[1:]
     return made, inputs, batch * rows * rows * width, False
 
 
@@ -432,7 +430,7 @@ def generate(count: int, seed: int) -> list[Program]:
         reference = getattr(function, "reference", function)
         expected = jax.jit(reference, keep_unused=True).lower(*inputs).as_text()
         name = f"{family.__name__} {seed}/{number}"
-        chunk_bytes = int(source.one(getattr(function, "chunks", CHUNK_BYTES)))
+        chunk_bytes = int(source.one(CHUNK_BYTES))
         programs.append(Program(name, text, expected, inputs, terms, exact, hasattr(function, "cancels"), chunk_bytes))
     return programs
 

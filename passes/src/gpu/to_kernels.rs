@@ -126,7 +126,8 @@ impl Pass for ToKernels {
         let plain = copy_of(module);
         move_body(module, prepared);
         let chunk = self.chunk_bytes.to_string();
-        let stream = format!("func.func(slimhlo-stream{{chunk-bytes={chunk}}},canonicalize,cse)");
+        let stream =
+            format!("func.func(slimhlo-stream{{chunk-bytes={chunk} settle=false}},canonicalize,cse)");
         let before = changes();
         context.run_pipeline(module, &stream)?;
         if changes() == before {

@@ -245,6 +245,9 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         if !plain && made > 1 && self.is_overlay(all, shape.len()) {
             return self.whole(all, shape, is_shared);
         }
+        if let Some(updated) = self.updated(all, shape, plain) {
+            return Some(updated);
+        }
         let values: Vec<Option<Value<'c, 'a>>> = vec![None; classes.len()];
         let mut assembly = Assembly { classes, values, background };
         let mut cells = Vec::with_capacity(count);
@@ -273,7 +276,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
     fn cell(&mut self, assembly: &mut Assembly<'c, 'a, '_>, cell: &Box_) -> Option<Option<Value<'c, 'a>>> {
         let (low, size) = corners(cell);
         let devices = self.mesh.grid.devices();
-        // Classes that are all of one scalar are one.
+        // Classes that are all of one scalar are one, and those that keep the same part of what each device has.
         let mut layers: Vec<(Devices, usize)> = Vec::new();
         let mut covered = Devices::none(devices);
         for (index, class) in assembly.classes.iter().enumerate() {
@@ -285,8 +288,14 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
                 Expr::Fill(fill) => Some(*fill),
                 _ => None,
             };
-            let same =
-                fill(index).and_then(|own| layers.iter().position(|(_, other)| fill(*other) == Some(own)));
+            let alike = |other: usize| match fill(index) {
+                Some(own) => fill(other) == Some(own),
+                None => {
+                    let place = self.own_place(class, &low);
+                    place.is_some() && place == self.own_place(assembly.classes[other], &low)
+                }
+            };
+            let same = layers.iter().position(|(_, other)| alike(*other));
             match same {
                 Some(same) => layers[same].0.add(&class.devices),
                 None => layers.push((class.devices.clone(), index)),
@@ -317,6 +326,15 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         }
         for (devices, index) in layers {
             let class = assembly.classes[index];
+            if let Some((input, place)) = self.own_place(class, &low) {
+                let own = self.inputs[input];
+                let value = self.slice(own, &place, &size);
+                result = Some(match result {
+                    None => value,
+                    Some(below) => self.select(&devices, value, below),
+                });
+                continue;
+            }
             let whole = match self.exprs[class.piece] {
                 Expr::Fill(fill) => {
                     let value = self.filled(*fill, &size);
@@ -340,6 +358,55 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             });
         }
         Some(result)
+    }
+
+    /// An array that devices keep most of, with the rest written into it.
+    fn updated(&mut self, all: &[Class], shape: &[i64], plain: bool) -> Option<Value<'c, 'a>> {
+        if plain || !self.versions.is_empty() {
+            return None;
+        }
+        let elements = |class: &Class| -> i64 {
+            let volume: i64 = class.local.iter().map(|(from, to)| to - from).product();
+            volume.saturating_mul(class.devices.count() as i64)
+        };
+        let total: i64 = all.iter().map(elements).sum();
+        let keeps = |class: &Class, input: usize| {
+            let (low, _) = corners(&class.local);
+            self.own_place(class, &low) == Some((input, low))
+        };
+        let input = (0..self.inputs.len()).find(|&input| {
+            let kept: i64 = all.iter().filter(|class| keeps(class, input)).map(elements).sum();
+            shape_of(self.inputs[input]) == shape && kept > total / 2
+        })?;
+        // A back end that widens bfloat16 does not update it in place.
+        if element_of(self.inputs[input].r#type()).is_bf16() {
+            return None;
+        }
+        let mut written: Vec<Class> = all.iter().filter(|class| !keeps(class, input)).cloned().collect();
+        for read in written.iter_mut().flat_map(|class| &mut class.reads) {
+            if matches!(read.source, Source::Input(from) if from == input) {
+                read.source = Source::Version(0);
+            }
+        }
+        self.update(input);
+        Some(self.write(&written))
+    }
+
+    /// The array and where in it, if a class keeps what each of its devices has itself: of the box that begins at `low`.
+    fn own_place(&self, class: &Class, low: &[i64]) -> Option<(usize, Vec<i64>)> {
+        let Expr::Read(_, index) = self.exprs[class.piece] else { return None };
+        let plain = index.len() == low.len()
+            && index
+                .iter()
+                .enumerate()
+                .all(|(dim, at)| matches!(at, Index::Plus { dim: to, .. } if *to == dim));
+        let read = class.reads.first().filter(|read| plain && read.is_local())?;
+        let Source::Input(input) = read.source else { return None };
+        let begins = class.local.iter().map(|(from, _)| *from);
+        Some((
+            input,
+            read.start.iter().zip(low).zip(begins).map(|((start, low), from)| start + low - from).collect(),
+        ))
     }
 
     /// Puts boxes together, row-major over `ranges`; `Ok(None)` for nothing but the background.
