@@ -58,6 +58,8 @@ const PART: usize = 2048;
 
 /// Compiles all kernels in `root`, which stays as it is. The LLVM IR is made text only if `llvm_ir` says so.
 pub fn compile(root: OperationRef<'_, '_>, options: &Options, llvm_ir: bool) -> Result<Compiled, Error> {
+    // What was asked for comes before what is there.
+    machine(options)?;
     let mut module = lower::split(root, PART)?;
     intrinsics::call_by_name(module.as_operation());
     lower::run(&mut module, PIPELINE)?;
