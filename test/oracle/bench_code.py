@@ -43,7 +43,6 @@ import math
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -54,7 +53,7 @@ import numpy as np
 import programs  # first: it sets the flags with which JAX starts
 import ptx
 from bench_plan import GOALS
-from ptxas import find_ptxas
+from ptxas import find_tool
 from workers import Lost, map_items
 
 CHIP = "sm_90"
@@ -488,14 +487,6 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
     return result
 
 
-def find_nvdisasm() -> str | None:
-    """On the PATH, or in this Python environment."""
-    if found := shutil.which("nvdisasm"):
-        return found
-    places = pathlib.Path(sys.prefix).glob("lib/python*/site-packages/nvidia/*/bin/nvdisasm")
-    return next((str(place) for place in places), None)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
@@ -503,7 +494,7 @@ def main() -> int:
     args = parser.parse_args()
     if unknown := [name for name in args.names if name not in programs.PROGRAMS]:
         parser.error(f"no program {unknown[0]}")
-    ptxas, nvdisasm = find_ptxas(), find_nvdisasm()
+    ptxas, nvdisasm = find_tool("ptxas"), find_tool("nvdisasm")
     if ptxas is None or nvdisasm is None:
         print("ptxas or nvdisasm is missing: install test/oracle/assembler-requirements.txt", file=sys.stderr)
         return 1

@@ -164,11 +164,11 @@ def judge(case: Case) -> str:
     return ""
 
 
-def find_ptxas() -> str | None:
-    """On the PATH, or in this Python environment."""
-    if found := shutil.which("ptxas"):
+def find_tool(name: str) -> str | None:
+    """One of NVIDIA's programs: on the PATH, or in this Python environment."""
+    if found := shutil.which(name):
         return found
-    places = pathlib.Path(sys.prefix).glob("lib/python*/site-packages/nvidia/*/bin/ptxas")
+    places = pathlib.Path(sys.prefix).glob(f"lib/python*/site-packages/nvidia/*/bin/{name}")
     return next((str(place) for place in places), None)
 
 
@@ -177,7 +177,7 @@ def main() -> int:
     parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
     parser.add_argument("--only", default="", metavar="TEXT", help="only programs whose name contains this")
     args = parser.parse_args()
-    ptxas = find_ptxas()
+    ptxas = find_tool("ptxas")
     if ptxas is None:
         print("ptxas is missing: install test/oracle/assembler-requirements.txt", file=sys.stderr)
         return 1

@@ -59,7 +59,7 @@ const PART: usize = 2048;
 /// Compiles all kernels in `root`, which stays as it is. The LLVM IR is made text only if `llvm_ir` says so.
 pub fn compile(root: OperationRef<'_, '_>, options: &Options, llvm_ir: bool) -> Result<Compiled, Error> {
     // What was asked for comes before what is there.
-    machine(options)?;
+    version(options)?;
     let mut module = lower::split(root, PART)?;
     intrinsics::call_by_name(module.as_operation());
     lower::run(&mut module, PIPELINE)?;
@@ -203,16 +203,21 @@ pub fn level(level: u8) -> OptimizationLevel {
     }
 }
 
+/// The version of PTX; an error if it does not know the chip, for which LLVM would end the process.
+fn version(options: &Options) -> Result<PtxVersion, Error> {
+    let version = options.ptx_version.unwrap_or(options.chip.oldest_ptx());
+    if version < options.chip.oldest_ptx() {
+        return Err(Error::Version { chip: options.chip, version });
+    }
+    Ok(version)
+}
+
 fn machine(options: &Options) -> Result<TargetMachine, Error> {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| Target::initialize_nvptx(&InitializationConfig::default()));
     let triple = TargetTriple::create(TRIPLE);
     let target = Target::from_triple(&triple).map_err(|error| Error::Llvm(error.to_string()))?;
-    let version = options.ptx_version.unwrap_or(options.chip.oldest_ptx());
-    // LLVM would end the process.
-    if version < options.chip.oldest_ptx() {
-        return Err(Error::Version { chip: options.chip, version });
-    }
+    let version = version(options)?;
     target
         .create_target_machine(
             &triple,
