@@ -45,6 +45,7 @@
 //! * Values that are given up to the op that would become a pad (a donated argument, a temporary that a `select` can
 //!   overwrite): a pad reads other places than it writes and cannot happen in place.
 //! * Several values between splats: they stay a concatenate, which copies each value once.
+//! * One value beside a lone element that is no constant: a concatenate copies both, a pad decides for each element.
 //! * Sums of pads that overlap, or lie apart: one fused loop adds them up without any temporary; rows of slices and
 //!   partial sums in its place would have to be put together again.
 //! * Dynamic shapes, encodings, quantized types; ops with discardable attributes, unless one op takes the place of one.

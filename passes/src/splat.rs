@@ -70,6 +70,11 @@ impl<'c: 'a, 'a> Splat<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Splat<'c, 'a> {
+    /// Whether the scalar is a constant, or one converted.
+    pub fn is_constant(&self) -> bool {
+        matches!(self.root, Root::Constant(..))
+    }
+
     /// The bytes of the scalar in the machine's order, if it is a constant as it stands.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         match self.root {

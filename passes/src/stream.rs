@@ -80,7 +80,8 @@
 //!
 //! Chunks are smaller in programs of little memory (a 64th of arguments and results, up to twice that for the cost of a turn
 //! to be no matter, if it is little of what is saved), and larger where dots would have too few
-//! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results).
+//! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results). Chunks with
+//! dots take `chunk-bytes` if that is no more than an eighth of those: back ends spread an op over threads only if it is large.
 //!
 //! # Where it does not pay
 //!
@@ -88,6 +89,12 @@
 //! them, if they are not in a loop: such attention without a mask is left alone, except where operands have to be transposed
 //! first. XLA for CPU has no slices of bf16 either: it would make an f32 copy of all that a loop slices, before the loop. A barrier with
 //! the loop's counter keeps it from that, and the slice alone is widened. JAX hides producers behind private functions (`jnp.clip`): run `--inline` first.
+//!
+//! A scatter of updates that are there reads them in place, but a loop copies each part of them. Where all that it would save are
+//! indices of a quarter of their bytes, a tenth of arguments and results, that is most of the work, and nothing is done.
+//!
+//! Results of bf16 and 8-bit floats are not updated in place either where back ends know no moves of them: each turn rewrites them.
+//! So turns take a quarter of such results at least, within the same limits.
 //!
 //! # What it costs
 //!
@@ -546,6 +553,7 @@ impl Stream {
         // A program of little memory gets small chunks.
         let floor = floor(root);
         let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 8).max(chunk_bytes);
+        let dot_turn = chunk_bytes.min(floor / 8);
         let least_turn = (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(chunk_bytes);
         let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
         let mut changed = one_hot::run(root, &Builder::new(root), chunk_bytes.saturating_mul(GAIN));
@@ -572,6 +580,8 @@ impl Stream {
                 build: Builder::new(root),
                 chunk_bytes,
                 least_turn,
+                dot_turn,
+                floor,
                 stretch,
                 patient: round == 0,
                 waited: Cell::new(false),

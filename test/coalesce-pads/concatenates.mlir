@@ -51,3 +51,24 @@ func.func @padded_alike(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>, %v: tensor<f32
   %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<2x7xf32>, tensor<3x7xf32>) -> tensor<5x7xf32>
   return %2 : tensor<5x7xf32>
 }
+
+// A lone element that is no constant is copied, not padded with.
+// CHECK-LABEL: func @lone_element
+func.func @lone_element(%x: tensor<40xf16>) -> tensor<40xf16> {
+  %rest = stablehlo.slice %x [1:40] : (tensor<40xf16>) -> tensor<39xf16>
+  %first = stablehlo.slice %x [0:1] : (tensor<40xf16>) -> tensor<1xf16>
+  // CHECK: stablehlo.concatenate
+  // CHECK-NOT: stablehlo.pad
+  %r = stablehlo.concatenate %rest, %first, dim = 0 : (tensor<39xf16>, tensor<1xf16>) -> tensor<40xf16>
+  return %r : tensor<40xf16>
+}
+
+// Several copies of it are.
+// CHECK-LABEL: func @repeated_element
+func.func @repeated_element(%x: tensor<40xf16>) -> tensor<42xf16> {
+  %first = stablehlo.slice %x [0:1] : (tensor<40xf16>) -> tensor<1xf16>
+  %more = stablehlo.broadcast_in_dim %first, dims = [0] : (tensor<1xf16>) -> tensor<2xf16>
+  // CHECK: stablehlo.pad
+  %r = stablehlo.concatenate %x, %more, dim = 0 : (tensor<40xf16>, tensor<2xf16>) -> tensor<42xf16>
+  return %r : tensor<42xf16>
+}

@@ -6,7 +6,8 @@
 
 Memory is XLA's buffer assignment at full size, per device (see referee.py): ratio, MiB of temporaries, collectives. The
 verdict holds it against the program's goal; a program without one must not need more than under XLA alone, within 1% and
-4 KiB. Run time is that of a smaller size of the same program, as it is and after slimhlo, by turns; medians of wall time.
+4 KiB. Run time is that of a smaller size of the same program, as it is and after slimhlo, by turns; medians of wall time, measured
+again where they are above the limit (see turns.py).
 """
 
 from __future__ import annotations
@@ -15,18 +16,15 @@ import argparse
 import dataclasses
 import json
 import pathlib
-import statistics
 import sys
-import time
 
 import programs  # first: it sets the flags with which JAX starts
+import turns
 from opt import PIPELINE, Driver, with_values
 from workers import Lost, map_items
 
 MIB = 2**20
 SECONDS_PER_MODULE = 600.0
-LEAST_RUNS, MOST_RUNS = 3, 15
-SLOWER = 1.1
 
 SHORT = {"all-gather": "ag", "collective-permute": "cp", "all-to-all": "a2a", "all-reduce": "ar", "reduce-scatter": "rs",
          "collective-broadcast": "cb"}  # fmt: skip
@@ -102,16 +100,7 @@ class Race:
     seconds: float
 
 
-@dataclasses.dataclass(frozen=True)
-class Times:
-    """Medians of wall time, in seconds, and the number of runs of each."""
-
-    before: float
-    after: float
-    runs: int
-
-
-def race(job: Race) -> Times:
+def race(job: Race) -> turns.Times:
     """Runs both versions by turns, on the same inputs."""
     import jax
     import numpy as np
@@ -138,23 +127,7 @@ def race(job: Race) -> Times:
             else:
                 host.append((rng.random(array.shape, np.float32) * 0.1).astype(dtype))
 
-    def once(executable: object) -> float:
-        given = xla_cpu.place(executable, host)
-        started = time.perf_counter()
-        done = executable.execute_sharded(given).disassemble_into_single_device_arrays()
-        jax.block_until_ready(done)
-        return time.perf_counter() - started
-
-    for executable in executables:
-        once(executable)
-    taken: list[tuple[float, float]] = []
-    started = time.monotonic()
-    while len(taken) < LEAST_RUNS or (len(taken) < MOST_RUNS and time.monotonic() - started < job.seconds):
-        # Whoever runs second finds warm caches, so they change places.
-        pair = [once(executable) for executable in (executables if len(taken) % 2 else executables[::-1])]
-        taken.append(tuple(pair if len(taken) % 2 else pair[::-1]))
-    before, after = (statistics.median(times) for times in zip(*taken, strict=True))
-    return Times(before, after, len(taken))
+    return turns.settled(executables, host, job.seconds)
 
 
 # --- the table ----------------------------------------------------------------------------------------------------
@@ -209,7 +182,7 @@ def main() -> int:
     reason = enzyme.missing()
     theirs = map_items(figures_after_enzyme, texts, **limit) if reason is None else [None] * len(texts)
     ours = map_items(figures, after, **limit)
-    times: list[Times | Lost | None] = [None] * len(texts)
+    times: list[turns.Times | Lost | None] = [None] * len(texts)
     if not args.no_times:
         print("running smaller ones", flush=True)
         small = [program.lower_small().as_text() for program in chosen.values()]
@@ -233,10 +206,10 @@ def main() -> int:
             missed.append(name)
         taken = times[number]
         clock = ["-", ""]
-        if isinstance(taken, Times):
-            share = taken.after / taken.before
-            clock = [f"{taken.before:.4f}", f"{share:.2f}" + ("!" if share > SLOWER else "")]
-            if share > SLOWER:
+        if isinstance(taken, turns.Times):
+            share = taken.ratio
+            clock = [f"{taken.before:.4f}", f"{share:.2f}" + ("!" if share > turns.LIMIT else "")]
+            if share > turns.LIMIT:
                 slow.append(name)
         elif isinstance(taken, Lost):
             broken.append(f"{name}: not run: {taken.reason}")
@@ -252,7 +225,7 @@ def main() -> int:
     for line in broken:
         print(line)
     if slow:
-        print(f"slower than {SLOWER} times XLA alone: {', '.join(slow)}")
+        print(f"slower than {turns.LIMIT} times XLA alone: {', '.join(slow)}")
     if args.json:
         record = [
             {"name": name}

@@ -109,10 +109,17 @@ pub fn concatenate_of_splats<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a
         let (ty, none) = (site.result.ty, vec![0; rank]);
         Some(site.build.pad(value, padding, &along(low), &along(high), &none, ty, site.location))
     };
+    // A lone element is copied as fast as any, while a pad would have to decide for each element of the result.
+    let across = site.result.shape.iter().enumerate().all(|(d, &size)| d == dim || size == 1);
+    let fills = |scalar: &Splat<'c, 'a>, size: i64| scalar.is_constant() || size > 1 || !across;
     match &parts[..] {
         [Part::Fill(scalar, _)] => Some(site.splat(scalar, site.result.shape)),
-        [Part::Fill(scalar, low), Part::Value(value)] => as_pad(*value, scalar, *low, 0),
-        [Part::Value(value), Part::Fill(scalar, high)] => as_pad(*value, scalar, 0, *high),
+        [Part::Fill(scalar, low), Part::Value(value)] if fills(scalar, *low) => {
+            as_pad(*value, scalar, *low, 0)
+        }
+        [Part::Value(value), Part::Fill(scalar, high)] if fills(scalar, *high) => {
+            as_pad(*value, scalar, 0, *high)
+        }
         [Part::Fill(scalar, low), Part::Value(value), Part::Fill(same, high)] if scalar == same => {
             as_pad(*value, scalar, *low, *high)
         }

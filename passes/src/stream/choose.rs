@@ -28,6 +28,10 @@ const ROWS: i64 = 256;
 /// How much more a loop has to save whose dots have too few rows: each turn reads what it needs whole once more and rewrites
 /// all it accumulates, for too little work.
 const THIN: i64 = 4;
+/// In how many turns at most a loop should compute narrow results, if a turn may take enough for that.
+const TURNS_OF_NARROW: i64 = 4;
+/// How many times what a loop saves the updates that its turns copy may be at most, where the program hardly gets smaller.
+const COPIED: i64 = 4;
 /// How many sizes of a chunk are tried for one that divides a dimension.
 const MOST_DIVISORS: usize = 1 << 12;
 /// Which part of what a loop saves its chunk may take for that.
@@ -96,6 +100,10 @@ pub struct Rewrite<'c, 'a> {
     pub chunk_bytes: i64,
     /// How much it should take if that is little beside what the loop saves.
     pub least_turn: i64,
+    /// The same where a turn has dots in it.
+    pub dot_turn: i64,
+    /// Bytes of the program's arguments and results.
+    pub floor: i64,
     /// How much it may take at most where dots would otherwise be too thin.
     pub stretch: i64,
     /// Whether loops that would take slices of what may not have to be stored can wait for another round.
@@ -680,12 +688,22 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             // A chunk that was made larger for the sake of its dots is not taken apart again.
             threshold = threshold.max(self.stretch.saturating_mul(2));
         }
+        let dots = group.iter().any(|(_, consumer)| consumer.is_dot)
+            || plan.chunks.iter().any(|chunk| chunk.source.is_op() && chunk.kind.dot);
         let net = saved.saturating_sub(cost);
         if net <= threshold || plan.units < 2 {
             return None;
         }
+        if !dots && saved <= self.floor / 10 && saved.saturating_mul(COPIED) <= copied_updates(&plan, &group)
+        {
+            return None;
+        }
         // A turn has a cost of its own, which less would not be worth.
-        let least = self.least_turn.min(net / SHARE);
+        let turn = if dots { self.least_turn.max(self.dot_turn) } else { self.least_turn };
+        // Each turn rewrites narrow results, not just its part of them.
+        let rewritten = rewritten(&group) / TURNS_OF_NARROW;
+        let turn = turn.max(rewritten.min(self.stretch).min(self.floor / SHARE));
+        let least = turn.min(net / SHARE);
         let most = self.chunk_bytes.max(least) / unit_bytes.max(1);
         // For dots that would be too thin, more.
         let stretch = self.stretch.min(net / SHARE);
@@ -741,6 +759,28 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             first,
         })
     }
+}
+
+/// Bytes of the results that a loop puts in their places and that back ends without moves of 8-bit floats or bf16 rewrite whole for
+/// each part: what they do in a wider type is no update in place.
+fn rewritten<'c: 'a, 'a>(group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
+    let half = |value: Value<'c, 'a>| {
+        Tensor::new(value.r#type()).is_some_and(|tensor| tensor.element.to_string() == "f16")
+    };
+    let places = group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Place));
+    let values = places.map(|(_, consumer)| consumer.result());
+    values.filter(|value| is_narrow(*value) && !half(*value)).map(bytes).fold(0, i64::saturating_add)
+}
+
+/// Bytes of the updates that are there already: a scatter reads them where they are, but a loop has to copy each part of them.
+fn copied_updates<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
+    let scatters = group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Scatter));
+    scatters
+        .flat_map(|(_, consumer)| consumer.inputs())
+        .filter_map(|(value, dim)| plan.position_of_all(value, dim))
+        .filter(|&at| plan.chunks[at].source == Source::Slice)
+        .map(|at| plan.chunks[at].size)
+        .fold(0, i64::saturating_add)
 }
 
 /// Whether a plan is arithmetic and reductions alone, and chunks of the largest values are many short runs of elements: each turn

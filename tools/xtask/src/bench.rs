@@ -27,6 +27,8 @@ enum Benchmark {
     DusToPad,
     /// Memory and run time of the reference programs under XLA: alone, after Enzyme-JAX, after slimhlo
     Memory,
+    /// Run time of generated programs under XLA, before and after slimhlo
+    RunTime,
     /// Time of the default pipeline: against Enzyme-JAX's, and per op up to 100,000 ops
     Passes,
     /// What slimhlo compile allocates for the reference programs, against their floors and XLA
@@ -47,6 +49,7 @@ impl Benchmark {
             Benchmark::Parse => ("bench_parse.py", vec!["--corpus", corpus, "--only", "parse"]),
             Benchmark::DusToPad => ("bench_parse.py", vec!["--corpus", corpus, "--only", "dus-to-pad"]),
             Benchmark::Memory => ("bench_memory.py", vec![]),
+            Benchmark::RunTime => ("bench_run_time.py", vec![]),
             Benchmark::Passes => ("bench_passes.py", vec![]),
             Benchmark::Plan => ("bench_plan.py", vec![]),
             Benchmark::Code => ("bench_code.py", vec![]),
