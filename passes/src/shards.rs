@@ -18,11 +18,11 @@
 //!
 //! ```mlir
 //! %r = sdy.manual_computation(%x) ... (%own: tensor<64x128xf32>) {
-//!   %some = stablehlo.slice %own [0:64, 112:120]
+//!   %some = stablehlo.dynamic_slice %own, %zero, %from, sizes = [64, 8]   // %from: 0 on the first device, 112 on the last
 //!   %got = "stablehlo.collective_permute"(%some) <{source_target_pairs = dense<[[1, 0]]> ...}>
-//!   %kept = stablehlo.slice %own [0:64, 0:8]
+//!   %kept = stablehlo.dynamic_slice %own, %zero, %at, sizes = [64, 8]     // %at: 0 on the first device, 120 on the last
 //!   %new = stablehlo.select %is_first, %got, %kept
-//!   %s = stablehlo.dynamic_update_slice %own, %new, %zero, %zero
+//!   %s = stablehlo.dynamic_update_slice %own, %new, %zero, %at
 //!   sdy.return %s
 //! }
 //! ```
@@ -41,8 +41,14 @@
 //! that devices keep most of where it is, however it is written down (an edge's halo by `concatenate`). Everything else
 //! is assembled: a box or two by concatenation or one pad; more by laying what is received over what the device has, operand by
 //! operand, then computing the expression once for the whole shard (`shards/emit/whole.rs`). Pads, slices and selects are what
-//! back ends fuse into what reads the result. A result that several ops read is stored anyway, and is made by updates of
-//! the largest part: for a fill of halos by `concatenate` that is an update of the array itself, in place.
+//! back ends fuse into what reads the result. A result that several ops read, or another computation of this pass, is stored
+//! anyway, and is made by updates of the largest part: for a fill of halos by `concatenate` that is an update of the array
+//! itself, in place.
+//!
+//! What different devices do may be one step: a first device that fills its low edge and a last one that fills its high edge
+//! are one update at a place that is looked up by device, and what they send each other is one exchange (a periodic halo is one
+//! exchange and one update, whichever of its ends came first). Updates of a chain become one if the second does not read what
+//! the first writes. Parts that go from the same devices to the same and lie in or next to one another are sent once.
 //!
 //! An array whose layout nobody says is laid out like the array of its size that it is joined from, or whose parts are joined to it.
 //! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of.
@@ -61,7 +67,7 @@
 //!
 //! # What it costs
 //!
-//! Constant tables of a bit per device. Each value is taken apart within a fixed number of steps, and a chain of updates
+//! Constant tables of a bit or a number per device. Each value is taken apart within a fixed number of steps, and a chain of updates
 //! as a whole, so the pass is linear in its module.
 //!
 //! # What it relies on
@@ -71,6 +77,11 @@
 //! back ends fuse. Elements that a device does not need are computed from whatever is there, so no elementwise op may trap. Where
 //! a back end widens bfloat16 for an update, it is not in place; chains of those are made only in a form that selects over the whole
 //! shard, and otherwise left alone.
+//!
+//! That places looked up by device are not known to a back end. XLA CPU writes a whole array again where an update at a known
+//! place is chosen from what is there, and computes an update again inside of a slice at a known place that reads the array after
+//! it, for which it keeps a copy of the array before it. So what is sent, and what is kept, is sliced at a place from a table,
+//! also where all devices have the same one.
 //!
 //! # When it must not fire
 //!
@@ -446,7 +457,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         )?;
         body.update(base_input);
         let mut value = None;
-        for classes in &steps {
+        for classes in &emit::merged(steps, ty, devices) {
             value = Some(body.write(classes));
         }
         let exchanges = body.exchanges;

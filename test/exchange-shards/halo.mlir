@@ -1,24 +1,23 @@
 // RUN: slimhlo-opt %s --slimhlo-exchange-shards | FileCheck %s
 
-// Both halos of a donated array: one computation, two exchanges of halo width, two updates of the shard in place.
+// Both halos of a donated array: one computation, one exchange of halo width in both directions, one update of the shard in
+// place. Where devices cut out and put what they send and get is looked up by device; those between write again what they have.
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["x"=4]>
 
   // CHECK-LABEL: func.func public @main(%arg0: tensor<6x64xf64> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>, tf.aliasing_output = 0 : i32})
   // CHECK: sdy.manual_computation(%arg0)
   // CHECK-SAME: (%[[OWN:.+]]: tensor<6x16xf64>)
-  // CHECK: %[[EAST:[a-z0-9_]+]] = stablehlo.slice %[[OWN]] [0:6, 12:14]
-  // CHECK: %[[GOT:[a-z0-9_]+]] = "stablehlo.collective_permute"(%[[EAST]])
-  // CHECK-SAME: source_target_pairs = dense<{{\[\[}}3, 0]]>
-  // CHECK: %[[KEPT:[a-z0-9_]+]] = stablehlo.slice %[[OWN]] [0:6, 0:2]
-  // CHECK: stablehlo.constant dense<[true, false, false, false]>
+  // CHECK: stablehlo.constant dense<[2, 12, 12, 12]>
+  // CHECK: %[[EDGE:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[OWN]], {{.*}}, sizes = [6, 2]
+  // CHECK: %[[GOT:[a-z0-9_]+]] = "stablehlo.collective_permute"(%[[EDGE]])
+  // CHECK-SAME: source_target_pairs = dense<{{\[\[}}0, 3], [3, 0]]>
+  // CHECK: stablehlo.constant dense<[0, 0, 0, 14]>
+  // CHECK: %[[KEPT:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[OWN]], %{{[a-z0-9_]+}}, %[[AT:[a-z0-9_]+]], sizes = [6, 2]
+  // CHECK: stablehlo.constant dense<[true, false, false, true]>
   // CHECK: %[[NEW:[a-z0-9_]+]] = stablehlo.select %{{[a-z0-9_]+}}, %[[GOT]], %[[KEPT]] : tensor<i1>, tensor<6x2xf64>
-  // CHECK: %[[FIRST:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[OWN]], %[[NEW]]
-  // CHECK: %[[WEST:[a-z0-9_]+]] = stablehlo.slice %[[FIRST]] [0:6, 2:4]
-  // CHECK: "stablehlo.collective_permute"(%[[WEST]])
-  // CHECK-SAME: source_target_pairs = dense<{{\[\[}}0, 3]]>
-  // CHECK: %[[SECOND:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[FIRST]]
-  // CHECK: sdy.return %[[SECOND]]
+  // CHECK: %[[DONE:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[OWN]], %[[NEW]], %{{[a-z0-9_]+}}, %[[AT]]
+  // CHECK: sdy.return %[[DONE]]
   // CHECK-NOT: manual_computation
   // CHECK: return
   func.func public @main(%x: tensor<6x64xf64> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>, tf.aliasing_output = 0 : i32}) -> (tensor<6x64xf64> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
@@ -32,11 +31,12 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     return %4 : tensor<6x64xf64>
   }
 
-  // The second update reads the array as it was before the first: it is read as it is now, since there it is the same.
+  // The second update reads the array as it was before the first: there it is the same.
   // CHECK-LABEL: func.func @original
   // CHECK: sdy.manual_computation(%arg0)
-  // CHECK: %[[FIRST:[a-z0-9_]+]] = stablehlo.dynamic_update_slice
-  // CHECK: stablehlo.slice %[[FIRST]] [2:4]
+  // CHECK: stablehlo.constant dense<[2, 12, 12, 12]>
+  // CHECK-COUNT-1: stablehlo.dynamic_update_slice
+  // CHECK-NOT: stablehlo.dynamic_update_slice
   func.func @original(%x: tensor<64xf64> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<64xf64> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
     %c0 = stablehlo.constant dense<0> : tensor<i64>
     %c62 = stablehlo.constant dense<62> : tensor<i64>
@@ -51,8 +51,10 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   // CHECK-LABEL: func.func @swapped
   // CHECK: sdy.manual_computation(%arg0)
   // CHECK-SAME: (%[[OWN:.+]]: tensor<16xf64>)
+  // CHECK: stablehlo.constant dense<[0, 14, 14, 14]>
+  // CHECK: stablehlo.dynamic_slice %[[OWN]], {{.*}}, sizes = [2]
+  // CHECK: "stablehlo.collective_permute"
   // CHECK: stablehlo.dynamic_update_slice %[[OWN]]
-  // CHECK: stablehlo.slice %[[OWN]] [0:2]
   func.func @swapped(%x: tensor<64xf64> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<64xf64> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
     %c0 = stablehlo.constant dense<0> : tensor<i64>
     %c62 = stablehlo.constant dense<62> : tensor<i64>
@@ -77,6 +79,23 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     %4 = stablehlo.dynamic_update_slice %1, %3, %c62 : (tensor<64xf64>, tensor<2xf64>, tensor<i64>) -> tensor<64xf64>
     %5 = stablehlo.negate %1 : tensor<64xf64>
     return %4, %5 : tensor<64xf64>, tensor<64xf64>
+  }
+
+  // The second update reads what the first wrote, one device further: two updates.
+  // CHECK-LABEL: func.func @handed_on
+  // CHECK: sdy.manual_computation(%arg0)
+  // CHECK: %[[FIRST:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %arg1,
+  // CHECK: %[[PART:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[FIRST]], {{.*}}, sizes = [2]
+  // CHECK: "stablehlo.collective_permute"(%[[PART]])
+  // CHECK: stablehlo.dynamic_update_slice %[[FIRST]]
+  func.func @handed_on(%x: tensor<64xf64> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<64xf64> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+    %c0 = stablehlo.constant dense<0> : tensor<i64>
+    %c62 = stablehlo.constant dense<62> : tensor<i64>
+    %0 = stablehlo.slice %x [60:62] : (tensor<64xf64>) -> tensor<2xf64>
+    %1 = stablehlo.dynamic_update_slice %x, %0, %c0 : (tensor<64xf64>, tensor<2xf64>, tensor<i64>) -> tensor<64xf64>
+    %3 = stablehlo.slice %1 [0:2] : (tensor<64xf64>) -> tensor<2xf64>
+    %4 = stablehlo.dynamic_update_slice %1, %3, %c62 : (tensor<64xf64>, tensor<2xf64>, tensor<i64>) -> tensor<64xf64>
+    return %4 : tensor<64xf64>
   }
 
   // A wall: the row next to it, mirrored or repeated.

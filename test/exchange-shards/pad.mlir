@@ -7,7 +7,8 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   // CHECK-LABEL: func.func @wide
   // CHECK: sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}, {"y"}]>] out_shardings=[<@mesh, [{"x"}, {"y"}]>] manual_axes={"x", "y"} (%[[OWN:.+]]: tensor<3x50xf32>) {
   // CHECK-NOT: broadcast
-  // CHECK: %[[LAST:[a-z0-9_]+]] = stablehlo.slice %[[OWN]] [0:3, 49:50]
+  // CHECK: stablehlo.constant dense<[0, 49, 0, 49]>
+  // CHECK: %[[LAST:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[OWN]], {{.*}}, sizes = [3, 1]
   // CHECK: %[[GOT:[a-z0-9_]+]] = "stablehlo.collective_permute"(%[[LAST]])
   // CHECK-SAME: source_target_pairs = dense<{{\[\[}}1, 0], [3, 2]]>
   // CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.pad %[[GOT]], %{{[a-z0-9_]+}}, low = [0, 0], high = [0, 49], interior = [0, 0]

@@ -8,7 +8,8 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   // CHECK-LABEL: func.func public @main
   // CHECK: sdy.manual_computation(%arg0)
   // CHECK-SAME: out_shardings=[<@mesh, [{"x"}, {}]>]
-  // CHECK: %[[OWN:[a-z0-9_]+]] = stablehlo.slice %{{[a-z0-9_]+}} [0:3, 3:4]
+  // CHECK: stablehlo.constant dense<[0, 3, 0, 3]>
+  // CHECK: %[[OWN:[a-z0-9_]+]] = stablehlo.dynamic_slice %{{[a-z0-9_]+}}, {{.*}}, sizes = [3, 1]
   // CHECK: %[[GOT:[a-z0-9_]+]] = "stablehlo.collective_permute"(%[[OWN]])
   // CHECK-SAME: source_target_pairs = dense<{{\[\[}}1, 0], [3, 2]]>
   // CHECK: %[[BOTH:[a-z0-9_]+]] = stablehlo.select %{{[a-z0-9_]+}}, %[[GOT]], %[[OWN]]

@@ -35,9 +35,10 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   // CHECK-LABEL: func.func @shared
   // CHECK: %[[FILLED:[a-z0-9_]+]] = sdy.manual_computation(%arg0)
   // CHECK-SAME: (%[[OWN:.+]]: tensor<16xf32>)
-  // CHECK: %[[FIRST:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[OWN]]
-  // CHECK: %[[SECOND:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[FIRST]]
-  // CHECK: sdy.return %[[SECOND]]
+  // CHECK: "stablehlo.collective_permute"
+  // CHECK-SAME: source_target_pairs = dense<{{\[\[}}0, 3], [3, 0]]>
+  // CHECK: %[[DONE:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[OWN]]
+  // CHECK: sdy.return %[[DONE]]
   // CHECK: %[[TWICE:[a-z0-9_]+]] = stablehlo.add %[[FILLED]], %[[FILLED]]
   // CHECK: sdy.manual_computation(%[[FILLED]])
   // CHECK: return
@@ -52,6 +53,21 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     %p = stablehlo.pad %s, %zero, low = [0], high = [1], interior = [0] : (tensor<63xf32>, tensor<f32>) -> tensor<64xf32>
     %r = stablehlo.add %t, %p : tensor<64xf32>
     return %r : tensor<64xf32>
+  }
+
+  // Stencils that read strips of different widths from one neighbour: it sends the widest.
+  // CHECK-LABEL: func.func @widest
+  // CHECK: stablehlo.dynamic_slice %{{.*}}, sizes = [2] : (tensor<16xf32>, tensor<i64>) -> tensor<2xf32>
+  // CHECK-COUNT-1: "stablehlo.collective_permute"
+  // CHECK-NOT: collective_permute
+  // CHECK: sdy.return
+  func.func @widest(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %a = stablehlo.slice %x [2:64] : (tensor<64xf32>) -> tensor<62xf32>
+    %b = stablehlo.slice %x [1:63] : (tensor<64xf32>) -> tensor<62xf32>
+    %d = stablehlo.subtract %a, %b : tensor<62xf32>
+    %p = stablehlo.pad %d, %zero, low = [0], high = [2], interior = [0] : (tensor<62xf32>, tensor<f32>) -> tensor<64xf32>
+    return %p : tensor<64xf32>
   }
 
   // One that a single op reads is not stored: what is received is chosen element by element.

@@ -78,6 +78,23 @@ impl Read {
         set
     }
 
+    /// The least part that holds this and another, if both are of one array, for the same devices from the same (in order), and
+    /// side by side or one in the other.
+    pub fn joined(&self, other: &Self) -> Option<Self> {
+        (self.source == other.source && self.from == other.from).then_some(())?;
+        let volume = |size: &[i64]| size.iter().product::<i64>();
+        let (mut start, mut size, mut common) = (Vec::new(), Vec::new(), 1);
+        for dim in 0..self.start.len() {
+            let (low, high) = (self.start[dim], self.start[dim] + self.size[dim]);
+            let (other_low, other_high) = (other.start[dim], other.start[dim] + other.size[dim]);
+            start.push(low.min(other_low));
+            size.push(high.max(other_high) - low.min(other_low));
+            common *= (high.min(other_high) - low.max(other_low)).max(0);
+        }
+        let is_all = volume(&size) == volume(&self.size) + volume(&other.size) - common;
+        is_all.then(|| Self { start, size, ..self.clone() })
+    }
+
     /// Rounds of (from, to) in which it gets to where it is needed. In each, a device sends to one and receives from one
     /// at most. `None` if one device would have to send to too many.
     pub fn rounds(&self) -> Option<Vec<Vec<(usize, usize)>>> {

@@ -62,6 +62,10 @@ pub struct Body<'c, 'a, 'r> {
     predicates: HashMap<Devices, Value<'c, 'a>>,
     filled: HashMap<(usize, Vec<i64>), Value<'c, 'a>>,
     starts: HashMap<i64, Value<'c, 'a>>,
+    /// Numbers that devices look up.
+    tables: HashMap<Vec<i64>, Value<'c, 'a>>,
+    /// What will be read of inputs from other devices, and what came of it.
+    foreseen: Vec<(Read, Option<Value<'c, 'a>>)>,
     /// The scalars false and true.
     booleans: [Option<Value<'c, 'a>>; 2],
     /// The array being updated, after so many updates.
@@ -143,6 +147,8 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             predicates: HashMap::new(),
             filled: HashMap::new(),
             starts: HashMap::new(),
+            tables: HashMap::new(),
+            foreseen: Vec::new(),
             booleans: [None; 2],
             versions: Vec::new(),
             latest: None,
@@ -173,38 +179,109 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
     pub fn write(&mut self, classes: &[Class]) -> Value<'c, 'a> {
         let mut latest = self.latest.expect("an update has begun");
         let version = self.versions.len();
-        for class in classes {
-            let mut value = self.value(class);
-            let (start, size) = corners(&class.local);
-            let whole = size == shape_of(latest);
-            let everywhere = class.devices.count() == self.mesh.grid.devices();
-            let starts: Vec<_> = start.iter().map(|&at| self.start(at)).collect();
-            let put = |array, value| self.build.dynamic_update_slice(array, value, &starts, self.location);
-            latest = match (everywhere, whole) {
-                (true, true) => value,
-                (true, false) => put(latest, value),
-                (false, true) => self.select(&class.devices, value, latest),
-                // A back end that widens bfloat16 does not update it in place, but selects elementwise in place.
-                (false, false) if element_of(latest.r#type()).is_bf16() => {
-                    let updated = put(latest, value);
-                    self.select(&class.devices, updated, latest)
-                }
-                // Elsewhere, what is there is written again.
-                (false, false) => {
-                    let kept = self.slice(latest, &start, &size);
-                    value = self.select(&class.devices, value, kept);
-                    self.build.dynamic_update_slice(latest, value, &starts, self.location)
-                }
+        let can_pair = can_pair(latest.r#type());
+        let mut next = 0;
+        while let Some(class) = classes.get(next) {
+            let second = classes.get(next + 1).filter(|other| can_pair && are_pair(class, other));
+            latest = match second {
+                Some(other) => self.put_both(class, other, latest),
+                None => self.put(class, latest),
             };
             self.latest = Some(latest);
-            self.written.push(Written {
-                version,
-                local: class.local.clone(),
-                devices: class.devices.clone(),
-            });
+            for class in [class].into_iter().chain(second) {
+                self.written.push(Written {
+                    version,
+                    local: class.local.clone(),
+                    devices: class.devices.clone(),
+                });
+                next += 1;
+            }
         }
         self.versions.push(latest);
         latest
+    }
+
+    /// `array` with what a class says.
+    fn put(&mut self, class: &Class, array: Value<'c, 'a>) -> Value<'c, 'a> {
+        let value = self.value(class);
+        let (start, size) = corners(&class.local);
+        let whole = size == shape_of(array);
+        let everywhere = class.devices.count() == self.mesh.grid.devices();
+        let update = |body: &mut Self| {
+            let starts: Vec<_> = start.iter().map(|&at| body.start(at)).collect();
+            body.build.dynamic_update_slice(array, value, &starts, body.location)
+        };
+        match (everywhere, whole) {
+            (true, true) => value,
+            (true, false) => update(self),
+            (false, true) => self.select(&class.devices, value, array),
+            // A back end that widens bfloat16 does not update it in place, but selects elementwise in place.
+            (false, false) if element_of(array.r#type()).is_bf16() => {
+                let updated = update(self);
+                self.select(&class.devices, updated, array)
+            }
+            (false, false) => self.put_on(&class.devices, value, array, &start),
+        }
+    }
+
+    /// `array` with what two classes of different devices say: one update, at a place that depends on the device.
+    fn put_both(&mut self, one: &Class, other: &Class, array: Value<'c, 'a>) -> Value<'c, 'a> {
+        let mut both = one.devices.clone();
+        both.add(&other.devices);
+        let mut value = self.value_of_both(one, other);
+        let starts = self.starts_by_device(|device| {
+            let class = if other.devices.contains(device) { other } else { one };
+            corners(&class.local).0
+        });
+        if both.count() < self.mesh.grid.devices() {
+            let kept = self.build.dynamic_slice(array, &starts, value.r#type(), self.location);
+            value = self.select(&both, value, kept);
+        }
+        self.build.dynamic_update_slice(array, value, &starts, self.location)
+    }
+
+    /// What the devices of two classes put into their boxes, which are of one size.
+    fn value_of_both(&mut self, one: &Class, other: &Class) -> Value<'c, 'a> {
+        match (self.exprs[one.piece], self.exprs[other.piece]) {
+            (Expr::Fill(fill), Expr::Fill(second)) if fill == second => return self.value(one),
+            (Expr::Read(_, index), Expr::Read(_, second)) if are_oriented_alike(index, second) => {
+                if let Some(value) = self.read_both(&one.reads[0], &other.reads[0]) {
+                    return self.oriented(value, index, &corners(&one.local).1);
+                }
+            }
+            _ => {}
+        }
+        let value = self.value(one);
+        let second = self.value(other);
+        self.select(&one.devices, value, second)
+    }
+
+    /// Two parts of one array, each on the devices that need it, if no device has to give both.
+    fn read_both(&mut self, one: &Read, other: &Read) -> Option<Value<'c, 'a>> {
+        let devices = self.mesh.grid.devices();
+        let (sources, others) = (one.sources(devices), other.sources(devices));
+        let array = self.array(one);
+        let can = array == self.array(other)
+            && one.size == other.size
+            && !sources.meets(&others)
+            && one.is_local() == other.is_local()
+            && (one.is_local() || is_one_to_one(one) && is_one_to_one(other));
+        can.then_some(())?;
+        let both = Read { from: one.from.iter().chain(&other.from).copied().collect(), ..one.clone() };
+        let value = if one.start == other.start {
+            self.part(&both, array)
+        } else {
+            let starts = self.starts_by_device(|device| {
+                if others.contains(device) { other.start.clone() } else { one.start.clone() }
+            });
+            let ty = Tensor::get(&one.size, element_of(array.r#type()), None);
+            self.build.dynamic_slice(array, &starts, ty, self.location)
+        };
+        if one.is_local() {
+            return Some(value);
+        }
+        let pairs: Vec<_> = both.from.iter().map(|(to, from)| (*from, *to)).collect();
+        Some(self.permute(value, &pairs))
     }
 
     /// An array of this shape in which each device fills what the classes say; `is_shared` if several ops read it.
@@ -241,6 +318,9 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         let plain = self.is_plain(&classes);
         let is_made =
             |cell: &Box_| background.is_none() || classes.iter().any(|class| covers(&class.local, cell));
+        if is_shared && let Some(updated) = self.updated(all, shape, plain) {
+            return Some(updated);
+        }
         let made = product(&ranges).iter().filter(|cell| is_made(cell)).count();
         if !plain && made > 1 && self.is_overlay(all, shape.len()) {
             return self.whole(all, shape, is_shared);
@@ -248,6 +328,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         if let Some(updated) = self.updated(all, shape, plain) {
             return Some(updated);
         }
+        self.foresee(classes.iter().flat_map(|class| class.reads.iter().cloned()));
         let values: Vec<Option<Value<'c, 'a>>> = vec![None; classes.len()];
         let mut assembly = Assembly { classes, values, background };
         let mut cells = Vec::with_capacity(count);
@@ -520,13 +601,56 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         }
     }
 
+    /// Says that parts of inputs will be read: those that lie in or next to one another, and go from the same devices to the
+    /// same, are exchanged once.
+    fn foresee(&mut self, reads: impl IntoIterator<Item = Read>) {
+        for mut read in reads {
+            if read.is_local() || !matches!(read.source, Source::Input(_)) {
+                continue;
+            }
+            read.from.sort_unstable();
+            // What has grown may be joined again.
+            while let Some((index, both)) = self
+                .foreseen
+                .iter()
+                .enumerate()
+                .find_map(|(index, (other, _))| Some((index, read.joined(other)?)))
+            {
+                self.foreseen.swap_remove(index);
+                read = both;
+            }
+            self.foreseen.push((read, None));
+        }
+    }
+
     /// The part of an array that is read, on the devices that need it.
     fn read(&mut self, read: &Read) -> Value<'c, 'a> {
-        let array = match read.source {
-            Source::Input(input) => self.inputs[input],
-            Source::Version(version) => self.version(version, read),
+        let mut from = read.from.clone();
+        from.sort_unstable();
+        let within = |wide: &Read| {
+            wide.source == read.source
+                && wide.from == from
+                && (0..read.start.len()).all(|dim| {
+                    wide.start[dim] <= read.start[dim]
+                        && read.start[dim] + read.size[dim] <= wide.start[dim] + wide.size[dim]
+                })
         };
-        let mut value = self.slice(array, &read.start, &read.size);
+        let Some(index) = self.foreseen.iter().position(|(wide, _)| within(wide)) else {
+            return self.read_now(read);
+        };
+        let wide = self.foreseen[index].0.clone();
+        let value = match self.foreseen[index].1 {
+            Some(value) => value,
+            None => self.read_now(&wide),
+        };
+        self.foreseen[index].1 = Some(value);
+        let start: Vec<i64> = read.start.iter().zip(&wide.start).map(|(at, from)| at - from).collect();
+        self.slice(value, &start, &read.size)
+    }
+
+    fn read_now(&mut self, read: &Read) -> Value<'c, 'a> {
+        let array = self.array(read);
+        let mut value = self.part(read, array);
         let rounds = read.rounds().expect("checked before anything was made");
         let direct = is_one_to_one(read);
         for pairs in rounds {
@@ -541,18 +665,19 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         value
     }
 
+    /// The array to read this from.
+    fn array(&self, read: &Read) -> Value<'c, 'a> {
+        match read.source {
+            Source::Input(input) => self.inputs[input],
+            Source::Version(version) => self.version(version, read),
+        }
+    }
+
     /// A version of the array being updated, to read this from: the latest one if it holds the same there.
     fn version(&self, version: usize, read: &Read) -> Value<'c, 'a> {
         let sources = read.sources(self.mesh.grid.devices());
         let overwritten = self.written.iter().any(|written| {
-            written.version > version
-                && written.devices.meets(&sources)
-                && written
-                    .local
-                    .iter()
-                    .zip(&read.start)
-                    .zip(&read.size)
-                    .all(|(((low, high), start), size)| *low < start + size && *start < *high)
+            written.version > version && written.devices.meets(&sources) && reads_from(read, &written.local)
         });
         if overwritten { self.versions[version] } else { self.latest.expect("an update has begun") }
     }
@@ -653,27 +778,114 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         self.build.insert("stablehlo.select", &[predicate, yes, no], &[], yes.r#type(), self.location)
     }
 
-    /// Whether this device is in a set: looked up in a table.
-    fn predicate(&mut self, devices: &Devices) -> Value<'c, 'a> {
-        if let Some(value) = self.predicates.get(devices) {
+    /// `array` with `value` at `start` on the devices of a set; the others write again what they have, and do so somewhere else.
+    /// A back end that sees a slice at a place it knows in the way of the update writes all of the array.
+    fn put_on(
+        &mut self,
+        devices: &Devices,
+        value: Value<'c, 'a>,
+        array: Value<'c, 'a>,
+        start: &[i64],
+    ) -> Value<'c, 'a> {
+        let starts = self.starts_on(devices, array, start, shape_of(value));
+        let kept = self.build.dynamic_slice(array, &starts, value.r#type(), self.location);
+        let value = self.select(devices, value, kept);
+        self.build.dynamic_update_slice(array, value, &starts, self.location)
+    }
+
+    /// The part of an array that is read, on the devices that it is read from. What is sent is cut out at a place that depends
+    /// on the device: a back end that knows the place computes an update of the array again for it, and keeps what was there
+    /// before.
+    fn part(&mut self, read: &Read, array: Value<'c, 'a>) -> Value<'c, 'a> {
+        if read.is_local() || shape_of(array) == read.size {
+            return self.slice(array, &read.start, &read.size);
+        }
+        let sources = read.sources(self.mesh.grid.devices());
+        let starts = self.starts_on(&sources, array, &read.start, &read.size);
+        let ty = Tensor::get(&read.size, element_of(array.r#type()), None);
+        self.build.dynamic_slice(array, &starts, ty, self.location)
+    }
+
+    /// Where a part of this size of `array` starts: at `start` on the devices of a set, somewhere else on the others.
+    fn starts_on(
+        &mut self,
+        devices: &Devices,
+        array: Value<'c, 'a>,
+        start: &[i64],
+        size: &[i64],
+    ) -> Vec<Value<'c, 'a>> {
+        let free: Vec<i64> = shape_of(array).iter().zip(size).map(|(all, part)| all - part).collect();
+        let moving = free.iter().position(|&free| free > 0);
+        (0..start.len())
+            .map(|dim| {
+                if moving != Some(dim) {
+                    return self.start(start[dim]);
+                }
+                let other = if start[dim] == 0 { free[dim] } else { 0 };
+                let all = self.mesh.grid.devices();
+                let mut numbers: Vec<i64> = (0..all)
+                    .map(|device| if devices.contains(device) { start[dim] } else { other })
+                    .collect();
+                // The last number would be that of no device: a table of one number would be seen through.
+                if devices.count() == all {
+                    numbers.push(other);
+                }
+                self.tabled(numbers)
+            })
+            .collect()
+    }
+
+    /// Starts per dimension, looked up in a table where they are not the same on all devices.
+    fn starts_by_device(&mut self, place: impl Fn(usize) -> Vec<i64>) -> Vec<Value<'c, 'a>> {
+        let places: Vec<Vec<i64>> = (0..self.mesh.grid.devices()).map(place).collect();
+        (0..places[0].len())
+            .map(|dim| {
+                let starts: Vec<i64> = places.iter().map(|place| place[dim]).collect();
+                match starts.iter().all(|at| *at == starts[0]) {
+                    true => self.start(starts[0]),
+                    false => self.tabled(starts),
+                }
+            })
+            .collect()
+    }
+
+    /// The number of this device.
+    fn tabled(&mut self, numbers: Vec<i64>) -> Value<'c, 'a> {
+        if let Some(value) = self.tables.get(&numbers) {
             return *value;
         }
+        let i64_type = self.build.i64_type();
+        let table: Vec<Attribute> =
+            numbers.iter().map(|at| IntegerAttribute::new(i64_type, *at).into()).collect();
+        let value = self.looked_up(&table, i64_type);
+        self.tables.insert(numbers, value);
+        value
+    }
+
+    /// The entry of this device in a table.
+    fn looked_up(&mut self, table: &[Attribute<'c>], element: Type<'c>) -> Value<'c, 'a> {
         let (build, location) = (self.build, self.location);
         let partition = *self.partition.get_or_insert_with(|| {
             let ty = Tensor::get(&[], IntegerType::unsigned(self.context, 32).into(), None);
             build.insert("stablehlo.partition_id", &[], &[], ty, location)
         });
-        let count = self.mesh.grid.devices();
+        let ty = Tensor::get(&[table.len() as i64], element, None);
+        let dense = DenseElementsAttribute::new(ty, table).expect("a tensor type");
+        let table = build.insert("stablehlo.constant", &[], &[("value", dense.into())], ty, location);
+        let one = build.dynamic_slice(table, &[partition], Tensor::get(&[1], element, None), location);
+        build.reshape(one, Tensor::get(&[], element, None), location)
+    }
+
+    /// Whether this device is in a set: looked up in a table.
+    fn predicate(&mut self, devices: &Devices) -> Value<'c, 'a> {
+        if let Some(value) = self.predicates.get(devices) {
+            return *value;
+        }
         let boolean: Type = IntegerType::new(self.context, 1).into();
-        let members: Vec<Attribute> = (0..count)
+        let members: Vec<Attribute> = (0..self.mesh.grid.devices())
             .map(|device| BoolAttribute::new(self.context, devices.contains(device)).into())
             .collect();
-        let table = Tensor::get(&[count as i64], boolean, None);
-        let members = DenseElementsAttribute::new(table, &members).expect("a tensor type");
-        let table = build.insert("stablehlo.constant", &[], &[("value", members.into())], table, location);
-        let one = Tensor::get(&[1], boolean, None);
-        let member = build.dynamic_slice(table, &[partition], one, location);
-        let value = build.reshape(member, Tensor::get(&[], boolean, None), location);
+        let value = self.looked_up(&members, boolean);
         self.predicates.insert(devices.clone(), value);
         value
     }
@@ -712,6 +924,79 @@ fn is_one_to_one(read: &Read) -> bool {
     let mut sources: Vec<usize> = read.from.iter().map(|(_, from)| *from).collect();
     sources.sort_unstable();
     !read.is_local() && sources.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+/// Whether what is read is turned alike.
+fn are_oriented_alike(one: &[Index], other: &[Index]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_like(*other))
+}
+
+/// Whether arrays of this type are updated at places that depend on the device; back ends that widen bfloat16 select instead.
+fn can_pair(ty: Type<'_>) -> bool {
+    !element_of(ty).is_bf16()
+}
+
+/// Whether one update can do what two classes do: on different devices, in boxes of one size, a part of the shard.
+fn are_pair(one: &Class, other: &Class) -> bool {
+    let (start, size) = corners(&one.local);
+    let (other_start, other_size) = corners(&other.local);
+    size == other_size && start != other_start && !one.devices.meets(&other.devices)
+}
+
+/// Updates of an array, one after the other, made one where they can be: what the second reads is not what the first writes,
+/// both are on different devices, and nothing reads what is between them.
+pub fn merged(steps: Vec<Vec<Class>>, ty: Type<'_>, devices: usize) -> Vec<Vec<Class>> {
+    let mut last_reader = vec![0; steps.len() + 1];
+    for (step, read) in reads_of(&steps) {
+        if let Source::Version(version) = read.source {
+            last_reader[version] = step;
+        }
+    }
+    let mut done: Vec<Vec<Class>> = Vec::with_capacity(steps.len());
+    // What each version is called as steps are made one.
+    let mut numbers: Vec<usize> = vec![0];
+    for (step, mut classes) in steps.into_iter().enumerate() {
+        let can = can_pair(ty)
+            && last_reader[step] <= step
+            && match (done.last().map(Vec::as_slice), classes.as_slice()) {
+                (Some([one]), [other]) => {
+                    let meets = |read: &Read| {
+                        read.source == Source::Version(step)
+                            && one.devices.meets(&read.sources(devices))
+                            && reads_from(read, &one.local)
+                    };
+                    are_pair(one, other) && !other.reads.iter().any(meets)
+                }
+                _ => false,
+            };
+        if can {
+            numbers[step] -= 1;
+        }
+        for read in classes.iter_mut().flat_map(|class| &mut class.reads) {
+            if let Source::Version(version) = &mut read.source {
+                *version = numbers[*version];
+            }
+        }
+        match done.last_mut().filter(|_| can) {
+            Some(before) => before.extend(classes),
+            None => done.push(classes),
+        }
+        numbers.push(done.len());
+    }
+    done
+}
+
+fn reads_of(steps: &[Vec<Class>]) -> impl Iterator<Item = (usize, &Read)> {
+    let numbered = steps.iter().enumerate();
+    numbered.flat_map(|(step, classes)| {
+        classes.iter().flat_map(move |class| class.reads.iter().map(move |read| (step, read)))
+    })
+}
+
+/// Whether a part that is read meets a box of the shard.
+fn reads_from(read: &Read, window: &Box_) -> bool {
+    let parts = read.start.iter().zip(&read.size);
+    window.iter().zip(parts).all(|((low, high), (start, size))| *low < start + size && start < high)
 }
 
 fn corners(window: &Box_) -> (Vec<i64>, Vec<i64>) {

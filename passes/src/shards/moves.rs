@@ -58,7 +58,8 @@ impl Index {
         }
     }
 
-    fn is_like(self, other: Self) -> bool {
+    /// Whether it goes the same way, wherever it begins.
+    pub fn is_like(self, other: Self) -> bool {
         match (self, other) {
             (Self::At(_), Self::At(_)) => true,
             (Self::Plus { dim, .. }, Self::Plus { dim: other, .. })
@@ -361,9 +362,10 @@ fn is_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
 }
 
 /// Whether several ops read a value, or what is computed from it alone, element by element: it is stored, or else computed
-/// once for each.
+/// once for each. A manual computation reads its operands as often as it needs them.
 pub fn is_computed_on_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
-    is_shared_through(value, |op| op_name(op) == "sdy.sharding_constraint" || is_elementwise(op))
+    users(value).any(|user| op_name(user) == "sdy.manual_computation")
+        || is_shared_through(value, |op| op_name(op) == "sdy.sharding_constraint" || is_elementwise(op))
 }
 
 fn is_shared_through<'c: 'a, 'a>(

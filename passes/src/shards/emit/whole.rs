@@ -43,6 +43,14 @@ struct Strip {
     parts: Parts,
 }
 
+impl Strip {
+    fn read(&self, source: Source) -> Read {
+        let (low, size) = corners(&self.window);
+        let start = low.iter().zip(&self.offset).map(|(low, offset)| low + offset).collect();
+        Read { source, start, size, from: self.from.clone() }
+    }
+}
+
 impl<'c: 'a, 'a> Body<'c, 'a, '_> {
     /// Whether a shard may be computed as a whole: all that classes read is as they fill it but for a distance, of types that have
     /// a zero. Back ends that widen bfloat16 store what they widen, and are given what is cut into boxes.
@@ -80,6 +88,14 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 None => groups.push((class.piece, vec![class])),
             }
         }
+        let mut foreseen = Vec::new();
+        for (_, group) in &groups {
+            for read in 0..group[0].reads.len() {
+                let (_, strips) = self.parted(group, read);
+                foreseen.extend(strips.into_iter().map(|strip| strip.read(group[0].reads[read].source)));
+            }
+        }
+        self.foresee(foreseen);
         let mut layers = Vec::with_capacity(groups.len());
         for (piece, group) in groups {
             let parts: Parts =
@@ -108,9 +124,25 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
 
     /// What the classes of one expression read in one place of it.
     fn leaf(&mut self, group: &[&Class], read: usize, frame: &Box_, in_place: bool) -> Option<Value<'c, 'a>> {
-        let devices = self.mesh.grid.devices();
-        let Source::Input(input) = group[0].reads[read].source else { return None };
+        let source = group[0].reads[read].source;
+        let Source::Input(input) = source else { return None };
         let own = self.inputs[input];
+        let (near, strips) = self.parted(group, read);
+        let mut layers = Vec::new();
+        for (offset, parts) in near {
+            layers.push(Layer { what: Ok(self.moved(own, &offset, frame)?), frame: frame.clone(), parts });
+        }
+        for strip in strips {
+            let value = self.read(&strip.read(source));
+            layers.push(Layer { what: Ok(value), frame: strip.window, parts: strip.parts });
+        }
+        self.overlay(layers, frame, in_place)
+    }
+
+    /// Of what the classes of one expression read in one place of it: what devices have, by distance, and what they get.
+    #[expect(clippy::type_complexity, reason = "two lists")]
+    fn parted(&self, group: &[&Class], read: usize) -> (Vec<(Vec<i64>, Parts)>, Vec<Strip>) {
+        let devices = self.mesh.grid.devices();
         let mut near: Vec<(Vec<i64>, Parts)> = Vec::new();
         let mut strips: Vec<Strip> = Vec::new();
         for class in group {
@@ -140,17 +172,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 strips.push(Strip { window: class.local.clone(), offset, from, parts });
             }
         }
-        let mut layers = Vec::new();
-        for (offset, parts) in near {
-            layers.push(Layer { what: Ok(self.moved(own, &offset, frame)?), frame: frame.clone(), parts });
-        }
-        for strip in joined(strips) {
-            let (low, size) = corners(&strip.window);
-            let start = low.iter().zip(&strip.offset).map(|(low, offset)| low + offset).collect();
-            let value = self.read(&Read { source: Source::Input(input), start, size, from: strip.from });
-            layers.push(Layer { what: Ok(value), frame: strip.window, parts: strip.parts });
-        }
-        self.overlay(layers, frame, in_place)
+        (near, joined(strips))
     }
 
     /// An array of which each element in the frame is the element of `value` at a distance; zero where there is none.
@@ -244,7 +266,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             }
             if in_place {
                 for (window, devices) in &places {
-                    result = self.put(layer, window, devices.as_ref(), frame, result);
+                    result = self.put_layer(layer, window, devices.as_ref(), frame, result);
                 }
                 continue;
             }
@@ -269,7 +291,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
     }
 
     /// `array`, which is as large as the frame, with a layer in one place of it, on some devices if they are given.
-    fn put(
+    fn put_layer(
         &mut self,
         layer: &Layer<'c, 'a>,
         window: &Box_,
@@ -286,15 +308,11 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             Err(fill) => self.filled(fill, &size),
             Ok(value) => self.slice(value, &within(&layer.frame), &size),
         };
-        let value = match devices {
-            Some(devices) => {
-                let kept = self.slice(array, &start, &size);
-                self.select(devices, value, kept)
-            }
-            None => value,
-        };
-        if window == frame {
-            return value;
+        match devices {
+            Some(devices) if window == frame => return self.select(devices, value, array),
+            Some(devices) => return self.put_on(devices, value, array, &start),
+            None if window == frame => return value,
+            None => {}
         }
         let starts: Vec<_> = start.iter().map(|&at| self.start(at)).collect();
         self.build.dynamic_update_slice(array, value, &starts, self.location)
