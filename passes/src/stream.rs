@@ -64,7 +64,9 @@
 //! StableHLO leaves open; for combiners whose order shows (a scatter that sets) chunks run along the slowest scatter
 //! dimension, so that even the order stays. Reductions stream only if their body is a single known associative and commutative
 //! op; where an initial value is not its identity, it is taken once. Sums and products of floats below 32 bits accumulate in
-//! f32, and so do contractions: a chunk's end must not round where one reduction (or a back end's scatter, which widens it too) did not.
+//! f32, and so do contractions: a chunk's end must not round where one reduction (or a back end's scatter, which widens it too)
+//! did not. Maxima, minima and what is set, of bf16 and 8-bit floats, are scattered in f32, too, which makes no difference to
+//! them: a back end that does so itself would convert all of the result in each turn.
 //! A dot with an algorithm is contracted in parts only if they are added up in the type that the algorithm names.
 //!
 //! # Why it pays
@@ -91,7 +93,9 @@
 //! the loop's counter keeps it from that, and the slice alone is widened. JAX hides producers behind private functions (`jnp.clip`): run `--inline` first.
 //!
 //! A scatter of updates that are there reads them in place, but a loop copies each part of them. Where all that it would save are
-//! indices of a quarter of their bytes, a tenth of arguments and results, that is most of the work, and nothing is done.
+//! indices of a quarter of their bytes, a tenth of arguments and results, that is most of the work, and nothing is done. Nor is
+//! where a search (a reduction of several operands) computes what it searches from slices, and the loop saves less than half of
+//! that: looking up for each element where the slice is takes longer than the search.
 //!
 //! Results of bf16 and 8-bit floats are not updated in place either where back ends know no moves of them: each turn rewrites them.
 //! So turns take a quarter of such results at least, within the same limits.
@@ -333,7 +337,9 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         let combiner = combiner(op);
         let adds = matches!(combiner, Some("stablehlo.add" | "stablehlo.multiply"));
         let narrow = element.is_float() && plan::element_bytes(element)? < 4;
-        let widen = (adds && narrow).then_some(f32_type);
+        // Back ends without moves of narrow floats would widen and narrow all of what is scattered into, in each turn.
+        let moves = name == "stablehlo.scatter" && element.to_string() != "f16" && keeps_one(op, combiner);
+        let widen = (narrow && (adds || moves)).then_some(f32_type);
         let (role, dims) = if name == "stablehlo.reduce" {
             let combine = combiner?;
             let dims = ir::i64_array(op, "dimensions")?.iter().map(|&dim| dim as usize).collect();
@@ -505,6 +511,13 @@ fn combiner(op: OperationRef<'_, '_>) -> Option<&'static str> {
         && end.next_in_block().is_none()
         && inner.result(0).is_ok_and(|result| Value::from(result) == returned))
     .then_some(name)
+}
+
+/// Whether a scatter's region hands on one of its arguments as it is, so that the type it does so in is no matter.
+fn keeps_one(op: OperationRef<'_, '_>, combiner: Option<&str>) -> bool {
+    let block = || op.region(0).ok()?.first_block()?.first_operation();
+    matches!(combiner, Some("stablehlo.maximum" | "stablehlo.minimum"))
+        || block().is_some_and(|first| op_name(first) == "stablehlo.return")
 }
 
 /// What chunks of a reduction start from so that its initial value counts once: nothing special if the value may count

@@ -32,6 +32,8 @@ const THIN: i64 = 4;
 const TURNS_OF_NARROW: i64 = 4;
 /// How many times what a loop saves the updates that its turns copy may be at most, where the program hardly gets smaller.
 const COPIED: i64 = 4;
+/// How many times what a loop saves the values may be that it computes and searches at once.
+const SEARCHED: i64 = 2;
 /// How many sizes of a chunk are tried for one that divides a dimension.
 const MOST_DIVISORS: usize = 1 << 12;
 /// Which part of what a loop saves its chunk may take for that.
@@ -694,8 +696,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if net <= threshold || plan.units < 2 {
             return None;
         }
-        if !dots && saved <= self.floor / 10 && saved.saturating_mul(COPIED) <= copied_updates(&plan, &group)
-        {
+        let copied =
+            || saved <= self.floor / 10 && saved.saturating_mul(COPIED) <= copied_updates(&plan, &group);
+        if !dots && (copied() || saved.saturating_mul(SEARCHED) <= searched(&plan)) {
             return None;
         }
         // A turn has a cost of its own, which less would not be worth.
@@ -780,6 +783,31 @@ fn copied_updates<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c,
         .filter_map(|(value, dim)| plan.position_of_all(value, dim))
         .filter(|&at| plan.chunks[at].source == Source::Slice)
         .map(|at| plan.chunks[at].size)
+        .fold(0, i64::saturating_add)
+}
+
+/// Bytes of what reductions of several operands (the position of a minimum, say) take that is arithmetic on slices: back ends
+/// compute it in the reduction's own loop, which is much slower if it has to look up where the slice is for each element.
+fn searched(plan: &Plan<'_, '_>) -> i64 {
+    let mut sliced: Vec<bool> = Vec::with_capacity(plan.chunks.len());
+    for (at, chunk) in plan.chunks.iter().enumerate() {
+        let computed = chunk.source.is_op() && chunk.kind.fusible;
+        sliced.push(chunk.source == Source::Slice || computed && plan.operands(at).any(|from| sliced[from]));
+    }
+    let several = |chunk: &plan::Chunk<'_, '_>| {
+        chunk.source.is_op()
+            && chunk.name == "stablehlo.reduce"
+            && chunk.op.is_some_and(|op| op.result_count() > 1)
+    };
+    // The results of a reduction each have their chunk.
+    let mut counted = Keys::default();
+    plan.chunks
+        .iter()
+        .enumerate()
+        .filter(|(_, chunk)| several(chunk) && chunk.op.is_some_and(|op| counted.insert(ir::op_key(op))))
+        .flat_map(|(at, _)| plan.operands(at))
+        .filter(|&from| sliced[from])
+        .map(|from| plan.chunks[from].size)
         .fold(0, i64::saturating_add)
 }
 

@@ -266,7 +266,8 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         for at in (0..count).rev() {
             let chunk = &plan.chunks[at];
             let Some(op) = chunk.op else { continue };
-            let kernel = !chunk.kind.fusible && !is_small_reduction(op);
+            // A small reduction is done where its result is needed, unless it is stored anyway.
+            let kernel = !chunk.kind.fusible && (placed.contains(&at) || !is_small_reduction(op));
             // What is computed from values of its size takes the place of one of them: nothing is gained there.
             let needed_outside = !self.users_of(at).is_empty() && sources[at] <= chunk.size / 4;
             if chunk.source == Source::Slice {
