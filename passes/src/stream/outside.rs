@@ -215,6 +215,9 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 plan.condense(chunk.value);
                 condensed.push(chunk.value);
                 from = Bits::only(at);
+            } else if chunk.source.is_op() && !chunk.kind.free && size_of(plan, &from) > chunk.size {
+                // A sum of many layers' results, say: what is made of it is made of the sum.
+                from = Bits::only(at);
             }
             leaves.push(from);
         }
@@ -443,8 +446,12 @@ pub fn is_small_reduction(op: OperationRef<'_, '_>) -> bool {
 
 /// Whether a value of this size is much larger than the chunks it is computed from.
 fn expands(plan: &Plan<'_, '_>, from: &Bits, size: i64) -> bool {
-    let sources = from.iter().fold(0i64, |sum, leaf| sum.saturating_add(plan.chunks[leaf].size));
-    sources.saturating_mul(EXPANDS) <= size
+    size_of(plan, from).saturating_mul(EXPANDS) <= size
+}
+
+/// Bytes of some of a plan's values.
+fn size_of(plan: &Plan<'_, '_>, values: &Bits) -> i64 {
+    values.iter().fold(0, |sum, value| sum.saturating_add(plan.chunks[value].size))
 }
 
 fn needed_from(plan: &Plan<'_, '_>, at: usize) -> bool {
