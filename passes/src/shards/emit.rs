@@ -648,6 +648,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         self.slice(value, &start, &read.size)
     }
 
+    /// As `read`, whatever is foreseen.
     fn read_now(&mut self, read: &Read) -> Value<'c, 'a> {
         let array = self.array(read);
         let mut value = self.part(read, array);

@@ -140,7 +140,6 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
     }
 
     /// Of what the classes of one expression read in one place of it: what devices have, by distance, and what they get.
-    #[expect(clippy::type_complexity, reason = "two lists")]
     fn parted(&self, group: &[&Class], read: usize) -> (Vec<(Vec<i64>, Parts)>, Vec<Strip>) {
         let devices = self.mesh.grid.devices();
         let mut near: Vec<(Vec<i64>, Parts)> = Vec::new();
