@@ -26,7 +26,7 @@ use mlir_sys::{
 };
 use slimhlo_dialect::dense::Dense;
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType};
+use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType, DotDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
 
 /// Discardable attributes, in the order of their names.
@@ -745,4 +745,27 @@ pub fn insert_kernel_dialects(registry: &DialectRegistry) {
             mlirDialectHandleInsertDialect(handle, registry.to_raw());
         }
     }
+}
+
+/// Whether a product is one of matrices, batch by batch, for a library that reduces on its way to it: either operand has
+/// dimensions of its own with more than one element, and none of them, be it of one element, before those of the batch.
+pub fn is_matrix_product(op: OperationRef<'_, '_>) -> bool {
+    let numbers = ffi::attribute_of(op, "dot_dimension_numbers")
+        .and_then(|numbers| DotDimensionNumbers::try_from(numbers).ok());
+    (0..2).all(|index| {
+        let Some(tensor) = op.operands().nth(index).and_then(|operand| Tensor::new(operand.r#type())) else {
+            return false;
+        };
+        let Some(numbers) = numbers else { return tensor.rank() == 2 };
+        let (batch, contracted) = if index == 0 {
+            (numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())
+        } else {
+            (numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())
+        };
+        let mut free =
+            (0..tensor.rank() as i64).filter(|dim| !batch.contains(dim) && !contracted.contains(dim));
+        let last_of_batch = batch.iter().max().copied().unwrap_or(-1);
+        let before = free.clone().any(|dim| dim < last_of_batch && tensor.shape[dim as usize] == 1);
+        !before && free.any(|dim| tensor.shape[dim as usize] > 1)
+    })
 }

@@ -7,7 +7,7 @@
 //! A `reduce` over, a `scatter` of updates along, or a `dot_general` that contracts a long dimension, whose input is computed
 //! from other values in a way that is independent along that dimension, and would take much memory on its way; and a
 //! `dot_general` or `reduce` whose small result, or what elementwise ops make of it, can be computed in parts from parts of
-//! large operands (softmax attention, log-sum-exp per row, argmax, say):
+//! large operands (softmax attention, log-sum-exp per row, argmax, say), as can the largest of each row (`chlo.top_k`):
 //!
 //! ```mlir
 //! %rows = "stablehlo.gather"(%table, %indices) ...       // tensor<1000000000xf32>, stored
@@ -73,7 +73,9 @@
 //!
 //! What counts as stored, and so as saved: results of gather, concatenate, dot and reduce; what scatter, gather and dot
 //! read, if it is computed; and elementwise values that two of the above need, where back ends that do not compute twice store
-//! them. An elementwise chain into one reduce is fused by every back end: nothing is stored, and nothing is done.
+//! them. An elementwise chain into one reduce is fused by most back ends: nothing is stored, and nothing is done. But XLA for CPU
+//! hands a sum, maximum or minimum of floats to a library that knows arithmetic of floats alone, and reduces integers in tiles:
+//! what is selected, compared or a sine, and what is counted, is stored if it is made of much less (`outside.rs`).
 //! The loop is made if it saves more than four times `chunk-bytes`. Chunks take about `chunk-bytes`: with the default of
 //! 4 MiB some hundred thousand rows of an index, at nanoseconds each, against microseconds for a turn of the loop.
 //!
@@ -239,6 +241,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             "stablehlo.dot_general" => Self::dot(op, f32_type),
             "stablehlo.reduce" => Self::reduce(op, f32_type),
             "stablehlo.scatter" => Self::new(op, f32_type).map(|way| vec![way]),
+            "chlo.top_k" => Self::top_k(op),
             _ => None,
         };
         ways.unwrap_or_default()
@@ -290,6 +293,22 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
                 ways.extend(Self::place(op, root));
             }
         }
+        ways.retain(|way| !way.dims.is_empty());
+        Some(ways)
+    }
+
+    /// The largest of each row: rows in chunks.
+    fn top_k(op: OperationRef<'c, 'a>) -> Option<Vec<Self>> {
+        if !discardable_attributes(op).is_empty() {
+            return None;
+        }
+        let operand = op.operands().next()?;
+        plan::plain(operand)?;
+        let most = bytes(operand) / SMALL;
+        let values =
+            op.results().map(Value::from).filter(|value| crate::rewrite::uses(*value).next().is_some());
+        let roots = values.filter(|value| bytes(*value) <= most).map(|value| root_of_reduce(value, most));
+        let mut ways: Vec<Self> = roots.filter_map(|root| Self::place(op, root)).collect();
         ways.retain(|way| !way.dims.is_empty());
         Some(ways)
     }
@@ -623,7 +642,8 @@ impl Stream {
                     if done[next] || !rewrite.renew(&mut consumers[next]) {
                         continue;
                     }
-                    if consumers[next].source != source {
+                    // Of several results of one op each has its place in the same loop.
+                    if consumers[next].source != source || source.result_count() > 1 {
                         rest.push(next);
                         if rest.len() == NEIGHBOURS {
                             break;

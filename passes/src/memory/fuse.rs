@@ -138,7 +138,7 @@ impl Fusion<'_, '_, '_> {
             Class::Map(map) => map.library && elements(node.first) >= FEWEST,
             Class::Broadcast | Class::Iota | Class::Pad => elements(node.first) >= FEWEST,
             Class::Reduce(reduce) => reduce.library,
-            Class::Dot => true,
+            Class::Dot { .. } => true,
             _ => false,
         }
     }
@@ -217,7 +217,7 @@ impl Fusion<'_, '_, '_> {
                     Some(other) if other != own => {
                         parent[own as usize] = other;
                     }
-                    None if self.is_known(user) => {
+                    None if self.is_known(user) && self.class(user) != (Class::Dot { joins: false }) => {
                         parent[user as usize] = own;
                         root[own as usize] = user;
                     }

@@ -7,7 +7,7 @@ use super::ffi;
 use super::lists::Ids;
 use super::shards::Shards;
 use crate::addresses::AddressMap;
-use crate::ir::{i64_array, key};
+use crate::ir::{i64_array, is_matrix_product, key};
 use crate::rewrite::walk;
 use melior::ir::attribute::{DenseElementsAttribute, FlatSymbolRefAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
@@ -56,8 +56,9 @@ pub(super) enum Class {
     Reduce(Reduce),
     /// Writes into its first operands.
     Scatter,
-    /// A product or convolution: the library can take it together with reductions.
-    Dot,
+    /// A product or convolution. The library of reductions takes one of matrices, or of what lies as matrices do, together with
+    /// what it is a product of.
+    Dot { joins: bool },
     /// Anything that is computed from whole operands to whole results.
     Opaque,
     /// `while`
@@ -676,7 +677,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         }
         let source = node.operands[0];
         let same = op.result(0).is_ok_and(|result| result.r#type() == self.graph.values[source as usize].ty);
-        if same && self.node_of(source).class == Class::Dot {
+        if same && matches!(self.node_of(source).class, Class::Dot { .. }) {
             self.forward(op, &[source]);
             return true;
         }
@@ -692,7 +693,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             .and_then(|operand| Tensor::new(operand.r#type()))
             .map(|tensor| tensor.rank());
         rank == Some(2)
-            && self.node_of(operand).class == Class::Dot
+            && matches!(self.node_of(operand).class, Class::Dot { .. })
             && op.operand(0).is_ok_and(crate::rewrite::has_one_use)
     }
 
@@ -766,7 +767,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 }
             }
         }
-        self.add_wide(Class::Dot, op, operands);
+        self.add_wide(Class::Dot { joins: is_matrix_product(op) }, op, operands);
     }
 
     /// Convolutions want features innermost.
@@ -778,7 +779,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let numbers = attribute_of(op, "dimension_numbers")
             .and_then(|attribute| ConvDimensionNumbers::try_from(attribute).ok());
         let (Some(numbers), [input, kernel]) = (numbers, &mut operands[..]) else {
-            return self.add_wide(Class::Dot, op, operands);
+            return self.add_wide(Class::Dot { joins: true }, op, operands);
         };
         let goes_up = |first: Option<i64>, spatial: &[i64], last: &[i64]| {
             first.iter().chain(spatial).chain(last).enumerate().all(|(at, &dim)| at as i64 == dim)
@@ -806,7 +807,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             numbers.output_spatial_dimensions(),
             &[numbers.output_feature_dimension()],
         );
-        self.add_wide(Class::Dot, op, operands);
+        self.add_wide(Class::Dot { joins: true }, op, operands);
         if !result_in_order && let Ok(result) = op.result(0) {
             let product = self.operand(result.into());
             self.add(Class::Move, op, ids![product], false);

@@ -1035,9 +1035,15 @@ fn is_made_of_less<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
 }
 
 /// Whether back ends are likely to compute a chain of dots, and the softmax between them, without storing what is between: all
-/// that a dot is made into is reductions and arithmetic of one value, up to one other dot.
+/// that a dot is made into is reductions, at least one, and arithmetic of values that are not small, up to one other dot, which
+/// is a product of matrices, and dimensions change their order only where the first dot could have made it.
+///
+/// The memory model says the same of XLA's library for CPU (`memory/fuse.rs`): it begins with a reduction, and takes along
+/// what is around it. Scores that are made into weights by elementwise ops alone are stored.
 fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> bool {
     const LONGEST: usize = 64;
+    /// Elements that arithmetic has to have for the library to take it: that of statistics of fewer rows is not.
+    const FEWEST: i64 = 4096;
     const NOT: [&str; 6] = [
         "stablehlo.select",
         "stablehlo.compare",
@@ -1070,7 +1076,7 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
     if pending.len() != 1 {
         return false;
     }
-    let mut ends = 0;
+    let (mut ends, mut reductions) = (0, 0);
     while let Some(op) = pending.pop() {
         for user in op.results().flat_map(|result| users(result.into())) {
             if !seen.insert(ir::op_key(user)) {
@@ -1079,14 +1085,36 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
             if !is_fused(user) || seen.len() > LONGEST {
                 return false;
             }
-            if is_dot(user) {
-                ends += 1;
-            } else {
-                pending.push(user);
+            match op_name(user) {
+                "stablehlo.dot_general" => {
+                    if !ir::is_matrix_product(user) {
+                        return false;
+                    }
+                    ends += 1;
+                    continue;
+                }
+                "stablehlo.reduce" => reductions += 1,
+                // A product's transpose is the product the other way round, if either side has one dimension.
+                "stablehlo.transpose" => {
+                    let sides = is_dot(op).then(|| dot_dims(op)).flatten();
+                    if !sides.is_some_and(|sides| sides.left.len() == 1 && sides.right.len() == 1) {
+                        return false;
+                    }
+                }
+                _ => {
+                    let elements = user
+                        .result(0)
+                        .ok()
+                        .and_then(|result| Tensor::new(Value::from(result).r#type())?.element_count());
+                    if elements.is_some_and(|count| count < FEWEST) {
+                        return false;
+                    }
+                }
             }
+            pending.push(user);
         }
     }
-    ends == 1
+    ends == 1 && reductions > 0
 }
 
 /// Bytes of the copies in f32 of what dots in a loop's body take whole, and would take a chunk of: back ends without narrow dots

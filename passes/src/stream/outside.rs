@@ -10,12 +10,12 @@
 //! multiplications than those that are computed once: scores and logits in a forward pass and again in its gradient, say.
 
 use super::fast::{Bits, Keys, Table};
-use super::plan::{Plan, Source, bytes};
+use super::plan::{self, Plan, Source, bytes};
 use super::{Consumer, Role, SMALL, dot_numbers};
 use crate::ir;
 use crate::rewrite::{users, uses};
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Value, ValueLike};
+use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::GatherDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
@@ -249,7 +249,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut kernels: Vec<Bits> = vec![Bits::default(); count];
         let reads = |op: OperationRef<'c, 'a>, operand: usize| match op_name(op) {
             "stablehlo.scatter" => operand > 0,
-            "stablehlo.gather" | "stablehlo.dot_general" => true,
+            "stablehlo.gather" | "stablehlo.dot_general" | "chlo.top_k" => true,
             _ => false,
         };
         for (number, (_, consumer)) in group.iter().enumerate() {
@@ -258,6 +258,25 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 if let Some(at) = plan.position_of_all(value, dim) {
                     stored[at] |= scatter;
                     kernels[at].insert(count + number);
+                }
+            }
+        }
+        // What a library computes on its way to a reduction.
+        let mut reduced: Vec<bool> = vec![false; count];
+        // What is made of much less: only that is worth a loop.
+        let grown = |at: usize| {
+            let chunk = &plan.chunks[at];
+            chunk.source.is_op() && chunk.kind.fusible && !chunk.kind.free && sources[at] <= chunk.size / 4
+        };
+        for (_, consumer) in group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Reduce { .. }))
+        {
+            if let Some((value, dim)) = consumer.inputs().first()
+                && let Some(at) = plan.position_of_all(*value, *dim)
+            {
+                match reads_stored(consumer.op) {
+                    Reads::Stored => stored[at] |= grown(at),
+                    Reads::Arithmetic => reduced[at] = true,
+                    Reads::All => {}
                 }
             }
         }
@@ -279,9 +298,19 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             if kernel || (!chunk.kind.free && (kernels[at].len() > 1 || needed_outside)) {
                 stored[at] = true;
             }
+            if reduced[at] && grown(at) && !is_arithmetic(op) {
+                stored[at] = true;
+            }
+            let inside = reduced[at] && !kernel && is_arithmetic(op);
+            let own = if kernel { reads_stored(op) } else { Reads::All };
             let inherited = if kernel { Bits::only(at) } else { std::mem::take(&mut kernels[at]) };
             for (index, from) in plan.numbered_operands(at) {
                 stored[from] |= reads(op, index);
+                match own {
+                    Reads::Stored => stored[from] |= grown(from),
+                    Reads::Arithmetic => reduced[from] = true,
+                    Reads::All => reduced[from] |= inside,
+                }
                 kernels[from].extend(&inherited);
             }
         }
@@ -432,6 +461,67 @@ pub fn multiplications(op: OperationRef<'_, '_>) -> i64 {
         (contracted > THIN).then(|| contracted.saturating_mul(results))
     };
     count().unwrap_or(0)
+}
+
+/// What is computed on the fly for a reduction, where a library or a tree of tiles does it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    /// Whatever there is.
+    All,
+    /// Arithmetic of floats; all else is stored before it.
+    Arithmetic,
+    /// Nothing: its operand is stored.
+    Stored,
+}
+
+/// What is computed on the fly for an op's first operand, if it is a large reduction of one array. The memory model has the same
+/// (`memory/graph.rs`): sums, maxima and minima of floats are a library's, which knows arithmetic; others go in tiles.
+fn reads_stored(op: OperationRef<'_, '_>) -> Reads {
+    if op_name(op) != "stablehlo.reduce" || op.operand_count() != 2 || is_small_reduction(op) {
+        return Reads::All;
+    }
+    let Some(element) = op.operands().next().and_then(plan::plain).map(|tensor| tensor.element) else {
+        return Reads::All;
+    };
+    if element.is_f32() || element.is_f64() {
+        match super::combiner(op) {
+            Some("stablehlo.add" | "stablehlo.maximum" | "stablehlo.minimum") => Reads::Arithmetic,
+            _ => Reads::Stored,
+        }
+    } else if element.is_integer() {
+        Reads::Stored
+    } else {
+        Reads::All
+    }
+}
+
+/// Whether a library of reductions knows an op: arithmetic of floats, and what it is made of.
+fn is_arithmetic(op: OperationRef<'_, '_>) -> bool {
+    const NOT: &[&str] = &[
+        "atan2",
+        "bitcast_convert",
+        "cbrt",
+        "clamp",
+        "compare",
+        "cosine",
+        "dynamic_slice",
+        "is_finite",
+        "pad",
+        "remainder",
+        "reverse",
+        "round_nearest_afz",
+        "select",
+        "sine",
+        "slice",
+        "tan",
+        "transpose",
+    ];
+    let name = op_name(op);
+    let float = |value: Value<'_, '_>| plan::plain(value).is_some_and(|tensor| tensor.element.is_float());
+    ir::is_fusible(name)
+        && name.strip_prefix("stablehlo.").is_some_and(|name| !NOT.contains(&name))
+        && (matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.iota" | "stablehlo.constant")
+            || (op.operands().all(float) && op.results().all(|result| float(result.into()))))
 }
 
 /// Whether a reduction takes so few elements that it is done on the fly.

@@ -739,6 +739,7 @@ fn source_of<'c: 'a, 'a>(
         "stablehlo.sort" if is_closed(op) => ir::constant_attribute(op, "dimension")
             .filter(|&sorted| sorted != dim as i64)
             .map(|_| vec![same(); op.operand_count()]),
+        "chlo.top_k" => (dim + 1 < result.rank()).then(|| vec![same()]),
         "stablehlo.reshape" => {
             let Some(operand) = tensor(0) else { return Ok(Source::Slice) };
             reshaped(operand.shape, result.shape, along, units)?.map(|from| vec![Some(from)])
