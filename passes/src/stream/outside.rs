@@ -261,6 +261,10 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 }
             }
         }
+        // Where there are products, what is stored for them is what a chunk's size is to follow.
+        let no_product = !plan.chunks.iter().any(|chunk| chunk.kind.dot)
+            && group.iter().all(|(_, consumer)| !consumer.is_dot);
+        let read_by = |op| if no_product { reads_stored(op) } else { Reads::All };
         // What a library computes on its way to a reduction.
         let mut reduced: Vec<bool> = vec![false; count];
         // What is made of much less: only that is worth a loop.
@@ -273,7 +277,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             if let Some((value, dim)) = consumer.inputs().first()
                 && let Some(at) = plan.position_of_all(*value, *dim)
             {
-                match reads_stored(consumer.op) {
+                match read_by(consumer.op) {
                     Reads::Stored => stored[at] |= grown(at),
                     Reads::Arithmetic => reduced[at] = true,
                     Reads::All => {}
@@ -302,7 +306,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 stored[at] = true;
             }
             let inside = reduced[at] && !kernel && is_arithmetic(op);
-            let own = if kernel { reads_stored(op) } else { Reads::All };
+            let own = if kernel { read_by(op) } else { Reads::All };
             let inherited = if kernel { Bits::only(at) } else { std::mem::take(&mut kernels[at]) };
             for (index, from) in plan.numbered_operands(at) {
                 stored[from] |= reads(op, index);
