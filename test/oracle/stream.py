@@ -397,6 +397,67 @@ def read_twice(source: Source) -> Made:
     return f, [source.values((rows,), dtype), source.values((columns,), dtype)], rows * columns, integer
 
 
+def ranks(source: Source) -> Made:
+    """Counts and masked sums over pairs: comparisons and selects, which no library of sums knows."""
+    dtype = source.one(("float32", "float64", "int32"))
+    rows, columns = sizes(source) // 8 + 2, sizes(source) // 8 + 2
+    axis = source.one((None, 0, 1))
+    integer = jnp.issubdtype(jnp.dtype(dtype), jnp.integer)
+
+    def f(x, y):
+        above = x[:, None] > y[None, :]
+        masked = jnp.where(above, x[:, None], x.dtype.type(0))
+        return jnp.sum(above, axis=axis), jnp.sum(masked, axis=axis, dtype=x.dtype), jnp.max(masked, axis=axis)
+
+    return f, [source.values((rows,), dtype), source.values((columns,), dtype)], rows * columns, integer
+
+
+def largest(source: Source) -> Made:
+    """The largest of each row of scores, and where they are."""
+    rows, points, width = sizes(source) // 4 + 2, int(source.random.integers(9, 60)), int(source.random.integers(2, 5))
+    count = int(source.random.integers(1, 6))
+
+    def f(x, y):
+        values, places = lax.top_k(jnp.sum((x[:, None] - y[None]) ** 2, -1, dtype=x.dtype), count)
+        return (values, places) if width % 2 else (places, jnp.sum(values, 0, dtype=x.dtype))
+
+    inputs = [source.values((rows, width), "int32") % 100, source.values((points, width), "int32") % 100]
+    return f, inputs, rows, True
+
+
+def pairs(source: Source) -> Made:
+    """A contrastive loss: which column belongs to which row is said by indices that count, from some row on."""
+    rows, width = sizes(source) // 12 + 6, int(source.random.integers(2, 9))
+    first = source.one((0, 0, int(source.random.integers(0, rows))))
+    turned = bool(source.random.integers(2))
+    dtype = source.one(("float32", "float64"))
+
+    def loss(x, y, targets):
+        likely = jax.nn.log_softmax(x @ y.T, 0 if turned else 1)
+        at = (jnp.arange(first, rows), targets[first:])
+        return -jnp.mean(likely[at[::-1] if turned else at])
+
+    made = source.one((loss, jax.grad(loss, (0, 1)), jax.value_and_grad(loss, (0, 1))))
+    made.cancels = True
+    inputs = [source.values((rows, width), dtype), source.values((rows, width), dtype)]
+    return made, [*inputs, source.indices((rows,), "int32", rows, "clip")], rows * rows, False
+
+
+def gates(source: Source) -> Made:
+    """Weights between two products that need nothing of their row; the second product may be with a vector."""
+    rows, columns, width = sizes(source) // 8 + 2, sizes(source) // 8 + 2, int(source.random.integers(2, 9))
+    out = source.one(((), (1,), (3,)))
+    dtype = source.one(("float32", "float64"))
+
+    def f(q, k, v):
+        return jax.nn.sigmoid(q @ k.T - 1) @ v
+
+    made = f if source.random.integers(2) else jax.grad(lambda *inputs: jnp.sum(f(*inputs) ** 2), (0, 1, 2))
+    made.cancels = True
+    inputs = [source.values((rows, width), dtype), source.values((columns, width), dtype)]
+    return made, [*inputs, source.values((columns, *out), dtype)], rows * columns, False
+
+
 FAMILIES = (
     attention,
     attention_layer,
@@ -417,6 +478,10 @@ FAMILIES = (
     embedding,
     initial_value,
     positions,
+    ranks,
+    largest,
+    pairs,
+    gates,
 )
 
 
