@@ -95,7 +95,7 @@
 //! the loop's counter keeps it from that, and the slice alone is widened. JAX hides producers behind private functions (`jnp.clip`): run `--inline` first.
 //!
 //! A scatter of updates that are there reads them in place, but a loop copies each part of them. Where all that it would save are
-//! indices of a quarter of their bytes, a tenth of arguments and results, that is most of the work, and nothing is done. Nor is
+//! indices of a quarter of their bytes, a hundredth of arguments and results, that is most of the work, and nothing is done. Nor is
 //! where a search (a reduction of several operands) computes what it searches from slices, and the loop saves less than half of
 //! that: looking up for each element where the slice is takes longer than the search.
 //!

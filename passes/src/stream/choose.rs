@@ -34,6 +34,8 @@ const TURNS_OF_NARROW: i64 = 4;
 const COPIED: i64 = 4;
 /// How many times what a loop saves the values may be that it computes and searches at once.
 const SEARCHED: i64 = 2;
+/// Which part of a program's arguments and results is hardly anything beside them.
+const SLACK: i64 = 100;
 /// How many sizes of a chunk are tried for one that divides a dimension.
 const MOST_DIVISORS: usize = 1 << 12;
 /// Which part of what a loop saves its chunk may take for that.
@@ -393,6 +395,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                     joined.plan(&mut plan, &there).ok()?;
                     group.push((next, joined));
                 }
+                if plan.cut_short {
+                    there.extend(Outside::narrows(&plan, &group).into_iter().map(ir::key));
+                    plan = self.replan(units, &group, &there).ok()?;
+                }
                 there.extend(condensed_before(&mut plan));
                 let condensed = Outside::condensed(&plan, &group);
                 if !condensed.is_empty() {
@@ -583,6 +589,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let group = [(index, consumer.clone())];
         let found = self.replan(units, &group, &Keys::default()).and_then(|mut plan| {
             let mut there = condensed_before(&mut plan);
+            if plan.cut_short {
+                there.extend(Outside::narrows(&plan, &group).into_iter().map(ir::key));
+                plan = self.replan(units, &group, &there).map_err(|_| Stop::No)?;
+                there.extend(condensed_before(&mut plan));
+            }
             let condensed = Outside::condensed(&plan, &group);
             if !condensed.is_empty() {
                 there.extend(condensed.into_iter().map(ir::key));
@@ -697,7 +708,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return None;
         }
         let copied =
-            || saved <= self.floor / 10 && saved.saturating_mul(COPIED) <= copied_updates(&plan, &group);
+            || saved <= self.floor / SLACK && saved.saturating_mul(COPIED) <= copied_updates(&plan, &group);
         if !dots && (copied() || saved.saturating_mul(SEARCHED) <= searched(&plan)) {
             return None;
         }

@@ -224,6 +224,32 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         condensed
     }
 
+    /// What dots of a plan are computed from, where that is small beside the largest value of the plan: a plan with no room for all
+    /// that is further up loses least there.
+    pub fn narrows(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Vec<Value<'c, 'a>> {
+        let computed = || plan.chunks.iter().filter(|chunk| chunk.source.is_op());
+        let largest = computed().map(|chunk| chunk.size).max().unwrap_or(0);
+        let dots =
+            (0..plan.chunks.len()).filter(|&at| plan.chunks[at].source.is_op() && plan.chunks[at].kind.dot);
+        let contracted = group.iter().filter(|(_, member)| matches!(member.role, Role::Contract));
+        let inputs = contracted.flat_map(|(_, member)| member.inputs());
+        let inputs = inputs.filter_map(|(value, dim)| plan.position_of_all(value, dim));
+        let mut pending: Vec<usize> = dots.flat_map(|at| plan.operands(at)).chain(inputs).collect();
+        let mut narrows = Vec::new();
+        while let Some(at) = pending.pop() {
+            let chunk = &plan.chunks[at];
+            if !chunk.source.is_op() || !is_exported(chunk.size, largest) {
+                continue;
+            }
+            if chunk.kind.free {
+                pending.extend(plan.operands(at));
+            } else {
+                narrows.push(chunk.value);
+            }
+        }
+        narrows
+    }
+
     /// Multiplications of the dots that only the loop needs.
     fn multiplications_done_once(&self, plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
         let consumed = group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Contract));

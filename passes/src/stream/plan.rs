@@ -372,6 +372,8 @@ pub struct Plan<'c, 'a> {
     pub chunks: Vec<Rc<Chunk<'c, 'a>>>,
     /// For each chunk what its value and how it is streamed hash to.
     hashes: Vec<u64>,
+    /// Whether there was more to plan than a plan holds.
+    pub cut_short: bool,
     /// Values that each chunk needs whole.
     pub wholes: Vec<Value<'c, 'a>>,
     /// For each chunk where in `operands` the places end of those that it is computed from.
@@ -578,6 +580,7 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         let tensor = fact.tensor.ok_or(Stop::No)?;
         let (value, annotated) = (fact.value, fact.annotated);
         let far = self.chunks.len() >= LONGEST || frames.len() >= DEEPEST;
+        self.cut_short |= far && fact.op.is_some();
         let op = fact.op.filter(|_| !far && (there.is_empty() || !there.contains(&ir::key(value))));
         let Some(op) = op else {
             let sliced = graph.sliced(number);
