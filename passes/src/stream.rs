@@ -80,11 +80,14 @@
 //! 4 MiB some hundred thousand rows of an index, at nanoseconds each, against microseconds for a turn of the loop.
 //!
 //! Dots in the loops take their larger operand as it lies (`order.rs`): what a turn would have to transpose first is a chunk of
-//! scores or weights otherwise.
+//! scores or weights otherwise. A product as large as a table is added to its sum a part at a time (`parts.rs`): a loop over rows of a
+//! large vocabulary's loss has logits computed once, for the loss and for both its gradients, and stores neither the logits nor a
+//! second table.
 //!
 //! Chunks are smaller in programs of little memory (a 64th of arguments and results, up to twice that for the cost of a turn
 //! to be no matter, if it is little of what is saved), and larger where dots would have too few
-//! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results). Chunks with
+//! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results; twice
+//! that where a large sum is rewritten in each turn). Chunks with
 //! dots take `chunk-bytes` if that is no more than an eighth of those: back ends spread an op over threads only if it is large.
 //!
 //! # Where it does not pay
@@ -127,6 +130,7 @@ pub(crate) mod fast;
 mod one_hot;
 mod order;
 mod outside;
+mod parts;
 pub(crate) mod plan;
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
@@ -183,6 +187,8 @@ const LEAST_CHUNK: i64 = 16 << 10;
 const LEAST_TURN: i64 = GAIN * LEAST_CHUNK;
 const MOST_TURN: i64 = 1 << 20;
 const TURN_SHARE: i64 = FLOOR_SHARE / 2;
+/// Which part of a program's arguments and results a loop may store rather than compute dots again.
+const SPARE: i64 = 4;
 /// How much smaller than what is reduced a result has to be to be no matter.
 const SMALL: i64 = 4;
 /// How many consumers before one are asked whether they share its producers.
@@ -588,7 +594,9 @@ impl Stream {
         let dot_turn = chunk_bytes.min(floor / 8);
         let least_turn = (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(chunk_bytes);
         let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
-        let mut changed = one_hot::run(root, &Builder::new(root), chunk_bytes.saturating_mul(GAIN));
+        let least = chunk_bytes.saturating_mul(GAIN);
+        let mut changed = one_hot::run(root, &Builder::new(root), least);
+        changed |= order::fold(root, &Builder::new(root), least);
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
         let facts = Rc::default();
         let mut loops = Vec::new();
@@ -615,6 +623,7 @@ impl Stream {
                 dot_turn,
                 floor,
                 stretch,
+                spare: floor / SPARE,
                 patient: round == 0,
                 waited: Cell::new(false),
                 loops: std::mem::take(&mut loops),

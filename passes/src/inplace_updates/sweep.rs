@@ -450,7 +450,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
         build.set_insertion_point_to_end(body);
         read_all.results().map(Value::from).collect()
     };
-    let maker = Loop { build, plan, consumers: &[], chunk: *slab, sunk: &[] };
+    let maker = Loop { build, plan, consumers: &[], chunk: *slab, part: (i64::MAX, i64::MAX), sunk: &[] };
     let mut chunks: Vec<Value<'c, 'a>> = Vec::with_capacity(plan.chunks.len());
     // Everything else that is sliced came into the loop from outside.
     let leaf = |chunk: &Chunk<'c, 'a>| {

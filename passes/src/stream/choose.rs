@@ -5,7 +5,8 @@
 //! For each way a consumer can be streamed, and each dimension, a plan is made and weighed: what is no longer stored, less
 //! what the loop itself stores (accumulators in f32, a dot's part beside the accumulator it is added to, copies that back ends
 //! make of operands which each chunk needs whole). The plan that leaves least wins. One that computes dots again has to
-//! leave half of what the best one without does.
+//! leave half of what the best one without does, and less by a part of the program's arguments and results that matters: it takes a
+//! third more time, as a rule.
 
 use super::beside::Sunk;
 use super::emit::{Loop, is_made_again, is_narrow};
@@ -75,15 +76,15 @@ impl Found<'_, '_> {
     }
 
     /// Whether it is better than another.
-    fn beats(&self, other: &Self, chunk_bytes: i64) -> bool {
+    fn beats(&self, other: &Self, chunk_bytes: i64, spare: i64) -> bool {
         let net = |found: &Self| {
             let net = found.saved.saturating_sub(found.leaves());
             if found.thin { net / THIN } else { net }
         };
         // Less than a chunk's difference is no difference: the first way and dimension is the natural one.
         let margin = match (self.again, other.again) {
-            (true, false) => (other.leaves() / 2).max(chunk_bytes),
-            (false, true) => -(self.leaves() / 2),
+            (true, false) => (other.leaves() / 2).max(spare).max(chunk_bytes),
+            (false, true) => -(self.leaves() / 2).max(spare),
             _ => chunk_bytes,
         };
         let more = net(self).saturating_sub(net(other));
@@ -110,6 +111,8 @@ pub struct Rewrite<'c, 'a> {
     pub floor: i64,
     /// How much it may take at most where dots would otherwise be too thin.
     pub stretch: i64,
+    /// How much more it may store than one that computes dots again.
+    pub spare: i64,
     /// Whether loops that would take slices of what may not have to be stored can wait for another round.
     pub patient: bool,
     /// Whether one did.
@@ -213,7 +216,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 };
                 others.push((way, dim, found.unit_bytes));
                 if found.fits {
-                    if best.as_ref().is_none_or(|best| found.beats(best, self.chunk_bytes)) {
+                    if best.as_ref().is_none_or(|best| found.beats(best, self.chunk_bytes, self.spare)) {
                         best = Some(found);
                     }
                 } else if found.apart {
@@ -269,6 +272,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             plan: &found.plan,
             consumers: &group,
             chunk: found.chunk,
+            part: (self.chunk_bytes.max(self.stretch / 4), found.unit_bytes.saturating_mul(found.chunk)),
             sunk: &sunk,
         };
         let (made, results) = made.emit(anchor);
@@ -635,7 +639,19 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return None;
         }
         let (sources, temporaries) = sources(&plan);
-        let stored = outside.stored(&plan, &group, &sources);
+        // All of a large sum is read and written again in each turn: that wants large chunks.
+        let sums = group.iter().any(|(_, consumer)| {
+            matches!(consumer.role, Role::Contract)
+                && consumer.widen.is_none()
+                && bytes(consumer.result()) > self.stretch
+        });
+        // A loop that adds up one of two gradients and puts chunks of the other in their places is held against one that does it the
+        // other way around: both have to see what is stored alike.
+        let contracts = group.iter().any(|(_, consumer)| matches!(consumer.role, Role::Contract));
+        let large = group.iter().any(|(_, consumer)| {
+            consumer.is_dot && !is_narrow(consumer.result()) && bytes(consumer.result()) > self.stretch
+        });
+        let stored = outside.stored(&plan, &group, &sources, contracts && large);
         let mut saved: i64 = 0;
         let unit_bytes = Outside::most_at_once(&plan, &group, &stored) / plan.units;
         // An elementwise value computed from one that is there takes its place, if nothing else needs that any more.
@@ -689,7 +705,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             let wide = if consumer.widen.is_some() { 2 * result } else { 0 };
             stored_besides = stored_besides.saturating_add(match consumer.role {
                 Role::Scatter => wide,
-                Role::Contract => wide + wide.max(result),
+                // Beside the accumulator there is a part of the product, see `parts.rs`.
+                Role::Contract if wide == 0 => result.min(self.chunk_bytes),
+                Role::Contract => wide.saturating_add(wide),
                 Role::Reduce { .. } => wide,
                 Role::Place => 0,
             });
@@ -720,7 +738,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let least = turn.min(net / SHARE);
         let most = self.chunk_bytes.max(least) / unit_bytes.max(1);
         // For dots that would be too thin, more.
-        let stretch = self.stretch.min(net / SHARE);
+        let stretch = if sums { self.stretch.saturating_mul(2) } else { self.stretch };
+        let stretch = stretch.min(net / SHARE);
         let wanted = wanted_units(&plan, &group);
         let most = most.max(wanted.min(stretch / unit_bytes.max(1))).clamp(1, plan.units);
         // A power of two: sizes often are, too, and then nothing is left over.
@@ -996,6 +1015,10 @@ fn is_turned(op: OperationRef<'_, '_>, index: usize) -> bool {
     } else {
         (numbers.rhs_contracting_dimensions(), dims.right)
     };
+    // A plain matrix is taken either way.
+    if tensor.shape.iter().filter(|&&size| size != 1).count() <= 2 {
+        return false;
+    }
     let contracted = contracted.iter().map(|&dim| dim as usize).find(|&dim| tensor.shape[dim] != 1);
     let free = free.into_iter().find(|&dim| tensor.shape[dim] != 1);
     contracted

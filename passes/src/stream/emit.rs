@@ -3,6 +3,7 @@
 //! Making the loop: chunks of producers, what consumers do with them, the loop around, and the tail after it.
 
 use super::beside::{Readers, Sunk, repeated};
+use super::parts::Parts;
 use super::plan::{self, Along, Chunk, Plan, Source};
 use super::{Consumer, Role, is_costly};
 use crate::ir::{self, Builder, element_of};
@@ -63,6 +64,8 @@ pub struct Loop<'c, 'a, 'r> {
     pub consumers: &'r [Consumer<'c, 'a>],
     /// Units of a chunk.
     pub chunk: i64,
+    /// Between how many bytes and how many, about, a product may take beside what it is added to.
+    pub part: (i64, i64),
     /// Values used whole that the loop has another way to come by.
     pub sunk: &'r [Sunk<'c, 'a>],
 }
@@ -652,6 +655,11 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             }
             Role::Contract => {
                 let (left, right) = (next(), next());
+                let whole = || Parts::of(op, accumulator.r#type(), self.part);
+                // Narrow operands are widened for each part once more.
+                if let Some(parts) = consumer.widen.is_none().then(whole).flatten() {
+                    return parts.accumulate(op, [left, right], accumulator, build);
+                }
                 build.copy_with(op, &[left, right], &[], &[accumulator.r#type()])
             }
             Role::Scatter => {

@@ -21,14 +21,17 @@
 //! transposed result is small, and mostly transposed once more by what follows.
 //!
 //! It is done where fewer bytes are transposed then, those of the result included; not where precisions are given by operand.
+//!
+//! What accumulates over chunks is transposed once at the end otherwise, by one more copy of all of it: before there are loops, dots of
+//! which only the transposed result is wanted (JAX's gradients of weights) compute that, unless the above would undo it.
 
 use super::{dot_numbers, plan};
-use crate::ir::{Builder, discardable_attributes};
-use crate::rewrite::ops_named;
+use crate::ir::{self, Builder, discardable_attributes};
+use crate::rewrite::{ops_named, users};
 use melior::ir::attribute::ArrayAttribute;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, OperationRef, Value, ValueLike};
-use slimhlo_dialect::ffi;
+use melior::ir::{Attribute, OperationRef, Type, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 
@@ -37,6 +40,19 @@ pub fn run<'c: 'a, 'a>(root: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) {
     for op in ops_named(root, "stablehlo.dot_general") {
         swap(op, build);
     }
+}
+
+/// Lets dots whose transposed result alone is wanted, and that take at least so many bytes, compute that instead; whether there were
+/// any. It is the reverse of what [`run`] does, and done where that would not be.
+pub fn fold<'c: 'a, 'a>(root: OperationRef<'c, 'a>, build: &Builder<'c, 'a>, least: i64) -> bool {
+    let mut changed = false;
+    for op in ops_named(root, "stablehlo.dot_general") {
+        let large = op.operands().any(|operand| plan::bytes(operand) > least);
+        if large && turn(op, build).is_some() {
+            changed = true;
+        }
+    }
+    changed
 }
 
 /// One operand of a dot.
@@ -67,43 +83,108 @@ impl<'c: 'a, 'a> Side<'c, 'a> {
     }
 }
 
+/// A dot whose operands may change places.
+struct Dot<'c, 'a> {
+    left: Side<'c, 'a>,
+    right: Side<'c, 'a>,
+    result: Value<'c, 'a>,
+    element: Type<'c>,
+}
+
+impl<'c: 'a, 'a> Dot<'c, 'a> {
+    fn of(op: OperationRef<'c, 'a>) -> Option<Self> {
+        // An algorithm may read its operands in different types.
+        let alike = ffi::attribute_of(op, "algorithm").is_none()
+            && ffi::attribute_of(op, "precision_config").is_none_or(is_of_equals);
+        if !alike || !discardable_attributes(op).is_empty() {
+            return None;
+        }
+        let numbers = dot_numbers(op)?;
+        let side = |index: usize, batch: &'c [i64], contracted: &'c [i64]| {
+            let value = op.operands().nth(index)?;
+            Some(Side { value, tensor: plan::plain(value)?, batch, contracted })
+        };
+        let left = side(0, numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())?;
+        let right = side(1, numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())?;
+        let result: Value = op.result(0).ok()?.into();
+        let element = plan::plain(result)?.element;
+        Some(Self { left, right, result, element })
+    }
+
+    /// Bytes to be moved before it, as its operands are and with them in the other order.
+    fn turned(&self) -> (i64, i64) {
+        let Self { left, right, .. } = self;
+        (
+            left.turned(true).saturating_add(right.turned(false)),
+            left.turned(false).saturating_add(right.turned(true)),
+        )
+    }
+
+    /// The result of the other order.
+    fn swapped(&self, op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Option<Value<'c, 'a>> {
+        let Self { left, right, .. } = self;
+        let numbers = DotDimensionNumbers::new(
+            build.context(),
+            right.batch,
+            left.batch,
+            right.contracted,
+            left.contracted,
+        );
+        let attributes = [("dot_dimension_numbers", numbers.into())];
+        build.set_insertion_point_before(op);
+        let sizes = |side: &Side<'c, 'a>, dims: &mut dyn Iterator<Item = i64>| -> Vec<i64> {
+            dims.map(|dim| side.tensor.shape[dim as usize]).collect()
+        };
+        let batch = sizes(left, &mut left.batch.iter().copied());
+        let (lefts, rights) = (sizes(left, &mut left.free()), sizes(right, &mut right.free()));
+        let ty = Tensor::get(&[&batch[..], &rights, &lefts].concat(), self.element, None);
+        let turned = build.copy_with(op, &[right.value, left.value], &attributes, &[ty]);
+        turned.result(0).ok().map(Value::from)
+    }
+
+    /// Which dimension of the other order's result each of this one's is.
+    fn back(&self) -> Vec<i64> {
+        let batch = self.left.batch.len() as i64;
+        let (lefts, rights) = (self.left.free().count() as i64, self.right.free().count() as i64);
+        (0..batch).chain(batch + rights..batch + rights + lefts).chain(batch..batch + rights).collect()
+    }
+
+    /// Which dimension of this one's result each of the other order's is.
+    fn forth(&self) -> Vec<i64> {
+        let batch = self.left.batch.len() as i64;
+        let (lefts, rights) = (self.left.free().count() as i64, self.right.free().count() as i64);
+        (0..batch).chain(batch + lefts..batch + lefts + rights).chain(batch..batch + lefts).collect()
+    }
+}
+
 fn swap<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Option<()> {
-    // An algorithm may read its operands in different types.
-    let alike = ffi::attribute_of(op, "algorithm").is_none()
-        && ffi::attribute_of(op, "precision_config").is_none_or(is_of_equals);
-    if !alike || !discardable_attributes(op).is_empty() {
+    let dot = Dot::of(op)?;
+    let (now, then) = dot.turned();
+    if now <= then.saturating_add(plan::bytes(dot.result)) {
         return None;
     }
-    let numbers = dot_numbers(op)?;
-    let side = |index: usize, batch: &'c [i64], contracted: &'c [i64]| {
-        let value = op.operands().nth(index)?;
-        Some(Side { value, tensor: plan::plain(value)?, batch, contracted })
-    };
-    let left = side(0, numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())?;
-    let right = side(1, numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())?;
-    let result: Value = op.result(0).ok()?.into();
-    let element = plan::plain(result)?.element;
-    let saved = left.turned(true).saturating_add(right.turned(false));
-    let cost = left.turned(false).saturating_add(right.turned(true)).saturating_add(plan::bytes(result));
-    if saved <= cost {
+    let turned = dot.swapped(op, build)?;
+    let back = build.transpose(turned, &dot.back(), dot.result.r#type(), op.location());
+    build.replace_all_uses_with(dot.result, back);
+    build.erase(op);
+    Some(())
+}
+
+fn turn<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Option<()> {
+    let dot = Dot::of(op)?;
+    let mut users = users(dot.result);
+    let (user, None) = (users.next()?, users.next()) else { return None };
+    let (now, then) = dot.turned();
+    let wanted = op_name(user) == "stablehlo.transpose"
+        && discardable_attributes(user).is_empty()
+        && ir::i64_array(user, "permutation").is_some_and(|dims| *dims == *dot.forth());
+    if !wanted || then > now.saturating_add(plan::bytes(dot.result)) {
         return None;
     }
-    let swapped =
-        DotDimensionNumbers::new(build.context(), right.batch, left.batch, right.contracted, left.contracted);
-    let attributes = [("dot_dimension_numbers", swapped.into())];
-    build.set_insertion_point_before(op);
-    let sizes = |side: &Side<'c, 'a>, dims: &mut dyn Iterator<Item = i64>| -> Vec<i64> {
-        dims.map(|dim| side.tensor.shape[dim as usize]).collect()
-    };
-    let batch = sizes(&left, &mut left.batch.iter().copied());
-    let (lefts, rights) = (sizes(&left, &mut left.free()), sizes(&right, &mut right.free()));
-    let ty = Tensor::get(&[&batch[..], &rights, &lefts].concat(), element, None);
-    let turned = build.copy_with(op, &[right.value, left.value], &attributes, &[ty]);
-    let (batch, lefts, rights) = (batch.len() as i64, lefts.len() as i64, rights.len() as i64);
-    let back: Vec<i64> =
-        (0..batch).chain(batch + rights..batch + rights + lefts).chain(batch..batch + rights).collect();
-    let back = build.transpose(turned.result(0).ok()?.into(), &back, result.r#type(), op.location());
-    build.replace_all_uses_with(result, back);
+    let result: Value = user.result(0).ok()?.into();
+    let turned = dot.swapped(op, build)?;
+    build.replace_all_uses_with(result, turned);
+    build.erase(user);
     build.erase(op);
     Some(())
 }

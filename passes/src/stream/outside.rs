@@ -13,7 +13,7 @@ use super::fast::{Bits, Keys, Table};
 use super::plan::{self, Plan, Source, bytes};
 use super::{Consumer, Role, SMALL, dot_numbers};
 use crate::ir;
-use crate::rewrite::{users, uses};
+use crate::rewrite::{defining_op, users, uses};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
@@ -262,19 +262,29 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
     }
 
     /// For each chunk whether its value takes memory of its own. `sources` are bytes of what is there that each is computed
-    /// from.
+    /// from; `recomputes` says whether kernels are taken to do cheap arithmetic on positions each for itself.
     pub fn stored(
         &self,
         plan: &Plan<'c, 'a>,
         group: &[(usize, Consumer<'c, 'a>)],
         sources: &[i64],
+        recomputes: bool,
     ) -> Vec<bool> {
         let count = plan.chunks.len();
         let mut stored = vec![false; count];
         // Which kernels a value is needed in: numbered by the chunk, or the consumer after them, that each computes.
         let mut kernels: Vec<Bits> = vec![Bits::default(); count];
+        let products = plan.chunks.iter().any(|chunk| chunk.kind.dot);
         let reads = |op: OperationRef<'c, 'a>, operand: usize| match op_name(op) {
             "stablehlo.scatter" => operand > 0,
+            // Of arithmetic that a gather picks few elements of, no more is done.
+            "stablehlo.gather" if operand == 0 && products => {
+                let taken = op.operand(0).map_or(0, bytes);
+                let picked = op.result(0).map_or(0, |result| bytes(result.into()));
+                let fusible =
+                    op.operand(0).ok().and_then(defining_op).is_some_and(|op| ir::is_fusible(op_name(op)));
+                !fusible || picked > taken / EXPORTED
+            }
             "stablehlo.gather" | "stablehlo.dot_general" | "chlo.top_k" => true,
             _ => false,
         };
@@ -310,6 +320,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 }
             }
         }
+        let light = if recomputes { light(plan) } else { Bits::default() };
         let placed: Vec<usize> = group
             .iter()
             .filter(|(_, consumer)| matches!(consumer.role, Role::Place))
@@ -325,7 +336,9 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             if chunk.source == Source::Slice {
                 continue;
             }
-            if kernel || (!chunk.kind.free && (kernels[at].len() > 1 || needed_outside)) {
+            if kernel
+                || (!chunk.kind.free && !light.contains(at) && (kernels[at].len() > 1 || needed_outside))
+            {
                 stored[at] = true;
             }
             if reduced[at] && grown(at) && !is_arithmetic(op) {
@@ -348,6 +361,31 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         placed.into_iter().for_each(|at| stored[at] = false);
         stored
     }
+}
+
+/// Where cheap arithmetic on positions, splats and rows that are repeated is: each kernel that needs it does it again.
+fn light(plan: &Plan<'_, '_>) -> Bits {
+    let mut light = Bits::default();
+    for (at, chunk) in plan.chunks.iter().enumerate() {
+        let repeats = || {
+            let taken = plan.operands(at).map(|from| plan.chunks[from].size).fold(0, i64::saturating_add);
+            chunk.kind.free && taken.saturating_mul(SMALL) <= chunk.size
+        };
+        let is = match chunk.source {
+            Source::Splat | Source::Iota => true,
+            Source::Slice | Source::Pad(_) => false,
+            Source::Op(_) => {
+                repeats()
+                    || (chunk.kind.fusible
+                        && !chunk.kind.costly
+                        && plan.operands(at).all(|from| light.contains(from)))
+            }
+        };
+        if is {
+            light.insert(at);
+        }
+    }
+    light
 }
 
 /// Ops that nothing outside needs anything of: of each chunk `needed` says whether something does.
