@@ -13,7 +13,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
   // CHECK: %[[NEW:[a-z0-9_]+]] = stablehlo.select %{{[a-z0-9_]+}}, %[[TWICE]], %{{[a-z0-9_]+}}
   // CHECK: stablehlo.pad %[[NEW]], %{{[a-z0-9_]+}}, low = [10], high = [2], interior = [0]
   // CHECK-NOT: dynamic_update_slice
-  // CHECK: return
+  // CHECK: {{^ *}}return
   func.func @local(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<64xf32> {
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %two = stablehlo.constant dense<2.0> : tensor<f32>
@@ -34,7 +34,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
   // CHECK-SAME: source_target_pairs = dense<{{\[\[}}0, 1]]>
   // CHECK-SAME: (tensor<8xf32>) -> tensor<8xf32>
   // CHECK-NOT: collective_permute
-  // CHECK: return
+  // CHECK: {{^ *}}return
   func.func @across(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<64xf32> {
     %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
     %at = stablehlo.constant dense<20> : tensor<i32>

@@ -41,7 +41,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   // CHECK: sdy.return %[[DONE]]
   // CHECK: %[[TWICE:[a-z0-9_]+]] = stablehlo.add %[[FILLED]], %[[FILLED]]
   // CHECK: sdy.manual_computation(%[[FILLED]])
-  // CHECK: return
+  // CHECK: {{^ *}}return
   func.func @shared(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %a = stablehlo.slice %x [60:62] : (tensor<64xf32>) -> tensor<2xf32>
@@ -77,7 +77,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   // CHECK: %[[CHOSEN:[a-z0-9_]+]] = stablehlo.select {{.*}} : tensor<16xi1>, tensor<16xf32>
   // CHECK: %[[LAST:[a-z0-9_]+]] = stablehlo.select %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %[[CHOSEN]] : tensor<16xi1>, tensor<16xf32>
   // CHECK: sdy.return %[[LAST]]
-  // CHECK: return
+  // CHECK: {{^ *}}return
   func.func @once(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
     %a = stablehlo.slice %x [60:62] : (tensor<64xf32>) -> tensor<2xf32>
     %b = stablehlo.slice %x [2:62] : (tensor<64xf32>) -> tensor<60xf32>
@@ -92,7 +92,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   // CHECK: sdy.manual_computation(%arg0)
   // CHECK-NOT: tensor<16xi1>
   // CHECK: sdy.return
-  // CHECK: return
+  // CHECK: {{^ *}}return
   func.func @widened(%x: tensor<64xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<64xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, tensor<64xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
     %a = stablehlo.slice %x [60:62] : (tensor<64xbf16>) -> tensor<2xbf16>
     %b = stablehlo.slice %x [2:62] : (tensor<64xbf16>) -> tensor<60xbf16>
@@ -106,7 +106,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   // A part of an array of another size says nothing about the layout of what it is joined to.
   // CHECK-LABEL: func.func @other_size
   // CHECK-NOT: manual_computation
-  // CHECK: return
+  // CHECK: {{^ *}}return
   func.func @other_size(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<60xf32> {
     %a = stablehlo.slice %x [60:62] : (tensor<64xf32>) -> tensor<2xf32>
     %b = stablehlo.slice %x [2:60] : (tensor<64xf32>) -> tensor<58xf32>

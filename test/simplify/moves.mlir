@@ -15,7 +15,7 @@ func.func @scalar_everywhere(%x: tensor<f32>) -> (tensor<12xf32>, tensor<4x3xf32
   // CHECK-DAG: stablehlo.broadcast_in_dim %arg0, dims = [] : (tensor<f32>) -> tensor<4x3xf32>
   // CHECK-DAG: stablehlo.broadcast_in_dim %arg0, dims = [] : (tensor<f32>) -> tensor<3x4xf32>
   // CHECK-NOT: stablehlo.{{reshape|transpose|reverse}}
-  // CHECK: return
+  // CHECK: {{^ *}}return
   %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<3x4xf32>
   %1 = stablehlo.reshape %0 : (tensor<3x4xf32>) -> tensor<12xf32>
   %2 = stablehlo.transpose %0, dims = [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>

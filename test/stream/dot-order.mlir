@@ -8,7 +8,7 @@
 // CHECK: %[[TURNED:.*]] = stablehlo.dot_general %[[WEIGHTS]], %{{.*}}, contracting_dims = [1] x [0] : (tensor<[[ROWS]]x64xf32>, tensor<64x4xf32>) -> tensor<[[ROWS]]x4xf32>
 // CHECK: %[[PART:.*]] = stablehlo.transpose %[[TURNED]], dims = [1, 0]
 // CHECK: stablehlo.dynamic_update_slice %{{[^ ,]*}}, %[[PART]],
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @weights_last(%q: tensor<64x4xf32>, %k: tensor<64x4xf32>, %v: tensor<64x4xf32>, %m: tensor<64xi1>) -> tensor<4x64xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<64x64xf32>
   %all = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x4xf32>, tensor<64x4xf32>) -> tensor<64x64xf32>
@@ -23,7 +23,7 @@ func.func @weights_last(%q: tensor<64x4xf32>, %k: tensor<64x4xf32>, %v: tensor<6
 // CHECK: do {
 // CHECK: stablehlo.dot_general %{{.*}}, contracting_dims = [1] x [0]
 // CHECK-NOT: stablehlo.transpose
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @weights_first(%q: tensor<64x4xf32>, %k: tensor<64x4xf32>, %v: tensor<64x4xf32>, %m: tensor<64xi1>) -> tensor<64x4xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<64x64xf32>
   %all = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x4xf32>, tensor<64x4xf32>) -> tensor<64x64xf32>
@@ -37,7 +37,7 @@ func.func @weights_first(%q: tensor<64x4xf32>, %k: tensor<64x4xf32>, %v: tensor<
 // CHECK-LABEL: func @precisions
 // CHECK: do {
 // CHECK: stablehlo.dot_general %{{.*}}, contracting_dims = [0] x [1], precision = [DEFAULT, HIGHEST]
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @precisions(%q: tensor<64x4xf32>, %k: tensor<64x4xf32>, %v: tensor<64x4xf32>, %m: tensor<64xi1>) -> tensor<4x64xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<64x64xf32>
   %all = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x4xf32>, tensor<64x4xf32>) -> tensor<64x64xf32>

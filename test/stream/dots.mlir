@@ -12,7 +12,7 @@
 // CHECK: stablehlo.reduce({{.*}} across dimensions = [1] : (tensor<4x64xf32>
 // CHECK: %[[PART:.*]] = stablehlo.dot_general {{.*}} -> tensor<4x4xf32>
 // CHECK: stablehlo.dynamic_update_slice %[[OUT]], %[[PART]], %[[I]], %{{.*}}
-// CHECK: return
+// CHECK: {{^ *}}return
 // CHECK-NOT: tensor<71x64xf32>
 func.func @attention(%q: tensor<71x4xf32>, %k: tensor<64x4xf32>, %v: tensor<64x4xf32>) -> tensor<71x4xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -39,7 +39,7 @@ func.func @attention(%q: tensor<71x4xf32>, %k: tensor<64x4xf32>, %v: tensor<64x4
 // CHECK: stablehlo.convert %{{.*}} : (tensor<4x64xf32>) -> tensor<4x64xbf16>
 // CHECK: stablehlo.transpose
 // CHECK-NOT: stablehlo.while
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @two_gradients(%x: tensor<128x4xbf16>, %w: tensor<4x64xbf16>) -> (tensor<64x4xbf16>, tensor<128x4xbf16>) {
   %logits = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<128x4xbf16>, tensor<4x64xbf16>) -> tensor<128x64xbf16>
   %p = stablehlo.exponential %logits : tensor<128x64xbf16>

@@ -12,7 +12,7 @@
 // CHECK: %[[TIMES:.*]] = stablehlo.multiply %[[ROWS]], %{{.*}} : tensor<[[CHUNK]]x4xf32>
 // CHECK: %[[SEEN:.*]] = stablehlo.compare GT, %[[TIMES]], %{{.*}} : (tensor<[[CHUNK]]x4xf32>, tensor<[[CHUNK]]x4xf32>) -> tensor<[[CHUNK]]x4xi1>
 // CHECK: stablehlo.dot_general
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @scaled(%table: tensor<64x4xf32>, %n: tensor<4096x1xi32>, %x: tensor<4096x4xi1>, %y: tensor<4096x4xf32>) -> tensor<4x4xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<64x4xf32>
   %two = stablehlo.constant dense<2.0> : tensor<64x4xf32>
@@ -33,7 +33,7 @@ func.func @scaled(%table: tensor<64x4xf32>, %n: tensor<4096x1xi32>, %x: tensor<4
 // CHECK: %[[TWICE:.*]] = stablehlo.multiply %[[ROWS]], %[[ROWS]] : tensor<[[CHUNK]]x4xf32>
 // CHECK: %[[ALL:.*]] = stablehlo.broadcast_in_dim %[[SCALAR]], dims = [] : (tensor<f32>) -> tensor<[[CHUNK]]x4xf32>
 // CHECK: stablehlo.divide %[[TWICE]], %[[ALL]]
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @square(%table: tensor<64x4xf32>, %n: tensor<4096x1xi32>, %s: tensor<f32>, %y: tensor<4096x4xf32>) -> tensor<4x4xf32> {
   %twice = stablehlo.multiply %table, %table : tensor<64x4xf32>
   %all = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<64x4xf32>
@@ -47,7 +47,7 @@ func.func @square(%table: tensor<64x4xf32>, %n: tensor<4096x1xi32>, %s: tensor<f
 // CHECK-LABEL: func @needed
 // CHECK: %[[TIMES:.*]] = stablehlo.multiply {{.*}} : tensor<64x4xf32>
 // CHECK: stablehlo.while(%{{[^ ,]*}} = %{{[^ ,]*}}, %{{[^ ,]*}} = %{{[^ ,]*}}, %{{[^ ,]*}} = %{{[^ ,]*}}, %{{[^ ,]*}} = %{{[^ ,]*}}, %{{[^ ,]*}} = %[[TIMES]])
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @needed(%table: tensor<64x4xf32>, %n: tensor<4096x1xi32>, %y: tensor<4096x4xf32>) -> (tensor<4x4xf32>, tensor<64x4xf32>) {
   %two = stablehlo.constant dense<2.0> : tensor<64x4xf32>
   %times = stablehlo.multiply %table, %two : tensor<64x4xf32>
@@ -61,7 +61,7 @@ func.func @needed(%table: tensor<64x4xf32>, %n: tensor<4096x1xi32>, %y: tensor<4
 // CHECK: %[[EXPS:.*]] = stablehlo.exponential {{.*}} : tensor<64x4xf32>
 // CHECK: %[[SUMS:.*]] = stablehlo.add {{.*}} : tensor<64x4xf32>
 // CHECK: stablehlo.while(%{{[^ ,]*}} = %{{[^ ,]*}}, %{{[^ ,]*}} = %{{[^ ,]*}}, %{{[^ ,]*}} = %{{[^ ,]*}}, %{{[^ ,]*}} = %[[EXPS]], %{{[^ ,]*}} = %[[SUMS]])
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @not_worth_it(%table: tensor<64x4xf32>, %other: tensor<64x4xf32>, %n: tensor<4096x1xi32>) -> tensor<4x4xf32> {
   %exps = stablehlo.exponential %table : tensor<64x4xf32>
   %sums = stablehlo.add %table, %other : tensor<64x4xf32>

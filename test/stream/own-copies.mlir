@@ -14,7 +14,7 @@
 // CHECK: stablehlo.broadcast_in_dim %[[BEHIND]]#2, dims = [1]
 // CHECK: %[[AGAIN:.*]] = stablehlo.add {{.*}} : tensor<[[ROWS]]x512xf32>
 // CHECK: stablehlo.subtract %[[AGAIN]],
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @two_readers(%arg0: tensor<512xf32>, %arg1: tensor<512xf32>) -> tensor<512xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %none = stablehlo.constant dense<0xFF800000> : tensor<f32>
@@ -38,7 +38,7 @@ func.func @two_readers(%arg0: tensor<512xf32>, %arg1: tensor<512xf32>) -> tensor
 // CHECK: stablehlo.optimization_barrier
 // CHECK: %[[AGAIN:.*]] = stablehlo.add {{.*}} : tensor<[[ROWS]]x512xi32>
 // CHECK: stablehlo.reduce(%[[AGAIN]] init:
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @accumulators(%arg0: tensor<512xi32>, %arg1: tensor<512xi32>) -> (tensor<i32>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %none = stablehlo.constant dense<-2147483648> : tensor<i32>
@@ -54,7 +54,7 @@ func.func @accumulators(%arg0: tensor<512xi32>, %arg1: tensor<512xi32>) -> (tens
 // CHECK-LABEL: func @costly
 // CHECK: stablehlo.while
 // CHECK-NOT: stablehlo.optimization_barrier
-// CHECK: return
+// CHECK: {{^ *}}return
 func.func @costly(%arg0: tensor<512xf32>, %arg1: tensor<512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %none = stablehlo.constant dense<0xFF800000> : tensor<f32>

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=262144 | FileCheck %s
 
 // The sum of nine values is as small as one of them: what is much larger than it is computed in chunks, by rows of the sum,
