@@ -109,7 +109,8 @@
 //!
 //! Reducing the order of accumulation to chunks, and computing again what is cheap and also used elsewhere. A plan
 //! looks at no more than a fixed number of producers, and each consumer at a fixed number of those before it: the pass
-//! is linear in its module.
+//! is linear in its module. Where more producers lead up into a network's layers, a plan ends at values that dots are computed from
+//! and that are small beside its largest.
 //!
 //! Consumers are visited from the last one upwards: what is further down takes more producers along. In the first round none
 //! takes slices of a large value (a softmax, a gelu's gradient) that is elementwise made of a dot much larger than its operands:
