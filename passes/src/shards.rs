@@ -81,7 +81,7 @@
 //! That places looked up by device are not known to a back end. XLA CPU writes a whole array again where an update at a known
 //! place is chosen from what is there, and computes an update again inside of a slice at a known place that reads the array after
 //! it, for which it keeps a copy of the array before it. So what is sent, and what is kept, is sliced at a place from a table,
-//! also where all devices have the same one.
+//! also where all devices have the same one; and so is a row that a chain reads of what it has written.
 //!
 //! # When it must not fire
 //!
@@ -93,8 +93,6 @@
 //! * A result that every device needs whole from one, on a large mesh; more classes than a few. What a dimension cut
 //!   differently needs is a collective of its own.
 //! * Ops with discardable attributes other than `sdy.sharding`, dynamic shapes, quantized types, strides and interior padding.
-//! * Chains with rows of one along the first dimension, or along several dimensions: XLA CPU computes updates again inside of what
-//!   reads such a row, and then copies the array.
 //! * Chains of `dynamic_update_slice` that repeat one row of a cut dimension (an edge's halo), if the array is then read: a partitioner
 //!   sends one row by an all-reduce, which also keeps several fields apart in time. Without it XLA CPU has all of them
 //!   filled before the first stencil, and each update that a stencil computes again keeps a copy of its field.
@@ -410,20 +408,6 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
         let ty = base.r#type();
-        // What reads a row of an update may compute the update again for it, from the array before it, which then has to stay:
-        // seen where rows are one wide and updates go along several dimensions.
-        let made = windows.get(skipped..).unwrap_or_default();
-        let part = |window: &Box_, dim: usize| window[dim].1 - window[dim].0;
-        let narrow = (0..target.shape.len())
-            .filter(|&dim| made.iter().any(|window| part(window, dim) < target.shape[dim]));
-        let has_row = made
-            .iter()
-            .any(|window| (0..target.shape.len()).any(|dim| part(window, dim) == 1 && target.shape[dim] > 1));
-        let leading =
-            target.shape.len() > 1 && made.len() > 1 && made.iter().any(|window| part(window, 0) == 1);
-        if leading || has_row && narrow.count() > 1 && made.len() > 2 {
-            return None;
-        }
         // Back ends that widen bfloat16 update it in place only where they select, which devices that differ do.
         let devices = self.known.mesh.grid.devices();
         let is_kept = free < count
