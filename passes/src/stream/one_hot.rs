@@ -37,7 +37,7 @@ use crate::splat::Splats;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
-use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, GatherDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
@@ -160,6 +160,27 @@ fn largest(element: IntegerType<'_>) -> Option<i64> {
     (element.width() > 1).then(|| i64::MAX >> (63 - bits.min(63)))
 }
 
+/// Whether an integer type has the first `count` numbers from 0 on.
+fn counts(element: IntegerType<'_>, count: i64) -> bool {
+    let bits = element.width() - u32::from(!element.is_unsigned());
+    bits >= 63 || count <= 1 << bits
+}
+
+/// Where two arrays of an integer type are equal.
+fn are_equal<'c: 'a, 'a>(
+    left: Value<'c, 'a>,
+    right: Value<'c, 'a>,
+    element: IntegerType<'c>,
+    build: &Builder<'c, 'a>,
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    if element.is_unsigned() {
+        build.compare_unsigned(ComparisonDirection::Eq, left, right, location)
+    } else {
+        build.compare(ComparisonDirection::Eq, left, right, location)
+    }
+}
+
 /// A gather of one element per row, whose rows its indices count.
 fn pair_rows<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Option<()> {
     if !discardable_attributes(op).is_empty() {
@@ -212,9 +233,8 @@ fn rewrite_counted<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>
     let along = 1 - row;
     let index = plan::plain(other)?;
     let element = IntegerType::try_from(index.element).ok()?;
-    let most = if element.is_unsigned() { element.width() } else { element.width() - 1 };
     // Positions have to be numbers of the index's type, and one more, which is no position.
-    if most < 63 && matrix.shape[along] >= 1 << most {
+    if !counts(element, matrix.shape[along].checked_add(1)?) {
         return None;
     }
     let joins = joins(op)?;
@@ -236,11 +256,7 @@ fn rewrite_counted<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>
     };
     let wanted = in_rows(other, index.element, matrix.shape[along] as f64);
     let positions = build.iota(full(index.element), along, location);
-    let here = if element.is_unsigned() {
-        build.compare_unsigned(ComparisonDirection::Eq, positions, wanted, location)
-    } else {
-        build.compare(ComparisonDirection::Eq, positions, wanted, location)
-    };
+    let here = are_equal(positions, wanted, element, build, location);
     let given = in_rows(updates, update.element, 0.0);
     let joined = match joins {
         Some(name) => build.binary(name, input, given, location),
@@ -281,8 +297,7 @@ fn rewrite<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Opt
     let joins = joins(op)?;
     let element = IntegerType::try_from(index.element).ok()?;
     // Positions have to be numbers of the index's type.
-    let most = if element.is_unsigned() { element.width() } else { element.width() - 1 };
-    if most < 63 && whole.shape[along] > 1 << most {
+    if !counts(element, whole.shape[along]) {
         return None;
     }
     Splats::default().of(input)?;
@@ -297,11 +312,7 @@ fn rewrite<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Opt
     };
     let wanted = in_rows(indices, index.element);
     let positions = build.iota(full(index.element), along, location);
-    let here = if element.is_unsigned() {
-        build.compare_unsigned(ComparisonDirection::Eq, positions, wanted, location)
-    } else {
-        build.compare(ComparisonDirection::Eq, positions, wanted, location)
-    };
+    let here = are_equal(positions, wanted, element, build, location);
     let given = in_rows(updates, update.element);
     let joined = match joins {
         Some(name) => build.binary(name, input, given, location),

@@ -298,8 +298,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             }
         }
         // Where there are products, what is stored for them is what a chunk's size is to follow.
-        let no_product = !plan.chunks.iter().any(|chunk| chunk.kind.dot)
-            && group.iter().all(|(_, consumer)| !consumer.is_dot);
+        let no_product = !products && group.iter().all(|(_, consumer)| !consumer.is_dot);
         let read_by = |op| if no_product { reads_stored(op) } else { Reads::All };
         // What a library computes on its way to a reduction.
         let mut reduced: Vec<bool> = vec![false; count];
