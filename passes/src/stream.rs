@@ -118,14 +118,17 @@
 //!
 //! # When it must not fire
 //!
-//! * Programs for more than one partition, and consumers or producers with discardable attributes (shardings): what a
-//!   chunk's sharding would be is unknown.
+//! * Along dimensions that a partitioner may cut, and around ops for which devices would have to talk to each other in each turn
+//!   (`cuts.rs`); in programs for several partitions whose shardings are not of the `sdy` dialect. What is inside of manual
+//!   computations over a whole mesh is one device's, and streamed as in any program.
+//! * Consumers or producers with discardable attributes (shardings): what a chunk's sharding would be is unknown.
 //! * Dynamic shapes, encodings, element types that are no plain numbers, reducers that use values from around them.
 //! * A costly producer that something else needs whole is there anyway: it is sliced, and not counted as saved.
 //! * What is inside of a loop made by this pass takes less than the threshold: a second run changes nothing.
 
 mod beside;
 mod choose;
+mod cuts;
 pub(crate) mod emit;
 pub(crate) mod fast;
 mod one_hot;
@@ -138,6 +141,7 @@ use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic}
 use crate::ir::{self, Builder, discardable_attributes, element_of};
 use crate::rewrite::{defining_op, users, walk};
 use choose::{Neighbours, Rewrite};
+use cuts::Cuts;
 use fast::Keys;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -401,6 +405,13 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         self.takes.saturating_mul(if self.is_dot { 2 } else { 1 << 16 }) > chunk_bytes
     }
 
+    /// Keeps the dimensions that no partitioner cuts; whether there are any, and no device has to talk to others for it.
+    fn is_local(&mut self, cuts: &Cuts) -> bool {
+        let Some(value) = self.streamed() else { return false };
+        self.dims.retain(|&dim| !cuts.is_cut(value, dim));
+        !self.dims.is_empty() && !cuts.is_foreign(self.source) && !cuts.is_foreign(self.op)
+    }
+
     /// Whether two are ways of one op to the same result.
     fn is_the_same(&self, other: &Self) -> bool {
         let places = |consumer: &Self| matches!(consumer.role, Role::Place);
@@ -573,9 +584,6 @@ impl Pass for Stream {
     const STATISTICS: &'static [Statistic] = &[LOOPS, CONSUMERS];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
-        if is_partitioned(root) {
-            return Ok(Changed::No);
-        }
         // What was made of a loop's body, its dots' operands in another order among it, may be worth loops of its own.
         let runs = if self.settle { RUNS } else { 1 };
         let made = (0..runs).take_while(|_| self.run_once(root, context)).count();
@@ -590,7 +598,9 @@ impl Stream {
         let chunk_bytes =
             i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN));
         // A program of little memory gets small chunks.
-        let floor = floor(root);
+        let partitioned = is_partitioned(root);
+        let mut cuts = Rc::new(if partitioned { Cuts::new(root) } else { Cuts::default() });
+        let floor = if partitioned { cuts.floor } else { floor(root) };
         let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 8).max(chunk_bytes);
         let dot_turn = chunk_bytes.min(floor / 8);
         let least_turn = (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(chunk_bytes);
@@ -599,15 +609,20 @@ impl Stream {
         let mut changed = one_hot::run(root, &Builder::new(root), least);
         changed |= order::fold(root, &Builder::new(root), least);
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
-        let facts = Rc::default();
+        let facts: Rc<plan::Facts> = Rc::default();
         let mut loops = Vec::new();
         // The consumers that were gone over in the last round after its last loop was made.
         let mut settled: Vec<Consumer> = Vec::new();
         for round in 0..ROUNDS {
             let mut more = false;
             let mut consumers = Vec::new();
+            if partitioned && (round > 0 || changed) {
+                cuts = Rc::new(Cuts::new(root));
+            }
+            facts.set_cuts(&cuts);
             walk(root, |op| {
-                let ways = Consumer::all(op, f32_type);
+                let mut ways = Consumer::all(op, f32_type);
+                ways.retain_mut(|way| way.is_local(&cuts));
                 // Nothing on the way to it can be worth a loop if it has hardly an element to take.
                 // What is left after the second round is in the loops made.
                 let nested =
@@ -623,6 +638,7 @@ impl Stream {
                 least_turn,
                 dot_turn,
                 floor,
+                cuts: Rc::clone(&cuts),
                 stretch,
                 spare: floor / SPARE,
                 patient: round == 0,

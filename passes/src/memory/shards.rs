@@ -62,8 +62,11 @@ impl Shards {
             let name = FlatSymbolRefAttribute::try_from(attribute_of(op, "callee")?).ok()?;
             functions.get(name.value()).and_then(|callee| body(*callee, 0))
         };
-        // What a callee is given is known when its caller has been seen, and what becomes of its results, too.
-        for _ in 0..2 {
+        // What a callee is given is known when its caller has been seen, and what becomes of its results, too; what a loop
+        // carries, when its body has been.
+        const ROUNDS: usize = 4;
+        for round in 0..ROUNDS {
+            let known = shards.pieces.len();
             for &op in &ops {
                 if let Some(block) = callee(op) {
                     for (at, operand) in op.operands().enumerate().take(block.argument_count()) {
@@ -88,6 +91,9 @@ impl Shards {
                     }
                 }
                 shards.backwards(op);
+            }
+            if round > 0 && shards.pieces.len() == known {
+                break;
             }
         }
         shards
@@ -174,7 +180,28 @@ impl Shards {
         matches!((size, count), (Some(size), Some(count)) if count > 1 && size % count != 0)
     }
 
+    /// What a loop carries is cut alike all along.
+    fn carried_by_loop<'c: 'a, 'a>(&mut self, op: OperationRef<'c, 'a>) {
+        let blocks = [body(op, 0), body(op, 1)];
+        for (at, (operand, result)) in op.operands().zip(op.results()).enumerate() {
+            let mut all: Vec<Value<'c, 'a>> = vec![operand];
+            for block in blocks.iter().flatten() {
+                all.extend(block.argument(at).ok().map(Value::from));
+            }
+            let end = blocks[1].and_then(|block| block.terminator());
+            all.extend(end.and_then(|end| end.operands().nth(at)));
+            all.push(result.into());
+            let Some(from) = all.iter().copied().find(|value| self.of(*value).is_some()) else { continue };
+            for to in all {
+                self.same(from, to);
+            }
+        }
+    }
+
     fn forwards<'c: 'a, 'a>(&mut self, op: OperationRef<'c, 'a>) {
+        if op_name(op) == "stablehlo.while" {
+            return self.carried_by_loop(op);
+        }
         for index in 0..op.result_count() {
             let Ok(result) = op.result(index) else { continue };
             let result: Value = result.into();
@@ -200,6 +227,9 @@ impl Shards {
     }
 
     fn backwards<'c: 'a, 'a>(&mut self, op: OperationRef<'c, 'a>) {
+        if op_name(op) == "stablehlo.while" {
+            return self.carried_by_loop(op);
+        }
         let Ok(result) = op.result(0) else { return };
         let result: Value = result.into();
         let (Some(cut), Some(to)) = (self.of(result).map(<[i64]>::to_vec), Tensor::new(result.r#type()))

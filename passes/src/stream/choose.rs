@@ -9,6 +9,7 @@
 //! third more time, as a rule.
 
 use super::beside::Sunk;
+use super::cuts::Cuts;
 use super::emit::{Loop, is_made_again, is_narrow};
 use super::fast::{Keys, Marked, Table};
 use super::outside::{EXPANDS, Outside, is_exported, sources};
@@ -109,6 +110,8 @@ pub struct Rewrite<'c, 'a> {
     pub dot_turn: i64,
     /// Bytes of the program's arguments and results.
     pub floor: i64,
+    /// What a partitioner may cut.
+    pub cuts: Rc<Cuts>,
     /// How much it may take at most where dots would otherwise be too thin.
     pub stretch: i64,
     /// How much more it may store than one that computes dots again.
@@ -188,7 +191,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return false;
         }
         if self.gone.contains(&ir::op_key(consumer.op)) {
-            let Some(renewed) = consumer.at_source() else { return false };
+            let Some(mut renewed) = consumer.at_source() else { return false };
+            if !renewed.is_local(&self.cuts) {
+                return false;
+            }
             *consumer = renewed;
         }
         true

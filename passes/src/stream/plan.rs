@@ -6,6 +6,7 @@
 //! units of the value can be had from the same units of other values. What cannot be taken apart like that is either a
 //! value that is there and is sliced, or one that each chunk needs as a whole.
 
+use super::cuts::Cuts;
 use super::fast::{self, Keys, Table};
 use super::outside::multiplications;
 use super::{is_costly, is_free};
@@ -149,6 +150,8 @@ struct Graph<'c, 'a> {
     changes: u32,
     /// The plan whose chunks know their places, and the number of the last one that did.
     current: u32,
+    /// What a partitioner may cut.
+    cuts: Rc<Cuts>,
     // What walks need, kept for the next.
     frames: Vec<Frame>,
     places: Vec<u32>,
@@ -163,6 +166,8 @@ struct Fact<'c, 'a> {
     kind: Kind,
     work: i64,
     annotated: bool,
+    /// Whether its op would have devices talk to each other in each turn of a loop.
+    foreign: bool,
     /// The last plan that needs it whole.
     whole_in: u32,
     /// The ways it was asked for.
@@ -212,6 +217,11 @@ impl<'c: 'a, 'a> Facts<'c, 'a> {
         self.0.borrow_mut().by_value.clear();
     }
 
+    /// Notes what a partitioner may cut.
+    pub fn set_cuts(&self, cuts: &Rc<Cuts>) {
+        self.0.borrow_mut().cuts = Rc::clone(cuts);
+    }
+
     /// Forgets what ops are computed from: some have other operands now.
     pub fn operands_changed(&self) {
         self.0.borrow_mut().changes += 1;
@@ -225,7 +235,7 @@ impl<'c: 'a, 'a> Facts<'c, 'a> {
 
 impl<'c: 'a, 'a> Graph<'c, 'a> {
     fn fact(&mut self, value: Value<'c, 'a>) -> u32 {
-        let Self { by_value, facts, .. } = self;
+        let Self { by_value, facts, cuts, .. } = self;
         *by_value.entry(ir::key(value)).or_insert_with(|| {
             let op = defining_op(value);
             let tensor = plain(value);
@@ -240,6 +250,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
                 kind,
                 work: op.filter(|_| kind.dot).map_or(0, multiplications),
                 annotated: op.is_some_and(|op| !discardable_attributes(op).is_empty()),
+                foreign: op.is_some_and(|op| cuts.is_foreign(op)),
                 whole_in: 0,
                 ways: Vec::new(),
             });
@@ -581,7 +592,9 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         let (value, annotated) = (fact.value, fact.annotated);
         let far = self.chunks.len() >= LONGEST || frames.len() >= DEEPEST;
         self.cut_short |= far && fact.op.is_some();
-        let op = fact.op.filter(|_| !far && (there.is_empty() || !there.contains(&ir::key(value))));
+        let op = fact
+            .op
+            .filter(|_| !far && !fact.foreign && (there.is_empty() || !there.contains(&ir::key(value))));
         let Some(op) = op else {
             let sliced = graph.sliced(number);
             self.push(graph, number, sliced, places);
