@@ -36,8 +36,11 @@
 //! too: a chunk is then one of the operand from further on, and what is not from it is masked by position), concatenation along
 //! another one, reshapes that keep the units apart, transposes, reversals of other dimensions, gathers (along
 //! batch dimensions of their indices), scatters along dimensions paired with their indices', reductions, windows and sorts of
-//! other dimensions, the batch of a convolution, and dots (along batch and free dimensions). All else is a value that is there,
-//! and is sliced.
+//! other dimensions, the batch of a convolution, dots (along batch and free dimensions), and loops whose turns are (`turns.rs`:
+//! JAX's random numbers, say). All else is a value that is there, and is sliced.
+//!
+//! What a loop makes of hardly anything, or what elementwise ops make of that, is put in its place in chunks, too: random numbers
+//! take no more than their result.
 //!
 //! A scatter of one element per row into a splat (the gradient of picking one logit per row) is made a comparison first
 //! (`one_hot.rs`).
@@ -136,6 +139,7 @@ mod order;
 mod outside;
 mod parts;
 pub(crate) mod plan;
+pub(crate) mod turns;
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes, element_of};
@@ -253,6 +257,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             "stablehlo.reduce" => Self::reduce(op, f32_type),
             "stablehlo.scatter" => Self::new(op, f32_type).map(|way| vec![way]),
             "chlo.top_k" => Self::top_k(op),
+            "stablehlo.while" => Self::turns(op),
             _ => None,
         };
         ways.unwrap_or_default()
@@ -320,6 +325,25 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             op.results().map(Value::from).filter(|value| crate::rewrite::uses(*value).next().is_some());
         let roots = values.filter(|value| bytes(*value) <= most).map(|value| root_of_reduce(value, most));
         let mut ways: Vec<Self> = roots.filter_map(|root| Self::place(op, root)).collect();
+        ways.retain(|way| !way.dims.is_empty());
+        Some(ways)
+    }
+
+    /// What a loop makes of little, such as random numbers, or what is made of that.
+    fn turns(op: OperationRef<'c, 'a>) -> Option<Vec<Self>> {
+        if !discardable_attributes(op).is_empty() || !turns::is_of_little(op) {
+            return None;
+        }
+        let values =
+            op.results().map(Value::from).filter(|value| crate::rewrite::uses(*value).next().is_some());
+        let mut roots: Vec<Value<'c, 'a>> = Vec::new();
+        for value in values.filter(|value| plan::plain(*value).is_some_and(|tensor| tensor.rank() > 0)) {
+            let root = root_of_turns(value);
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+        let mut ways: Vec<Self> = roots.into_iter().filter_map(|root| Self::place(op, root)).collect();
         ways.retain(|way| !way.dims.is_empty());
         Some(ways)
     }
@@ -603,6 +627,7 @@ impl Stream {
         let floor = if partitioned { cuts.floor } else { floor(root) };
         let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 8).max(chunk_bytes);
         let dot_turn = chunk_bytes.min(floor / 8);
+        let loop_turn = chunk_bytes.min(MOST_TURN);
         let least_turn = (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(chunk_bytes);
         let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
         let least = chunk_bytes.saturating_mul(GAIN);
@@ -637,6 +662,7 @@ impl Stream {
                 chunk_bytes,
                 least_turn,
                 dot_turn,
+                loop_turn,
                 floor,
                 cuts: Rc::clone(&cuts),
                 stretch,
@@ -740,14 +766,21 @@ pub(crate) fn is_partitioned(root: OperationRef<'_, '_>) -> bool {
 
 /// What a dot's result is made into by nothing but converts and ops with splats, as long as that grows no larger.
 fn root_of_dot<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
-    root_of(value, bytes(value), |operand| {
+    root_of(value, bytes(value), 16, |operand| {
         ir::splat_constant(operand).is_some() || is_splat_broadcast(operand)
     })
 }
 
 /// What a reduction's result is made into by elementwise ops alone, as long as that takes no more than `most` bytes.
 fn root_of_reduce<'c: 'a, 'a>(value: Value<'c, 'a>, most: i64) -> Value<'c, 'a> {
-    root_of(value, most.max(bytes(value)), |_| true)
+    root_of(value, most.max(bytes(value)), 16, |_| true)
+}
+
+/// What a loop's result is made into by elementwise ops, with nothing large that is there already.
+fn root_of_turns<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
+    root_of(value, bytes(value), 64, |operand| {
+        turns::is_made_of_little(operand) || defining_op(value) == defining_op(operand)
+    })
 }
 
 fn is_splat_broadcast(value: Value<'_, '_>) -> bool {
@@ -756,20 +789,21 @@ fn is_splat_broadcast(value: Value<'_, '_>) -> bool {
     })
 }
 
-/// Follows the only user of a value, and the only user of that, while they keep its elements apart and `allows` holds for what
-/// they take besides.
+/// Follows the only user of a value, and the only user of that, up to `longest`, while they keep its elements apart and `allows`
+/// holds for what they take besides.
 fn root_of<'c: 'a, 'a>(
     value: Value<'c, 'a>,
     most: i64,
+    longest: usize,
     allows: impl Fn(Value<'c, 'a>) -> bool,
 ) -> Value<'c, 'a> {
-    const LONGEST: usize = 16;
     let mut current = value;
-    for _ in 0..LONGEST {
+    for _ in 0..longest {
         let mut users = users(current);
         let (Some(user), None) = (users.next(), users.next()) else { break };
         let name = op_name(user);
         let keeps = matches!(name, "stablehlo.transpose" | "stablehlo.reshape")
+            || (name == "stablehlo.bitcast_convert" && plan::keeps_shape(user))
             || (plan::is_elementwise(name) && user.operands().all(|other| other == current || allows(other)));
         if !keeps
             || user.result_count() != 1

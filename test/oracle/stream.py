@@ -469,6 +469,59 @@ def gates(source: Source) -> Made:
     return made, [*inputs, source.values((columns, *out), dtype)], rows * columns, False
 
 
+def random_numbers(source: Source) -> Made:
+    """Random numbers: JAX makes them in a loop that is elementwise; a mask of them, what they are added to, sums of them."""
+    rows, columns = sizes(source) // 8 + 2, int(source.random.integers(2, 40))
+    shape = source.one(((rows * columns,), (rows, columns), (2, rows, columns)))
+    dtype = source.one(("float32", "float64"))
+    draw = source.one((jax.random.uniform, jax.random.normal, jax.random.gumbel))
+    form = source.random.integers(6)
+
+    def f(x, key):
+        numbers = lambda: draw(key, shape, dtype)  # noqa: E731
+        keep = lambda: jax.random.bernoulli(key, 0.75, shape)  # noqa: E731
+        return (
+            numbers,
+            lambda: x + numbers(),
+            lambda: jnp.max(x + numbers(), -1),
+            lambda: (jnp.where(keep(), x, 0), jnp.sum(jnp.where(keep(), x * 2, 0))),
+            lambda: jnp.sum(jax.nn.softmax(jnp.where(keep(), x, -jnp.inf), -1) ** 2),
+            lambda: (keep(), jnp.argmax(numbers(), -1)),
+        )[form]()
+
+    f.cancels = True
+    x = source.values(shape, dtype)
+    return f, [x, source.values((2,), "uint32")], x.size, False
+
+
+def turns(source: Source) -> Made:
+    """Loops that step each element by itself, whose end is reduced or handed back, from what is there or from next to nothing."""
+    rows, columns = sizes(source) // 8 + 2, int(source.random.integers(2, 40))
+    dtype = source.one(("int32", "int16", "uint8", "float32"))
+    integer = jnp.issubdtype(jnp.dtype(dtype), jnp.integer)
+    count, form, made_up = int(source.random.integers(0, 6)), source.random.integers(5), bool(source.random.integers(2))
+
+    def f(x, scalar):
+        first = lax.iota(x.dtype, rows)[:, None] * jnp.ones((1, columns), x.dtype) if made_up else x
+        second = jnp.broadcast_to(scalar, first.shape)
+
+        def turn(i, carried):
+            a, b, c = carried
+            return b + a, jnp.where(a > b, a, b - c), c + i.astype(x.dtype)
+
+        a, b, c = lax.fori_loop(0, count, turn, (first, second, scalar))
+        return (
+            lambda: jnp.sum(a, dtype=x.dtype),
+            lambda: (jnp.max(a, 0), jnp.min(b, 1)),
+            lambda: (a, jnp.max(b)),
+            lambda: a ^ b if integer else a - b,
+            lambda: (a[1:] - a[:-1], c),
+        )[form]()
+
+    f.cancels = True
+    return f, [source.values((rows, columns), dtype), source.values((), dtype)], rows * columns, integer
+
+
 FAMILIES = (
     attention,
     attention_layer,
@@ -493,6 +546,8 @@ FAMILIES = (
     largest,
     pairs,
     gates,
+    random_numbers,
+    turns,
 )
 
 
@@ -526,7 +581,7 @@ def difference(program: Program, before: np.ndarray, after: np.ndarray, largest:
         # Which of several NaNs a maximum hands on is open.
         same = bits(before, payloads=False) == bits(after, payloads=False)
         return None if same else f"not bit-identical: {before!r} became {after!r}"
-    if jnp.issubdtype(before.dtype, jnp.integer):
+    if not jnp.issubdtype(before.dtype, jnp.inexact):
         return None if np.array_equal(before, after) else f"{before!r} became {after!r}"
     old, new = before.astype(np.float64), after.astype(np.float64)
     # Where terms cancel, the error is one of the terms, which are no larger than the largest of all results by much.

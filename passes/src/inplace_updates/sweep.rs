@@ -8,6 +8,7 @@ use crate::rewrite::{defining_op, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
 use crate::stream::fast::Keys;
 use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, element_bytes, is_elementwise, plain};
+use crate::stream::turns;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -52,7 +53,7 @@ pub fn run<'c: 'a, 'a>(
     walk(root, |op| {
         match op_name(op) {
             "func.func" => blocks.extend(function_places(op)),
-            "stablehlo.while" => blocks.extend(loop_places(op)),
+            "stablehlo.while" if !turns::may_vanish(op) => blocks.extend(loop_places(op)),
             _ => {}
         }
         WalkResult::Advance
@@ -340,7 +341,7 @@ fn pays(places: &[Place<'_, '_>], plan: &Plan<'_, '_>) -> Option<bool> {
                     "stablehlo.broadcast_in_dim" | "stablehlo.reshape" => true,
                     // The rest of the array stays where it was.
                     "stablehlo.dynamic_update_slice" => op.operand(1).is_ok_and(|value| bytes(value) < half),
-                    "stablehlo.dot_general" | "stablehlo.scatter" => return None,
+                    "stablehlo.dot_general" | "stablehlo.scatter" | "stablehlo.while" => return None,
                     name => is_elementwise(name),
                 };
             if !keeps_places {

@@ -108,6 +108,8 @@ pub struct Rewrite<'c, 'a> {
     pub least_turn: i64,
     /// The same where a turn has dots in it.
     pub dot_turn: i64,
+    /// The same where a turn has loops of its own.
+    pub loop_turn: i64,
     /// Bytes of the program's arguments and results.
     pub floor: i64,
     /// What a partitioner may cut.
@@ -665,7 +667,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .chunks
             .iter()
             .enumerate()
-            .map(|(at, chunk)| chunk.kind.fusible && temporaries[at] > chunk.size / 4)
+            .map(|(at, chunk)| {
+                // A loop updates what it started from.
+                let in_place = chunk.kind.fusible || chunk.name == "stablehlo.while";
+                in_place && temporaries[at] > chunk.size / 4
+            })
             .collect();
         // One that is had in chunks of two dimensions saves its memory once.
         let mut counted = Keys::default();
@@ -686,8 +692,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 _ => {}
             }
         }
+        let carried = carried_besides(&plan);
+        let unit_bytes = unit_bytes.saturating_add(carried / plan.units);
         let widened = widened(&plan, &group);
-        saved = saved.saturating_add(widened);
+        saved = saved.saturating_add(widened).saturating_add(carried);
         let mut stored_whole: i64 = 0;
         for whole in &plan.wholes {
             let fused = defining_op(*whole).is_some_and(|op| ir::is_fusible(op_name(op)));
@@ -738,6 +746,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         // A turn has a cost of its own, which less would not be worth.
         let turn = if dots { self.least_turn.max(self.dot_turn) } else { self.least_turn };
+        // One with loops in it has the costs of all of theirs.
+        let loops = plan.chunks.iter().any(|chunk| chunk.source.is_op() && chunk.name == "stablehlo.while");
+        let turn = if loops { turn.max(self.loop_turn) } else { turn };
         // Each turn rewrites narrow results, not just its part of them.
         let rewritten = rewritten(&group) / TURNS_OF_NARROW;
         let turn = turn.max(rewritten.min(self.stretch).min(self.floor / SHARE));
@@ -809,6 +820,21 @@ fn rewritten<'c: 'a, 'a>(group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
     let places = group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Place));
     let values = places.map(|(_, consumer)| consumer.result());
     values.filter(|value| is_narrow(*value) && !half(*value)).map(bytes).fold(0, i64::saturating_add)
+}
+
+/// Bytes that loops in a plan carry in chunks and that nothing in the plan asks for.
+fn carried_besides(plan: &Plan<'_, '_>) -> i64 {
+    let mut counted = Keys::default();
+    let mut besides: i64 = 0;
+    for chunk in plan.chunks.iter().filter(|chunk| chunk.source.is_op() && chunk.name == "stablehlo.while") {
+        let Some(op) = chunk.op.filter(|op| counted.insert(ir::op_key(*op))) else { continue };
+        for (result, along) in op.results().map(Value::from).zip(chunk.source.operands()) {
+            if along.is_some_and(|along| plan.position(result, along).is_none()) {
+                besides = besides.saturating_add(bytes(result));
+            }
+        }
+    }
+    besides
 }
 
 /// Bytes of the updates that are there already: a scatter reads them where they are, but a loop has to copy each part of them.

@@ -5,7 +5,7 @@
 use super::beside::{Readers, Sunk, repeated};
 use super::parts::Parts;
 use super::plan::{self, Along, Chunk, Plan, Source};
-use super::{Consumer, Role, is_costly};
+use super::{Consumer, Role, is_costly, turns};
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, location_of};
 use melior::ir::block::BlockLike;
@@ -449,13 +449,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                     }
                 }
             }
-            Source::Splat => {
-                let op = op.expect("a constant is an op");
-                let value = op.attribute("value").expect("constants have a value");
-                let value = value.try_into().expect("splats are dense");
-                let scalar = build.scalar_constant(value, tensor.element, location);
-                build.broadcast_scalar(scalar, ty, location)
-            }
+            Source::Splat => self.splat(chunk.value, ty),
             Source::Iota => {
                 // Counted in i64, then converted, as the whole iota is: a float would round the sum, not the number.
                 let (counted, wide) =
@@ -465,7 +459,10 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             Source::Op(operands) | Source::Pad(operands) => {
                 let op = op.expect("planned as an op");
                 let index = result_index(op, chunk.value);
-                if let Some(copy) = done.get(&(ir::op_key(op), chunk.along)) {
+                let same = |copy: &&OperationRef<'c, 'a>| {
+                    copy.result(index).is_ok_and(|result| Value::from(result).r#type() == ty)
+                };
+                if let Some(copy) = done.get(&(ir::op_key(op), chunk.along)).filter(same) {
                     return copy.result(index).expect("copies have the results of the op").into();
                 }
                 let operands: Vec<_> = op
@@ -480,6 +477,11 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                     .collect();
                 if matches!(chunk.source, Source::Pad(_)) {
                     return self.padded(op, &operands, chunk.along, ty, start, location);
+                }
+                if op_name(op) == "stablehlo.while" {
+                    let copy = self.turns(op, index, chunk.along, &operands, size);
+                    done.insert((ir::op_key(op), chunk.along), copy);
+                    return copy.result(index).expect("copies have the results of the op").into();
                 }
                 let numbers =
                     |name: &str| ir::i64_array(op, name).expect("the plan has looked at it").to_vec();
@@ -508,6 +510,65 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 copy.result(index).expect("copies have the results of the op").into()
             }
         }
+    }
+
+    /// All turns of a loop for one chunk, see `turns.rs`.
+    fn turns(
+        &self,
+        op: OperationRef<'c, 'a>,
+        result: usize,
+        along: Along,
+        operands: &[Value<'c, 'a>],
+        size: i64,
+    ) -> OperationRef<'c, 'a> {
+        let build = self.build;
+        let turns = turns::of(op, result, along, self.plan.units).expect("planned as a loop in chunks");
+        let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
+        let body = |op: OperationRef<'c, 'a>| op.region(1).ok()?.first_block()?.first_operation();
+        // Splats in the chunk's shape are made before the loop.
+        let mut splats: HashMap<(usize, Type<'c>), Value<'c, 'a>> = HashMap::new();
+        let mut taken: Vec<(usize, usize, Value<'c, 'a>)> = Vec::new();
+        let mut ops = std::iter::successors(body(op), |op| op.next_in_block()).collect::<Vec<_>>();
+        for (place, op) in ops.iter().enumerate() {
+            for (index, value) in op.operands().enumerate() {
+                let Some(along) = turns.splats.get(&(ir::op_key(*op), index)) else { continue };
+                let ty = self.plan.chunk_type(value.r#type(), *along, size);
+                let splat = *splats.entry((ir::key(value), ty)).or_insert_with(|| self.splat(value, ty));
+                taken.push((place, index, splat));
+            }
+        }
+        let copy = build.copy_with(op, operands, &[], &types);
+        let copies = std::iter::successors(body(copy), |op| op.next_in_block()).collect::<Vec<_>>();
+        for block in (0..2).filter_map(|index| copy.region(index).ok()?.first_block()) {
+            for (index, ty) in types.iter().enumerate() {
+                build.set_type(block.argument(index).expect("an argument per operand").into(), *ty);
+            }
+        }
+        for (place, index, splat) in taken {
+            build.set_operand(copies[place], index, splat);
+        }
+        for (op, copy) in ops.drain(..).zip(copies) {
+            for (from, to) in op.results().map(Value::from).zip(copy.results().map(Value::from)) {
+                let Some(along) = turns.inside.get(&ir::key(from)) else { continue };
+                build.set_type(to, self.plan.chunk_type(from.r#type(), *along, size));
+                if op_name(op) == "stablehlo.slice" {
+                    let limits = ir::i64_array(op, "limit_indices").expect("the plan has looked at it");
+                    let mut limits = limits.to_vec();
+                    limits[along.dim] = along.run * size;
+                    crate::rewrite::set_attribute(copy, "limit_indices", build.i64_array(&limits));
+                }
+            }
+        }
+        copy
+    }
+
+    /// A splat constant once more, with another shape.
+    fn splat(&self, value: Value<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
+        let op = defining_op(value).expect("a constant is an op");
+        let dense = op.attribute("value").ok().and_then(|value| value.try_into().ok());
+        let dense = dense.expect("splats are dense");
+        let scalar = self.build.scalar_constant(dense, element_of(ty), op.location());
+        self.build.broadcast_scalar(scalar, ty, op.location())
     }
 
     /// What a sunk value's ops make of rows gathered from what it is computed from; the last of them.

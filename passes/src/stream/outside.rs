@@ -11,7 +11,7 @@
 
 use super::fast::{Bits, Keys, Table};
 use super::plan::{self, Plan, Source, bytes};
-use super::{Consumer, Role, SMALL, dot_numbers};
+use super::{Consumer, Role, SMALL, dot_numbers, turns};
 use crate::ir;
 use crate::rewrite::{defining_op, users, uses};
 use melior::ir::operation::OperationLike;
@@ -30,6 +30,9 @@ const EXPORTED: i64 = 8;
 const THIN: i64 = 32;
 /// Elements up to which a reduction is done on the fly.
 const FEW: i64 = 8;
+
+/// Ops on each element that all turns of a loop take for it to be done again: random bits take some 200.
+const LIGHT_TURNS: i64 = 512;
 
 /// Who uses planned values besides the plan.
 pub struct Outside<'c, 'a> {
@@ -62,7 +65,13 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         for chunk in &plan.chunks {
             if chunk.source != Source::Slice && !placed(chunk.value) {
                 let inside = &outside.inside;
-                outside.users.extend(users(chunk.value).filter(|user| !inside.contains(&ir::op_key(*user))));
+                let left = |user: &OperationRef<'c, 'a>| !inside.contains(&ir::op_key(*user));
+                outside.users.extend(users(chunk.value).filter(left));
+                // What it is done again for might be another of its results.
+                if let Some(op) = chunk.op.filter(|_| chunk.name == "stablehlo.while") {
+                    let others = op.results().map(Value::from).filter(|value| *value != chunk.value);
+                    outside.users.extend(others.filter(|other| !placed(*other)).flat_map(users).filter(left));
+                }
             }
             outside.ends.push(outside.users.len() as u32);
         }
@@ -148,7 +157,14 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 let work = chunk.work;
                 let known = from.is_subset(&accepted);
                 let expands = expands(plan, &from, chunk.size);
-                let cheap = !matches!(name, "stablehlo.sort" | "stablehlo.convolution") && work <= once;
+                let cheap = match name {
+                    "stablehlo.sort" | "stablehlo.convolution" => false,
+                    "stablehlo.while" => chunk
+                        .op
+                        .and_then(turns::operations)
+                        .is_some_and(|operations| operations <= LIGHT_TURNS),
+                    _ => work <= once,
+                };
                 if cheap && (known || expands) && fleeting.is(chunk.value) {
                     once -= work;
                     accepted.extend(&from);

@@ -9,7 +9,7 @@
 use super::cuts::Cuts;
 use super::fast::{self, Keys, Table};
 use super::outside::multiplications;
-use super::{is_costly, is_free};
+use super::{is_costly, is_free, turns};
 use crate::ir::{self, discardable_attributes};
 use crate::rewrite::defining_op;
 use melior::ir::attribute::DenseElementsAttribute;
@@ -311,7 +311,9 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
             return source.clone();
         }
         let of = &self.ways[way as usize];
-        let made = source_of(op, tensor, of.along, of.units).map(|source| self.chunk(way, source));
+        let value = self.facts[of.fact as usize].value;
+        let result = op.results().position(|result| Value::from(result) == value).ok_or(Stop::No)?;
+        let made = source_of(op, result, tensor, of.along, of.units).map(|source| self.chunk(way, source));
         self.ways[way as usize].source = Some(made.clone());
         made
     }
@@ -675,6 +677,13 @@ pub fn is_elementwise(name: &str) -> bool {
     ir::is_fusible(name) && name.strip_prefix("stablehlo.").is_some_and(|name| !NOT.contains(&name))
 }
 
+/// Whether an op of one operand has a result of the same shape.
+pub fn keeps_shape(op: OperationRef<'_, '_>) -> bool {
+    let Some(operand) = op.operands().next() else { return false };
+    let shape = ffi::shape(operand.r#type());
+    op.results().all(|result| ffi::shape(Value::from(result).r#type()) == shape)
+}
+
 /// Whether what `op`'s regions compute follows from their arguments alone.
 pub fn is_closed(op: OperationRef<'_, '_>) -> bool {
     (0..op.region_count()).all(|index| {
@@ -695,9 +704,10 @@ pub fn is_closed(op: OperationRef<'_, '_>) -> bool {
     })
 }
 
-/// How chunks of an op's result are computed.
-fn source_of<'c: 'a, 'a>(
+/// How chunks of an op's result are computed: the result's number, and its tensor.
+pub(super) fn source_of<'c: 'a, 'a>(
     op: OperationRef<'c, 'a>,
+    number: usize,
     result: &Tensor<'c>,
     along: Along,
     units: i64,
@@ -748,6 +758,8 @@ fn source_of<'c: 'a, 'a>(
         "stablehlo.dynamic_update_slice" => tensor(1)
             .filter(|update| update.shape[dim] == result.shape[dim])
             .map(|_| [same(), same()].into_iter().chain((0..result.rank()).map(|_| None)).collect()),
+        "stablehlo.bitcast_convert" => keeps_shape(op).then(|| vec![same()]),
+        "stablehlo.while" => turns::of(op, number, along, units).map(|turns| turns.carried),
         "stablehlo.transpose" => numbers("permutation").map(|permutation| vec![at(permutation[dim])]),
         "stablehlo.concatenate" => ir::constant_attribute(op, "dimension")
             .filter(|&joined| joined != dim as i64)
