@@ -89,8 +89,8 @@
 //!
 //! Chunks are smaller in programs of little memory (a 64th of arguments and results, up to twice that for the cost of a turn
 //! to be no matter, if it is little of what is saved), and larger where dots would have too few
-//! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results; twice
-//! that where a large sum is rewritten in each turn). Chunks with
+//! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results; where a
+//! large sum is rewritten in each turn, up to four times as much, and a quarter of what is saved). Chunks with
 //! dots take `chunk-bytes` if that is no more than an eighth of those: back ends spread an op over threads only if it is large.
 //!
 //! # Where it does not pay
@@ -197,7 +197,7 @@ const LEAST_TURN: i64 = GAIN * LEAST_CHUNK;
 const MOST_TURN: i64 = 1 << 20;
 const TURN_SHARE: i64 = FLOOR_SHARE / 2;
 /// Which part of a program's arguments and results a loop may store rather than compute dots again.
-const SPARE: i64 = 4;
+const SPARE: i64 = 2;
 /// How much smaller than what is reduced a result has to be to be no matter.
 const SMALL: i64 = 4;
 /// How many consumers before one are asked whether they share its producers.

@@ -17,6 +17,7 @@ use super::plan::{self, Facts, Plan, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
+use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
@@ -42,12 +43,17 @@ const SLACK: i64 = 100;
 const MOST_DIVISORS: usize = 1 << 12;
 /// Which part of what a loop saves its chunk may take for that.
 const SHARE: i64 = 8;
+/// The same where a large sum is rewritten in each turn, and how many times as much as elsewhere a chunk may take there.
+const SHARE_OF_SUMS: i64 = 4;
+const STRETCH_OF_SUMS: i64 = 4;
 
 /// A plan that was found worth its loop.
 struct Found<'c, 'a> {
     plan: Plan<'c, 'a>,
     group: Vec<(usize, Consumer<'c, 'a>)>,
     chunk: i64,
+    /// Units of one that is no larger for the sake of a sum.
+    least_chunk: i64,
     /// Bytes of temporaries of one unit.
     unit_bytes: i64,
     /// Bytes that need not be stored any more.
@@ -71,9 +77,9 @@ struct Found<'c, 'a> {
 }
 
 impl Found<'_, '_> {
-    /// Bytes the loop stores.
+    /// Bytes the loop stores if its chunks are no larger than they have to be.
     fn leaves(&self) -> i64 {
-        self.cost.saturating_add(self.unit_bytes.saturating_mul(self.chunk))
+        self.cost.saturating_add(self.unit_bytes.saturating_mul(self.chunk.min(self.least_chunk)))
     }
 
     /// Whether it is better than another.
@@ -732,6 +738,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if group.iter().any(|(_, consumer)| is_in_loop(consumer.op)) {
             // A chunk that was made larger for the sake of its dots is not taken apart again.
             threshold = threshold.max(self.stretch.saturating_mul(2));
+            if group.iter().any(|(_, consumer)| sums_up(consumer.op, self.stretch)) {
+                let most = self.stretch.saturating_mul(STRETCH_OF_SUMS).min(self.floor / 2);
+                threshold = threshold.max(most);
+            }
         }
         let dots = group.iter().any(|(_, consumer)| consumer.is_dot)
             || plan.chunks.iter().any(|chunk| chunk.source.is_op() && chunk.kind.dot);
@@ -758,7 +768,16 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let stretch = if sums { self.stretch.saturating_mul(2) } else { self.stretch };
         let stretch = stretch.min(net / SHARE);
         let wanted = wanted_units(&plan, &group);
-        let most = most.max(wanted.min(stretch / unit_bytes.max(1))).clamp(1, plan.units);
+        let units = |stretch: i64| most.max(wanted.min(stretch / unit_bytes.max(1))).clamp(1, plan.units);
+        // What a chunk takes beyond that for speed alone does not speak against its loop.
+        let least_chunk = 1 << units(stretch).ilog2();
+        let stretch = if sums {
+            let most = self.stretch.saturating_mul(STRETCH_OF_SUMS).min(self.floor / 2);
+            stretch.max(most.min(net / SHARE_OF_SUMS))
+        } else {
+            stretch
+        };
+        let most = units(stretch);
         // A power of two: sizes often are, too, and then nothing is left over.
         let mut chunk: i64 = 1 << most.ilog2();
         if plan.units / chunk < 2 {
@@ -797,6 +816,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             plan,
             group,
             chunk,
+            least_chunk,
             unit_bytes,
             saved,
             cost,
@@ -1209,6 +1229,20 @@ fn widened<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)])
         }
     }
     taken.values().fold(0, |sum, size| sum.saturating_add(*size))
+}
+
+/// Whether the loop around an op adds products up to values of more than `large` bytes.
+fn sums_up(op: OperationRef<'_, '_>, large: i64) -> bool {
+    const MOST: usize = 64;
+    let is_sum = |value: Value<'_, '_>| {
+        bytes(value) > large
+            && defining_op(value).is_some_and(|op| matches!(op_name(op), "stablehlo.add" | "stablehlo.while"))
+    };
+    is_in_loop(op)
+        && op
+            .block()
+            .and_then(|block| block.terminator())
+            .is_some_and(|end| end.operands().take(MOST).any(is_sum))
 }
 
 fn is_in_loop(op: OperationRef<'_, '_>) -> bool {
