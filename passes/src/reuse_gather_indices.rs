@@ -27,7 +27,8 @@
 //! it converted. Columns that are a regular selection of one array's become a slice; an array that holds the vectors along
 //! another dimension or in another order is used as it is, with `index_vector_dim` and `start_index_map` to say so. Columns of several arrays have to be concatenated,
 //! but in the narrowest type that holds them. Equal indices that are spelled in different ways become one value, and a
-//! gather takes the clamped indices of the scatter that goes with it, if clamping is what it would do.
+//! gather takes the clamped indices of the scatter that goes with it, if clamping is what it would do. Comparisons of indices with
+//! bounds that they are known to keep (a mask beside clamped indices) become what they come to.
 //!
 //! # Why it is right
 //!
@@ -61,7 +62,7 @@ mod form;
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
-use crate::rewrite::{context_of, defining_op, is_unused, set_attribute, uses, walk};
+use crate::rewrite::{context_of, defining_op, is_unused, set_attribute, users, uses, walk};
 use form::{At, Bounds, Column, Form, Key, Kind, Range, Source, Step};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -269,6 +270,9 @@ fn round<'c>(root: OperationRef<'c, '_>, context: &PassContext<'_>) -> bool {
         changed: false,
     };
     for item in &items {
+        if !item.adopted {
+            rewrite.compared(item);
+        }
         rewrite.item(item);
     }
     if rewrite.changed {
@@ -511,6 +515,26 @@ struct Rewrite<'c, 'a, 'r> {
 }
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
+    /// Comparisons of an index array with known numbers that come out the same for all its numbers, as those of clamped ones with
+    /// their bounds do.
+    fn compared(&mut self, item: &Item<'c, 'a>) {
+        let comparisons: Vec<_> = users(item.value)
+            .filter(|op| op_name(*op) == "stablehlo.compare" && ir::discardable_attributes(*op).is_empty())
+            .collect();
+        for op in comparisons {
+            if let Some(outcome) = outcome(op, item) {
+                let result: Value = op.result(0).expect("comparisons have a result").into();
+                self.build.set_insertion_point_before(op);
+                let flags = IntegerType::new(self.build.context(), 1).into();
+                let flag = self.build.number(f64::from(u8::from(outcome)), flags, op.location());
+                let all = self.build.broadcast_scalar(flag, result.r#type(), op.location());
+                self.build.replace_all_uses_with(result, all);
+                self.build.erase_with_dead_producers(op, |_| {});
+                self.changed = true;
+            }
+        }
+    }
+
     fn item(&mut self, item: &Item<'c, 'a>) -> Option<()> {
         let mut form = item.form.clone();
         let mut adopted = item.adopted;
@@ -836,6 +860,37 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         build.replace_all_uses_with(item.value, whole);
     }
+}
+
+/// What a comparison of an index array with known numbers comes to, if that is the same for all.
+fn outcome<'c: 'a, 'a>(op: OperationRef<'c, 'a>, item: &Item<'c, 'a>) -> Option<bool> {
+    let (left, right) = (op.operand(0).ok()?, op.operand(1).ok()?);
+    let direction = ComparisonDirection::try_from(ffi::attribute_of(op, "comparison_direction")?).ok()?;
+    let (other, direction) = match (left == item.value, direction) {
+        (true, direction) => (right, direction),
+        (false, ComparisonDirection::Lt) => (left, ComparisonDirection::Gt),
+        (false, ComparisonDirection::Le) => (left, ComparisonDirection::Ge),
+        (false, ComparisonDirection::Gt) => (left, ComparisonDirection::Lt),
+        (false, ComparisonDirection::Ge) => (left, ComparisonDirection::Le),
+        (false, direction) => (left, direction),
+    };
+    let mut outcomes = item.form.columns.iter().enumerate().map(|(column, known)| {
+        let number = form::number_of_column(other, item.vectors, column)?;
+        let Range { low, high } = known.range;
+        match direction {
+            ComparisonDirection::Lt if high < number => Some(true),
+            ComparisonDirection::Lt if low >= number => Some(false),
+            ComparisonDirection::Le if high <= number => Some(true),
+            ComparisonDirection::Le if low > number => Some(false),
+            ComparisonDirection::Gt if low > number => Some(true),
+            ComparisonDirection::Gt if high <= number => Some(false),
+            ComparisonDirection::Ge if low >= number => Some(true),
+            ComparisonDirection::Ge if high < number => Some(false),
+            _ => None,
+        }
+    });
+    let first = outcomes.next()??;
+    outcomes.all(|outcome| outcome == Some(first)).then_some(first)
 }
 
 /// Whether those who take an index array may get the numbers of each vector in another order: nobody else has to be given

@@ -13,7 +13,8 @@
 //! * comparisons, minima, maxima and clamps of integers whose ranges settle them (an iota against its bounds, the
 //!   sign fix of an index that cannot be negative);
 //! * `dynamic_slice` and `gather` at constant indices, starts clamped twice;
-//! * floats times 1, plus -0.0, minus 0.0, over 1; reductions over dimensions of size 1 from a neutral value.
+//! * floats times 1, plus -0.0, minus 0.0, over 1; reductions over dimensions of size 1 from a neutral value,
+//!   and of a mask that is true or false everywhere.
 //!
 //! ```mlir
 //! %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
@@ -108,7 +109,7 @@ const ONE_PARTITION: Rules = &[
     ("stablehlo.dynamic_update_slice", &[number::clamped_start]),
     ("stablehlo.gather", &[number::constant_gather]),
     ("stablehlo.pad", &[shape::pad_of_splat, shape::pad_that_cuts]),
-    ("stablehlo.reduce", &[number::trivial_reduce]),
+    ("stablehlo.reduce", &[number::trivial_reduce, number::reduce_of_splat]),
     (
         "stablehlo.slice",
         &[

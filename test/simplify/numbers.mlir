@@ -65,3 +65,18 @@ func.func @sum_of_single_elements(%x: tensor<4x1xi32>, %y: tensor<4x1xf32>) -> (
   %1 = stablehlo.reduce(%y init: %fzero) applies stablehlo.add across dimensions = [1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xi32>, tensor<4xf32>
 }
+
+// A mask that lets everything through is one in fewer dimensions, too; a sum of ones is not one.
+// CHECK-LABEL: func @reduced_splat
+// CHECK-NOT: applies stablehlo.and
+// CHECK: applies stablehlo.add
+// CHECK: return
+func.func @reduced_splat() -> (tensor<9xi1>, tensor<9xi32>) {
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %mask = stablehlo.broadcast_in_dim %true, dims = [] : (tensor<i1>) -> tensor<9x2xi1>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %ones = stablehlo.broadcast_in_dim %one, dims = [] : (tensor<i32>) -> tensor<9x2xi32>
+  %all = stablehlo.reduce(%mask init: %true) applies stablehlo.and across dimensions = [1] : (tensor<9x2xi1>, tensor<i1>) -> tensor<9xi1>
+  %sum = stablehlo.reduce(%ones init: %one) applies stablehlo.add across dimensions = [1] : (tensor<9x2xi32>, tensor<i32>) -> tensor<9xi32>
+  return %all, %sum : tensor<9xi1>, tensor<9xi32>
+}

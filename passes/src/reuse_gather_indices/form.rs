@@ -320,6 +320,22 @@ fn piece<'c: 'a, 'a>(op: OperationRef<'c, 'a>, at: &[At]) -> Option<(Value<'c, '
     None
 }
 
+/// The number that a value of an index array's shape holds for a column of all index vectors, which are along `vectors`, if that
+/// is known.
+pub fn number_of_column<'c: 'a, 'a>(value: Value<'c, 'a>, vectors: usize, column: usize) -> Option<i128> {
+    let tensor = plain(value)?;
+    let mut number = 0;
+    let at = (0..tensor.rank()).map(|dim| match tensor.shape[dim] {
+        _ if dim == vectors => At::Fixed(column as i64),
+        1 => At::Fixed(0),
+        _ => {
+            number += 1;
+            At::Batch(number - 1)
+        }
+    });
+    number_at(value, &at.collect::<Vec<_>>())
+}
+
 /// The number that a value holds at `at`, wherever the index vector is, if that is known.
 fn number_at<'c: 'a, 'a>(value: Value<'c, 'a>, at: &[At]) -> Option<i128> {
     let (mut value, mut at) = (value, at.to_vec());
@@ -494,7 +510,17 @@ fn trace<'c: 'a, 'a>(value: Value<'c, 'a>, at: Vec<At>) -> Option<(Column<'c, 'a
             continue;
         }
         column.written += usize::from(!matches!(step, Step::Wrap(_)));
-        column.steps.extend(step.plain(column.range));
+        let plain = step.plain(column.range);
+        match (column.steps.last().copied(), plain) {
+            // A clamp after another is one.
+            (Some(Step::Clamp(low, high)), Some(Step::Clamp(least, most)))
+                if low <= high && least <= most =>
+            {
+                column.steps.pop();
+                column.steps.push(Step::Clamp(low.clamp(least, most), high.clamp(least, most)));
+            }
+            _ => column.steps.extend(plain),
+        }
         column.range = range;
     }
     if column.range.low == column.range.high {

@@ -149,6 +149,26 @@ pub fn trivial_reduce<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     }
 }
 
+/// A reduction of one element everywhere that starts from the same is that, if it does not matter how often it is taken: masks
+/// that let everything through.
+pub fn reduce_of_splat<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
+    if site.op.operand_count() != 2 {
+        return None;
+    }
+    let (operand, initial) = (site.operand(0)?, site.operand(1)?);
+    if plain(operand)?.element != site.result.element
+        || !matches!(Number::of(site.result.element), Number::Integer { .. })
+    {
+        return None;
+    }
+    let same = || Some(Splat::of(operand)?.bytes()? == Splat::of(initial)?.bytes()?);
+    let idempotent = |name: &str| {
+        matches!(name, "stablehlo.and" | "stablehlo.or" | "stablehlo.maximum" | "stablehlo.minimum")
+    };
+    (same()? && idempotent(reducer(site.op)?))
+        .then(|| site.build.broadcast_scalar(initial, site.result.ty, site.location))
+}
+
 //===----------------------------------------------------------------------===//
 // Conversions
 //===----------------------------------------------------------------------===//
