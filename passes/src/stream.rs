@@ -53,7 +53,8 @@
 //! results on the way that something else needs (the maximum and the sum of a softmax) come out of the loop as well.
 //!
 //! Cheap arithmetic that several reductions of a chunk read is computed for each of them, and arithmetic on a table whose rows
-//! are gathered is done on the rows (`beside.rs`): neither is stored. A consumer whose result's users went into another loop
+//! are gathered is done on the rows (`beside.rs`): neither is stored. Cheap arithmetic that leads to a chain of scatters and, outside, to
+//! no more than arithmetic and the indices of gathers is computed in both places. A consumer whose result's users went into another loop
 //! is streamed by itself in its turn.
 //!
 //! # Loops in loops
@@ -65,7 +66,8 @@
 //!
 //! Each element is computed by the same ops from the same elements. Only the order of accumulation changes, which
 //! StableHLO leaves open; for combiners whose order shows (a scatter that sets) chunks run along the slowest scatter
-//! dimension, so that even the order stays. Reductions stream only if their body is a single known associative and commutative
+//! dimension, so that even the order stays. In a chain of scatters each chunk of all of them is added before the next chunk: only for
+//! one combiner, associative and commutative, all along. Reductions stream only if their body is a single known associative and commutative
 //! op; where an initial value is not its identity, it is taken once. Sums and products of floats below 32 bits accumulate in
 //! f32, and so do contractions: a chunk's end must not round where one reduction (or a back end's scatter, which widens it too)
 //! did not. Maxima, minima and what is set, of bf16 and 8-bit floats, are scattered in f32, too, which makes no difference to
@@ -210,6 +212,9 @@ const FULL_ROUNDS: usize = 3;
 /// How often all rounds are done at most until they find nothing.
 const RUNS: usize = 6;
 
+/// How many scatters into one accumulator share a loop at most.
+const MOST_LINKS: usize = 64;
+
 /// What a consumer does with its chunks.
 #[derive(Clone, Copy)]
 enum Role {
@@ -247,6 +252,15 @@ pub(crate) struct Consumer<'c, 'a> {
     takes: i64,
     /// Whether its source is a dot.
     is_dot: bool,
+    /// Scatters before it, first to last, each into the result of the one before.
+    links: Rc<[Link<'c, 'a>]>,
+}
+
+/// A scatter into whose result another one scatters.
+struct Link<'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    /// Dimensions its updates may be streamed along.
+    dims: Vec<usize>,
 }
 
 impl<'c: 'a, 'a> Consumer<'c, 'a> {
@@ -255,12 +269,51 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         let ways = match op_name(op) {
             "stablehlo.dot_general" => Self::dot(op, f32_type),
             "stablehlo.reduce" => Self::reduce(op, f32_type),
-            "stablehlo.scatter" => Self::new(op, f32_type).map(|way| vec![way]),
+            "stablehlo.scatter" => Self::scatter(op, f32_type),
             "chlo.top_k" => Self::top_k(op),
             "stablehlo.while" => Self::turns(op),
             _ => None,
         };
         ways.unwrap_or_default()
+    }
+
+    /// A scatter; and with those before it, each of which the next goes on with, if it is the last of several that combine alike:
+    /// which update comes first is then no matter, and all can go into one accumulator a chunk at a time.
+    fn scatter(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Vec<Self>> {
+        let last = Self::new(op, f32_type)?;
+        if link_after(op).is_some() {
+            return Some(vec![last]);
+        }
+        let sizes = |value: Option<Value<'c, 'a>>, dims: &[usize]| -> Vec<i64> {
+            let shape = value.and_then(plan::plain).map(|tensor| tensor.shape);
+            shape.map_or_else(Vec::new, |shape| dims.iter().map(|&dim| shape[dim]).collect())
+        };
+        let mut dims = last.dims.clone();
+        let mut links = Vec::new();
+        let mut takes = last.takes;
+        let mut from = link_before(op);
+        while let Some(link) = from.filter(|_| links.len() < MOST_LINKS) {
+            let Some(way) = Self::new(link, f32_type) else { break };
+            let known = sizes(way.streamed(), &way.dims);
+            let both: Vec<usize> = dims
+                .iter()
+                .copied()
+                .filter(|&dim| sizes(last.streamed(), &[dim]).iter().all(|size| known.contains(size)))
+                .collect();
+            if both.is_empty() {
+                break;
+            }
+            dims = both;
+            takes = takes.max(way.takes);
+            links.push(Link { op: link, dims: way.dims });
+            from = link_before(link);
+        }
+        if links.is_empty() {
+            return Some(vec![last]);
+        }
+        links.reverse();
+        let chain = Self { dims, takes, links: links.into(), ..last.clone() };
+        Some(vec![last, chain])
     }
 
     fn dot(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Vec<Self>> {
@@ -376,7 +429,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
     ) -> Self {
         let takes = source.operands().map(bytes).max().unwrap_or(0);
         let is_dot = op_name(source) == "stablehlo.dot_general";
-        Self { source, op, value, role, widen, dims, dim: 0, takes, is_dot }
+        Self { source, op, value, role, widen, dims, dim: 0, takes, is_dot, links: Rc::new([]) }
     }
 
     fn new(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Self> {
@@ -448,6 +501,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
             && self.value == other.value
             && std::mem::discriminant(&self.role) == std::mem::discriminant(&other.role)
             && self.dims == other.dims
+            && self.links.len() == other.links.len()
     }
 
     /// Along `dim`.
@@ -457,6 +511,16 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
 
     fn result(&self) -> Value<'c, 'a> {
         self.value
+    }
+
+    /// The scatters it is, in order.
+    fn scatters(&self) -> impl Iterator<Item = OperationRef<'c, 'a>> + '_ {
+        self.links.iter().map(|link| link.op).chain([self.op])
+    }
+
+    /// The first of them.
+    fn first_scatter(&self) -> OperationRef<'c, 'a> {
+        self.links.first().map_or(self.op, |link| link.op)
     }
 
     fn accumulator_type(&self) -> Type<'c> {
@@ -473,10 +537,21 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         match self.role {
             Role::Reduce { .. } => vec![(operand(0), self.dim)],
             Role::Scatter => {
-                let indices = scatter_numbers(self.op)
-                    .map(|numbers| indices_dim(numbers, self.dim))
-                    .expect("checked when the consumer was found");
-                vec![(operand(1), indices), (operand(2), self.dim)]
+                let units = self.units();
+                let chunked = |op: OperationRef<'c, 'a>, dim: usize| {
+                    let numbers = scatter_numbers(op).expect("checked when the consumer was found");
+                    let operand = |index| op.operand(index).expect("checked when the consumer was found");
+                    [(operand(1), indices_dim(numbers, dim)), (operand(2), dim)]
+                };
+                let along = |link: &Link<'c, 'a>| {
+                    let shape = link.op.operand(2).ok().and_then(plan::plain).map(|tensor| tensor.shape);
+                    let mut dims = link.dims.iter().copied();
+                    shape.and_then(|shape| dims.find(|&dim| shape[dim] == units))
+                };
+                let links = self.links.iter().flat_map(|link| {
+                    chunked(link.op, along(link).expect("checked when the consumer was found"))
+                });
+                links.chain(chunked(self.op, self.dim)).collect()
             }
             Role::Contract => {
                 let right = dot_numbers(self.op)
@@ -572,6 +647,29 @@ fn combiner(op: OperationRef<'_, '_>) -> Option<&'static str> {
         && end.next_in_block().is_none()
         && inner.result(0).is_ok_and(|result| Value::from(result) == returned))
     .then_some(name)
+}
+
+/// The scatter whose result this one goes on with, if nothing else needs that and both combine alike.
+fn link_before<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+    let before = defining_op(op.operand(0).ok()?).filter(|before| op_name(*before) == "stablehlo.scatter")?;
+    (link_after(before)? == op).then_some(before)
+}
+
+/// The scatter that goes on with this one's result, likewise.
+fn link_after<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+    if op.result_count() != 1 {
+        return None;
+    }
+    let result: Value = op.result(0).ok()?.into();
+    let mut uses = crate::rewrite::uses(result);
+    let used = uses.next().filter(|used| used.operand == 0 && op_name(used.user) == "stablehlo.scatter")?;
+    let alike = uses.next().is_none()
+        && used.user.operand_count() == 3
+        && used.user.block() == op.block()
+        && discardable_attributes(used.user).is_empty()
+        && discardable_attributes(op).is_empty()
+        && combiner(op)? == combiner(used.user)?;
+    alike.then_some(used.user)
 }
 
 /// Whether a scatter's region hands on one of its arguments as it is, so that the type it does so in is no matter.

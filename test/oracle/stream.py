@@ -522,7 +522,59 @@ def turns(source: Source) -> Made:
     return f, [source.values((rows, columns), dtype), source.values((), dtype)], rows * columns, integer
 
 
+def scatters(source: Source) -> Made:
+    """Several scatters into one table, one after another: weights of a particle on the cells around it, say."""
+    shape = tuple(int(size) for size in source.random.integers(4, 12, 2))
+    dtype, mode = source.one(("float32", "float64", "int32", "int8", "uint16")), source.one(SCATTER_MODES)
+    kinds = [source.one(("add", "add", "min", "max", "multiply"))] * int(source.random.integers(2, 6))
+    if not source.random.integers(4):
+        kinds[int(source.random.integers(len(kinds)))] = source.one(("add", "set", "min"))
+    counts = [sizes(source)] * len(kinds)
+    if not source.random.integers(4):
+        counts[0] += 1
+    integer = jnp.issubdtype(jnp.dtype(dtype), jnp.integer)
+    exact = integer or not {"add", "multiply"} & set(kinds)
+    table = source.values(shape, dtype, exact)
+    indices = source.indices((max(counts), 2), source.one(INDICES), min(shape), mode)
+    weights = source.values((max(counts),), dtype, exact)
+    seen = None if source.random.integers(4) else int(source.random.integers(len(kinds) - 1))
+    shared = bool(source.random.integers(2))
+
+    def f(table, indices, weights):
+        between = None
+        for number, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
+            at = indices[:count, 0], indices[:count, 1] + jnp.asarray(number, indices.dtype)
+            given = weights[:count]
+            if kind == "multiply" and not integer:
+                given = 1 + (given - 1) * given.dtype.type(0.0078125)
+            else:
+                given = given * given.dtype.type(number + 2)
+            table = getattr(table.at[at], kind)(given, mode=mode)
+            between = table if number == seen else between
+        found = [table] if between is None else [table, between]
+        rows = table.at[indices[:, 0], indices[:, 1]].get(mode=mode, fill_value=1)
+        return [*found, rows * weights] if shared else found
+
+    return f, [table, indices, weights], sum(counts), exact
+
+
+def clusters(source: Source) -> Made:
+    """Means of the points that are nearest to each of some others."""
+    count, width, centres = sizes(source), int(source.random.integers(2, 6)), int(source.random.integers(9, 30))
+    dtype = source.one(("float32", "float64"))
+    furthest = bool(source.random.integers(2))
+
+    def f(points, centres_):
+        distances = ((points[:, None] - centres_[None]) ** 2).sum(2)
+        nearest = jax.nn.one_hot((jnp.argmax if furthest else jnp.argmin)(distances, 1), centres, dtype=dtype)
+        return nearest.T @ points / jnp.maximum(nearest.sum(0), 1)[:, None]
+
+    return f, [source.values((count, width), dtype), source.values((centres, width), dtype)], count, False
+
+
 FAMILIES = (
+    scatters,
+    clusters,
     attention,
     attention_layer,
     gathered_arithmetic,

@@ -191,11 +191,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
     /// Whether a consumer has been erased, or part of it.
     pub fn is_gone(&self, consumer: &Consumer<'c, 'a>) -> bool {
         [consumer.source, consumer.op].iter().any(|op| self.gone.contains(&ir::op_key(*op)))
+            || consumer.links.iter().any(|link| self.gone.contains(&ir::op_key(link.op)))
     }
 
     /// Whether a consumer is still there: its source, and what is made of that, which may be taken back to the source itself.
     pub fn renew(&self, consumer: &mut Consumer<'c, 'a>) -> bool {
-        if self.gone.contains(&ir::op_key(consumer.source)) {
+        let links = consumer.links.iter().map(|link| link.op);
+        if links.chain([consumer.source]).any(|op| self.gone.contains(&ir::op_key(op))) {
             return false;
         }
         if self.gone.contains(&ir::op_key(consumer.op)) {
@@ -301,8 +303,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .filter_map(|chunk| Some((defining_op_key(chunk.value)?, chunk.value)))
             .collect();
         for consumer in &group {
-            if !self.is_gone(consumer) && is_unused(consumer.op) {
-                self.erase(consumer.op);
+            let scatters: Vec<_> = consumer.scatters().collect();
+            for op in scatters.into_iter().rev() {
+                if !self.gone.contains(&ir::op_key(op)) && is_unused(op) {
+                    self.erase(op);
+                }
             }
         }
         for (key, value) in producers.into_iter().rev() {
@@ -387,8 +392,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .filter(|chunk| chunk.source.is_op() && chunk.size >= matters)
             .filter_map(|chunk| chunk.op.map(ir::op_key))
             .collect();
+        // What is large may be computed on the fly: a dot of what the first consumer takes is no small matter.
+        let taken: Vec<_> = group[0].1.inputs().into_iter().map(|(value, _)| unmoved(value)).collect();
+        let takes_the_same = |consumer: &Consumer<'c, 'a>| {
+            consumer.source.operands().any(|operand| taken.contains(&unmoved(operand)))
+        };
         let may_join = |consumer: &Consumer<'c, 'a>| {
-            (!consumer.is_dot || consumer.takes >= matters)
+            (!consumer.is_dot || consumer.takes >= matters || takes_the_same(consumer))
                 && self.neighbours.comes_from(consumer.source, &shared)
         };
         let mut wanted = self.worth_sharing(&plan);
@@ -762,7 +772,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         // Each turn rewrites narrow results, not just its part of them.
         let rewritten = rewritten(&group) / TURNS_OF_NARROW;
         let turn = turn.max(rewritten.min(self.stretch).min(self.floor / SHARE));
-        let least = turn.min(net / SHARE);
+        // Each scatter of a chain is a kernel of its own, and what computes its indices and updates is another.
+        let scatters = group.iter().map(|(_, consumer)| consumer.links.len() as i64).max().unwrap_or(0) + 1;
+        let least = turn.saturating_mul(scatters).min(net / SHARE);
         let most = self.chunk_bytes.max(least) / unit_bytes.max(1);
         // For dots that would be too thin, more.
         let stretch = if sums { self.stretch.saturating_mul(2) } else { self.stretch };
@@ -1247,6 +1259,14 @@ fn sums_up(op: OperationRef<'_, '_>, large: i64) -> bool {
 
 fn is_in_loop(op: OperationRef<'_, '_>) -> bool {
     op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while")
+}
+
+/// What a value is but for the order of its dimensions.
+fn unmoved<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
+    let moved = defining_op(value)
+        .filter(|op| matches!(op_name(*op), "stablehlo.transpose" | "stablehlo.reshape"))
+        .and_then(|op| op.operand(0).ok());
+    moved.unwrap_or(value)
 }
 
 fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Option<OperationRef<'c, 'a>> {

@@ -7,7 +7,7 @@ use super::parts::Parts;
 use super::plan::{self, Along, Chunk, Plan, Source};
 use super::{Consumer, Role, is_costly, turns};
 use crate::ir::{self, Builder, element_of};
-use crate::rewrite::{defining_op, location_of};
+use crate::rewrite::{defining_op, is_unused, location_of};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
@@ -253,7 +253,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let ty = consumer.accumulator_type();
         match consumer.role {
             Role::Scatter => {
-                let input = consumer.op.operand(0).expect("scatter has an input");
+                let input = consumer.first_scatter().operand(0).expect("scatter has an input");
                 if input.r#type() == ty { input } else { self.build.convert(input, ty, location) }
             }
             Role::Contract | Role::Place => {
@@ -329,6 +329,13 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 self.consume(consumer, start, *accumulator, &seen, &given.wholes)
             };
             results.push(result);
+        }
+        // What was sliced of slices needs them no more.
+        let slices = self.plan.chunks.iter().zip(&chunks).filter(|(chunk, _)| chunk.source == Source::Slice);
+        for op in slices.filter_map(|(_, value)| defining_op(*value)) {
+            if op_name(op) == "stablehlo.dynamic_slice" && is_unused(op) {
+                self.build.erase_with_dead_producers(op, |_| {});
+            }
         }
         results
     }
@@ -487,6 +494,9 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                     |name: &str| ir::i64_array(op, name).expect("the plan has looked at it").to_vec();
                 let mut attributes = Vec::new();
                 if op_name(op) == "stablehlo.slice" {
+                    if let Some(slice) = self.slice_of_slice(op, operands[0], dim, ty) {
+                        return slice;
+                    }
                     let (mut starts, mut limits) = (numbers("start_indices"), numbers("limit_indices"));
                     (starts[dim], limits[dim]) = (0, run * size);
                     attributes.push(("start_indices", build.i64_array(&starts)));
@@ -569,6 +579,36 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let dense = dense.expect("splats are dense");
         let scalar = self.build.scalar_constant(dense, element_of(ty), op.location());
         self.build.broadcast_scalar(scalar, ty, op.location())
+    }
+
+    /// A slice of a chunk that is a slice itself is one of what that is of: each column is looked up by itself, and nothing between
+    /// is stored. XLA for CPU computes what several read by a function of its own, in which it would look for each element where the
+    /// chunk begins, and computes one element at a time for that.
+    fn slice_of_slice(
+        &self,
+        op: OperationRef<'c, 'a>,
+        chunk: Value<'c, 'a>,
+        dim: usize,
+        ty: Type<'c>,
+    ) -> Option<Value<'c, 'a>> {
+        let sliced = defining_op(chunk).filter(|op| op_name(*op) == "stablehlo.dynamic_slice")?;
+        let (first, strides) = (ir::i64_array(op, "start_indices")?, ir::i64_array(op, "strides")?);
+        let from = sliced.operand(0).ok()?;
+        if strides.iter().any(|&stride| stride != 1) {
+            return None;
+        }
+        // A chunk is all of the other dimensions.
+        let starts: Vec<_> = sliced
+            .operands()
+            .skip(1)
+            .enumerate()
+            .map(
+                |(at, start)| {
+                    if at == dim { start } else { self.build.i64_constant(first[at], op.location()) }
+                },
+            )
+            .collect();
+        Some(self.build.dynamic_slice(from, &starts, ty, op.location()))
     }
 
     /// What a sunk value's ops make of rows gathered from what it is computed from; the last of them.
@@ -724,9 +764,18 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 build.copy_with(op, &[left, right], &[], &[accumulator.r#type()])
             }
             Role::Scatter => {
-                let (indices, updates) = (next(), next());
-                let updates = self.widened(updates, element, location);
-                build.copy_with(op, &[accumulator, indices, updates], &[], &[accumulator.r#type()])
+                let mut accumulator = accumulator;
+                for op in consumer.scatters() {
+                    let (indices, updates) = (next(), next());
+                    let updates = self.widened(updates, element, op.location());
+                    let copy =
+                        build.copy_with(op, &[accumulator, indices, updates], &[], &[accumulator.r#type()]);
+                    if consumer.widen.is_some() {
+                        self.retype_region(copy, element);
+                    }
+                    accumulator = copy.result(0).expect("consumers have one result").into();
+                }
+                return accumulator;
             }
             Role::Reduce { identity, .. } => {
                 let operand = self.widened(next(), element, location);

@@ -49,6 +49,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
     pub fn of(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Self {
         let mut inside = Keys::with_capacity_and_hasher(group.len() + plan.chunks.len(), Default::default());
         inside.extend(group.iter().map(|(_, consumer)| ir::op_key(consumer.op)));
+        inside.extend(group.iter().flat_map(|(_, consumer)| consumer.scatters().map(ir::op_key)));
         for chunk in plan.chunks.iter().filter(|chunk| chunk.source != Source::Slice) {
             inside.extend(chunk.op.map(ir::op_key));
         }
@@ -124,6 +125,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut largest: Vec<i64> = Vec::with_capacity(plan.chunks.len());
         let mut fleeting = Fleeting { inside: &self.inside, known: Table::default(), left: LONGEST };
         let mut once = self.multiplications_done_once(plan, group);
+        let chained = group.iter().any(|(_, member)| !member.links.is_empty());
         // For each chunk what it is computed from: the places of those that are there.
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
         // Those that are sliced anyway, for values that are computed again.
@@ -148,7 +150,11 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let handed_out = group
                 .iter()
                 .any(|(_, member)| matches!(member.role, Role::Place) && member.value == chunk.value);
+            let again = chained
+                && !chunk.kind.costly
+                && users.iter().all(|user| is_computed_on_the_way(*user, chunk.value));
             let wanted = !handed_out
+                && !again
                 && ((self.needed[at] && chunk.kind.costly)
                     || users.len() > 1
                     || users.iter().any(stored_for));
@@ -519,6 +525,12 @@ impl Fleeting<'_> {
             _ => false,
         }
     }
+}
+
+/// Whether an op reads a value element by element, so that cheap arithmetic is computed on the way to it: a gather its indices, too.
+fn is_computed_on_the_way<'c: 'a, 'a>(op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
+    let name = op_name(op);
+    ir::is_fusible(name) || (name == "stablehlo.gather" && op.operand(0).is_ok_and(|from| from != value))
 }
 
 /// Whether each index of a gather picks from its own part of the operand.
