@@ -572,7 +572,30 @@ def clusters(source: Source) -> Made:
     return f, [source.values((count, width), dtype), source.values((centres, width), dtype)], count, False
 
 
+def searches(source: Source) -> Made:
+    """Binary searches in small tables, and what is counted, summed or picked by what they find."""
+    count, edges = sizes(source), int(source.random.integers(3, 20))
+    dtype = source.one(("float32", "float64", "int32"))
+    side = source.one(("left", "right"))
+    form = source.random.integers(4)
+    table = np.sort(source.values((edges,), dtype))
+    values = source.values((count,), dtype, exact=True)
+    weights = source.values((count,), source.one(("int32", "int64")))
+
+    def f(table, values, weights):
+        at = jnp.searchsorted(table, values, side=side)
+        return (
+            lambda: jnp.zeros(edges + 1, weights.dtype).at[at].add(weights),
+            lambda: jnp.bincount(at, length=edges + 1),
+            lambda: jnp.max(jnp.append(table, table[-1:])[at] * (weights > 0)),
+            lambda: at,
+        )[form]()
+
+    return f, [table, values, weights], count, True
+
+
 FAMILIES = (
+    searches,
     scatters,
     clusters,
     attention,

@@ -5,7 +5,8 @@
 //! # What it matches
 //!
 //! A `while` whose body computes what it carries on element by element, so that no element needs what others become: the
-//! rounds of a random number generator (JAX's dropout masks), a fixed number of Newton steps, an ensemble that is stepped on.
+//! rounds of a random number generator (JAX's dropout masks), a fixed number of Newton steps, an ensemble that is stepped on, a
+//! binary search for each element in a small table.
 //!
 //! ```mlir
 //! %bits:3 = stablehlo.while(%i = %c0, %x = %counts, %y = %keys)        // tensor<4x1024x1024xui32>
@@ -22,8 +23,8 @@
 //! # When it must not fire
 //!
 //! Where a chunk would need what is beyond it (slices, pads and reductions along the dimension), count its place (iota), or where the
-//! body uses values from around it that are no constants; with ops that back ends do not fuse, which are done in each turn for as
-//! many chunks as there are.
+//! body uses values from around it that are no constants; with ops that back ends do not fuse, other than gathers from small
+//! tables, which are done in each turn for as many chunks as there are.
 
 use super::SMALL;
 use super::fast::Keys;
@@ -152,7 +153,7 @@ fn is_made_into_little<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
             let results: Vec<_> = user.results().map(Value::from).collect();
             let small = results.iter().all(|result| bytes(*result) <= most);
             match op_name(user) {
-                "stablehlo.reduce" | "stablehlo.dot_general" if small => {}
+                "stablehlo.reduce" | "stablehlo.dot_general" | "stablehlo.scatter" if small => {}
                 name if ir::is_fusible(name) && !small && seen.len() <= MOST => pending.extend(results),
                 _ => return false,
             }
@@ -256,12 +257,21 @@ impl<'c: 'a, 'a> Search<'c, 'a> {
     }
 }
 
+/// Whether an op picks from a table that is small beside what it picks, as each step of a binary search does.
+fn is_look_up(op: OperationRef<'_, '_>) -> bool {
+    op_name(op) == "stablehlo.gather"
+        && op.operand(0).is_ok_and(|table| {
+            op.results().all(|result| bytes(table).saturating_mul(SMALL) <= bytes(result.into()))
+        })
+}
+
 /// Whether a block has nothing but what back ends fuse, and small enough a number of that.
 fn is_plain(block: BlockRef<'_, '_>) -> bool {
     let mut count = 0;
     let mut current = block.first_operation();
     while let Some(op) = current {
-        let fine = ir::is_fusible(op_name(op)) && ir::discardable_attributes(op).is_empty();
+        let fine =
+            (ir::is_fusible(op_name(op)) || is_look_up(op)) && ir::discardable_attributes(op).is_empty();
         if count == LONGEST || !(fine || op_name(op) == "stablehlo.return") {
             return false;
         }
