@@ -109,8 +109,10 @@ use crate::rewrite::{defining_op, is_unused, location_of, users, walk};
 use crate::splat::Splats;
 use classes::{Class, classes};
 use emit::Body;
+pub(crate) use emit::{next_channel, sharding};
 pub use layout::partitions;
-use layout::{Known, Layout, only_returned};
+use layout::{Known, only_returned};
+pub(crate) use layout::{Layout, Mesh};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use moves::{

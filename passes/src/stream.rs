@@ -139,13 +139,14 @@ pub(crate) mod fast;
 mod one_hot;
 mod order;
 mod outside;
+mod own_shards;
 mod parts;
 pub(crate) mod plan;
 pub(crate) mod turns;
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes, element_of};
-use crate::rewrite::{defining_op, users, walk};
+use crate::rewrite::{defining_op, take_body, users, walk};
 use choose::{Neighbours, Rewrite};
 use cuts::Cuts;
 use fast::Keys;
@@ -483,7 +484,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
     }
 
     /// Keeps the dimensions that no partitioner cuts; whether there are any, and no device has to talk to others for it.
-    fn is_local(&mut self, cuts: &Cuts) -> bool {
+    fn is_local(&mut self, cuts: &Cuts<'_>) -> bool {
         let Some(value) = self.streamed() else { return false };
         self.dims.retain(|&dim| !cuts.is_cut(value, dim));
         !self.dims.is_empty() && !cuts.is_foreign(self.source) && !cuts.is_foreign(self.op)
@@ -682,6 +683,16 @@ fn keeps_one(op: OperationRef<'_, '_>, combiner: Option<&str>) -> bool {
 /// What chunks of a reduction start from so that its initial value counts once: nothing special if the value may count
 /// any number of times, otherwise the identity; `None` if that is not known.
 fn fresh_identity(op: OperationRef<'_, '_>, combine: &str, element: Type<'_>) -> Option<Option<f64>> {
+    fresh_identity_of(op, 1, combine, element)
+}
+
+/// The same where the initial value is another operand.
+fn fresh_identity_of(
+    op: OperationRef<'_, '_>,
+    init: usize,
+    combine: &str,
+    element: Type<'_>,
+) -> Option<Option<f64>> {
     let float = element.is_float();
     let (identity, same): (f64, &[&str]) = match combine {
         "stablehlo.add" if float => (-0.0, &["-0.000000e+00", "0.000000e+00"]),
@@ -690,7 +701,7 @@ fn fresh_identity(op: OperationRef<'_, '_>, combine: &str, element: Type<'_>) ->
         "stablehlo.multiply" => (1.0, &["1", "true"]),
         _ => return Some(None),
     };
-    let init = op.operands().nth(1)?;
+    let init = op.operands().nth(init)?;
     let text = ir::splat_constant(init).map(|element| element.to_string());
     let known = text.is_some_and(|text| same.contains(&text.split(" : ").next().unwrap_or_default().trim()));
     if known {
@@ -716,9 +727,36 @@ impl Pass for Stream {
 impl Stream {
     /// Makes the loops that there are to be made; whether it changed anything.
     fn run_once(&self, root: OperationRef<'_, '_>, context: &PassContext<'_>) -> bool {
+        if is_partitioned(root) {
+            let cuts = Cuts::new(root);
+            let least = self.chunk_of(cuts.floor).saturating_mul(GAIN);
+            if let Some(original) = own_shards::run(root, &cuts, least) {
+                let before = own_shards::loops(root);
+                self.make_loops(root, context);
+                if own_shards::loops(root) > before {
+                    return true;
+                }
+                // It was in vain.
+                if let (Ok(to), Ok(from)) = (root.region(0), original.region(0)) {
+                    take_body(to, from);
+                }
+            }
+        }
+        self.make_loops(root, context)
+    }
+
+    /// About how much a chunk may take in a program of so many bytes of arguments and results.
+    fn chunk_of(&self, floor: i64) -> i64 {
+        self.chunk_bytes().min((floor / FLOOR_SHARE).max(LEAST_CHUNK))
+    }
+
+    fn chunk_bytes(&self) -> i64 {
+        i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN))
+    }
+
+    fn make_loops(&self, root: OperationRef<'_, '_>, context: &PassContext<'_>) -> bool {
         let f32_type = Type::float32(crate::rewrite::context_of(root));
-        let chunk_bytes =
-            i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN));
+        let chunk_bytes = self.chunk_bytes();
         // A program of little memory gets small chunks.
         let partitioned = is_partitioned(root);
         let mut cuts = Rc::new(if partitioned { Cuts::new(root) } else { Cuts::default() });
@@ -727,7 +765,7 @@ impl Stream {
         let dot_turn = chunk_bytes.min(floor / 8);
         let loop_turn = chunk_bytes.min(MOST_TURN);
         let least_turn = (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(chunk_bytes);
-        let chunk_bytes = chunk_bytes.min((floor / FLOOR_SHARE).max(LEAST_CHUNK));
+        let chunk_bytes = self.chunk_of(floor);
         let least = chunk_bytes.saturating_mul(GAIN);
         let mut changed = one_hot::run(root, &Builder::new(root), least);
         changed |= order::fold(root, &Builder::new(root), least);

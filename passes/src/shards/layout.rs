@@ -136,7 +136,7 @@ pub struct Mesh<'c> {
 
 impl<'c> Mesh<'c> {
     /// The mesh that `sharding` is on, if it is one whose devices count up and of which there are `partitions`.
-    fn of(sharding: TensorSharding<'c>, user: OperationRef<'c, '_>, partitions: i64) -> Option<Self> {
+    pub fn of(sharding: TensorSharding<'c>, user: OperationRef<'c, '_>, partitions: i64) -> Option<Self> {
         let mesh = mesh_of(user, sharding).ok()?;
         if !mesh.device_ids().is_empty() {
             return None;

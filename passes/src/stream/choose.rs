@@ -119,7 +119,7 @@ pub struct Rewrite<'c, 'a> {
     /// Bytes of the program's arguments and results.
     pub floor: i64,
     /// What a partitioner may cut.
-    pub cuts: Rc<Cuts>,
+    pub cuts: Rc<Cuts<'c>>,
     /// How much it may take at most where dots would otherwise be too thin.
     pub stretch: i64,
     /// How much more it may store than one that computes dots again.

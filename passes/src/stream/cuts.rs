@@ -16,10 +16,11 @@ use super::fast::{Keys, Table};
 use super::plan;
 use crate::ir;
 use crate::rewrite::walk;
+use crate::shards::{Layout, Mesh, partitions};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{Attribute, OperationRef, RegionLike, Value, ValueLike};
+use melior::ir::{Attribute, OperationRef, RegionLike, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{DimensionSharding, TensorSharding, TensorShardingPerValue, View};
 use slimhlo_dialect::sdy::sharding::{manual_axes_of, mesh_of};
@@ -34,12 +35,18 @@ const OTHER_SHARDING: &str = "mhlo.sharding";
 
 /// What is known about the dimensions of values in a program for several devices.
 #[derive(Default)]
-pub struct Cuts {
+pub struct Cuts<'c> {
     /// The number of a value's first dimension; the others follow.
     first: Table<usize, u32>,
     /// For each whether it may be cut.
     cut: Vec<bool>,
+    /// The axes of the mesh along which it is, if all that is said agrees.
+    axes: Vec<Vec<usize>>,
     foreign: Keys,
+    /// Ops on what is cut that devices do each with its own shards: the axes along which what comes of it is to be summed up.
+    own: Table<usize, Vec<usize>>,
+    /// The one mesh of all shardings, if there is just one.
+    pub mesh: Option<Mesh<'c>>,
     /// Bytes of the arguments and results of the largest function on one device.
     pub floor: i64,
 }
@@ -77,6 +84,10 @@ struct Seen<'c, 'a> {
     op: OperationRef<'c, 'a>,
     /// Dimensions along which it needs all there is.
     along: Vec<u32>,
+    /// Those among them along which it only sums up.
+    sums: usize,
+    /// Whether it can be done on shards, as far as the op itself tells.
+    simple: bool,
 }
 
 /// Classes of dimensions in the making.
@@ -87,18 +98,28 @@ struct Classes<'c, 'a> {
     seen: Vec<Seen<'c, 'a>>,
     /// Whether there is a sharding that is not looked into.
     opaque: bool,
+    mesh: Option<Mesh<'c>>,
+    /// Whether there are several.
+    meshes: bool,
+    partitions: i64,
     floor: i64,
 }
 
-impl Cuts {
+impl<'c> Cuts<'c> {
     /// Of what is in `root`; nothing is known of what is not.
-    pub fn new<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> Self {
+    pub fn new<'a>(root: OperationRef<'c, 'a>) -> Self
+    where
+        'c: 'a,
+    {
         let mut classes = Classes {
             first: Table::default(),
             parent: Vec::new(),
             said: Vec::new(),
             seen: Vec::new(),
             opaque: false,
+            mesh: None,
+            meshes: false,
+            partitions: partitions(root).unwrap_or(1),
             floor: 0,
         };
         walk(root, |op| {
@@ -116,6 +137,21 @@ impl Cuts {
     /// Whether a dimension of a value may be cut.
     pub fn is_cut(&self, value: Value<'_, '_>, dim: usize) -> bool {
         self.first.get(&ir::key(value)).is_some_and(|&first| self.cut[first as usize + dim])
+    }
+
+    /// How a value is laid out where devices work each on its own shards.
+    pub fn layout(&self, value: Value<'_, '_>) -> Layout {
+        let rank = ffi::shape(value.r#type()).map_or(0, <[i64]>::len);
+        match self.first.get(&ir::key(value)) {
+            Some(&first) => Layout(self.axes[first as usize..first as usize + rank].to_vec()),
+            None => Layout::whole(rank),
+        }
+    }
+
+    /// Whether each device does an op on what is cut with its own shards: then the axes along which what comes of it is to be
+    /// summed up.
+    pub fn is_own(&self, op: OperationRef<'_, '_>) -> Option<&[usize]> {
+        self.own.get(&ir::op_key(op)).map(Vec::as_slice)
     }
 
     /// Whether an op has no place in a loop's body.
@@ -176,6 +212,10 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
 
     fn say(&mut self, user: OperationRef<'c, 'a>, value: Value<'c, 'a>, sharding: TensorSharding<'c>) -> i64 {
         let (first, rank) = self.dims(value);
+        match &self.mesh {
+            None => self.mesh = Mesh::of(sharding, user, self.partitions),
+            Some(mesh) => self.meshes |= sharding.mesh_or_ref() != Some(mesh.reference),
+        }
         let mesh = mesh_of(user, sharding).ok();
         let dims = sharding.dims();
         let odd = mesh.is_none()
@@ -240,8 +280,13 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
             _ => {}
         }
         self.per_value(op, SHARDING, op.results().map(Value::from));
-        let along = self.relate(op, name);
-        self.seen.push(Seen { op, along });
+        for value in op.operands().chain(op.results().map(Value::from)) {
+            self.dims(value);
+        }
+        let (mut along, known) = self.relate(op, name);
+        let sums = self.split_sums(op, name, &mut along);
+        let simple = known && is_simple(op, name);
+        self.seen.push(Seen { op, along, sums, simple });
     }
 
     fn per_value(
@@ -301,9 +346,10 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
     }
 
     /// Joins the dimensions that an op keeps; gives those along which it needs all there is.
-    fn relate(&mut self, op: OperationRef<'c, 'a>, name: &str) -> Vec<u32> {
+    /// And whether the op is known.
+    fn relate(&mut self, op: OperationRef<'c, 'a>, name: &str) -> (Vec<u32>, bool) {
         match self.relate_known(op, name) {
-            Some(along) => along,
+            Some(along) => (along, true),
             None => {
                 let values: Vec<_> = op.operands().chain(op.results().map(Value::from)).collect();
                 let mut all: Vec<u32> = Vec::new();
@@ -312,8 +358,32 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
                     all.extend(first..first + rank as u32);
                 }
                 all.windows(2).for_each(|pair| self.join(pair[0], pair[1]));
-                all
+                (all, false)
             }
+        }
+    }
+
+    /// How many of the dimensions along which an op needs all there is it only sums up: they come first.
+    fn split_sums(&mut self, op: OperationRef<'c, 'a>, name: &str, along: &mut Vec<u32>) -> usize {
+        // What is there at first counts on each device.
+        let counts_once = |init: usize| {
+            let element = op.results().next().map(|result| ir::element_of(result.r#type()));
+            let combine = super::combiner(op).zip(element).filter(|_| op.result_count() == 1);
+            combine.is_some_and(|(combine, element)| {
+                super::fresh_identity_of(op, init, combine, element) == Some(None)
+            })
+        };
+        match name {
+            "stablehlo.dot_general" => along.len(),
+            "stablehlo.reduce" if counts_once(1) => along.len(),
+            "stablehlo.scatter" if counts_once(0) => {
+                // Updates come from all devices.
+                let updates = op.operands().nth(2).map_or((0, 0), |updates| self.dims(updates));
+                let is_update = |dim: u32| updates.0 <= dim && dim < updates.0 + updates.1 as u32;
+                along.sort_by_key(|dim| !is_update(*dim));
+                along.iter().take_while(|dim| is_update(**dim)).count()
+            }
+            _ => 0,
         }
     }
 
@@ -456,9 +526,6 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
                     }
                     None => self.all_mixed(to),
                 }
-                // It moves what is laid out otherwise.
-                let (first, rank) = self.dims(to);
-                along.extend(first..first + rank as u32);
             }
             _ if plan::is_elementwise(name) || name.starts_with("chlo.") => {
                 let to = result()?;
@@ -593,32 +660,60 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
         Some(())
     }
 
-    fn close(mut self) -> Cuts {
+    fn close(mut self) -> Cuts<'c> {
         let seen = std::mem::take(&mut self.seen);
         if self.opaque || self.said.is_empty() {
             // Anything may be cut.
             let foreign = seen.iter().map(|seen| ir::op_key(seen.op)).collect();
-            return Cuts {
-                cut: vec![true; self.parent.len()],
-                first: self.first,
-                foreign,
-                floor: self.floor,
-            };
+            let cut = vec![true; self.parent.len()];
+            let axes = vec![Vec::new(); cut.len()];
+            return Cuts { cut, axes, first: self.first, foreign, floor: self.floor, ..Cuts::default() };
         }
         let mut classes: Vec<Said<'c>> = vec![Said::Nothing; self.parent.len()];
         for (dim, said) in std::mem::take(&mut self.said) {
             let class = &mut classes[self.find(dim) as usize];
             *class = std::mem::take(class).and(said);
         }
+        let mesh = self.mesh.take().filter(|_| !self.meshes);
+        let number = |name: &&str| mesh.as_ref()?.names.iter().position(|other| other == name);
+        let axes_of = |said: &Said<'c>| -> Option<Vec<usize>> {
+            match said {
+                Said::Along(names) => names.iter().map(number).collect(),
+                _ => Some(Vec::new()),
+            }
+        };
+        let dims = 0..self.parent.len() as u32;
+        let cut: Vec<bool> = dims.clone().map(|dim| classes[self.find(dim) as usize].cuts()).collect();
+        let axes: Vec<Vec<usize>> =
+            dims.map(|dim| axes_of(&classes[self.find(dim) as usize]).unwrap_or_default()).collect();
         let mut foreign = Keys::default();
-        for Seen { op, along } in seen {
-            if self.is_foreign(op, &along, &classes) {
+        let mut own: Table<usize, Vec<usize>> = Table::default();
+        for Seen { op, along, sums, simple } in seen {
+            let talks = self.is_foreign(op, &along, &classes);
+            if talks {
                 foreign.insert(ir::op_key(op));
             }
+            let Some(mesh) = mesh.as_ref().filter(|_| simple) else { continue };
+            if talks && (sums == 0 || self.is_foreign(op, &along[sums..], &classes)) {
+                continue;
+            }
+            let mut any = false;
+            let mut even = true;
+            for value in op.operands().chain(op.results().map(Value::from)) {
+                let (first, rank) = self.dims(value);
+                let axes = &axes[first as usize..first as usize + rank];
+                any |= axes.iter().any(|axes| !axes.is_empty());
+                let shape = ffi::shape(value.r#type()).unwrap_or_default();
+                even &= Layout(axes.to_vec()).local_shape(shape, &mesh.grid).is_some();
+            }
+            if any && even {
+                let mut summed: Vec<usize> =
+                    along[..sums].iter().flat_map(|&dim| axes[dim as usize].iter().copied()).collect();
+                summed.sort_unstable();
+                own.insert(ir::op_key(op), summed);
+            }
         }
-        let dims = 0..self.parent.len() as u32;
-        let cut = dims.map(|dim| classes[self.find(dim) as usize].cuts()).collect();
-        Cuts { first: self.first, cut, foreign, floor: self.floor }
+        Cuts { first: self.first, cut, axes, foreign, own, mesh, floor: self.floor }
     }
 
     fn is_foreign(&mut self, op: OperationRef<'c, 'a>, along: &[u32], classes: &[Said<'c>]) -> bool {
@@ -654,6 +749,25 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
         }
         false
     }
+}
+
+/// Whether an op can be done on shards of its operands for shards of its result, if these correspond.
+fn is_simple(op: OperationRef<'_, '_>, name: &str) -> bool {
+    const NOT: &[&str] = &["while", "if", "case", "return", "constant", "optimization_barrier"];
+    let known = match name.strip_prefix("stablehlo.") {
+        Some(name) => !NOT.contains(&name),
+        None => name.starts_with("chlo.") || name == "sdy.sharding_constraint",
+    };
+    let counts = || {
+        op.results().next().is_some_and(|result| ir::element_of(result.r#type()).is_integer())
+            || name != "stablehlo.iota"
+    };
+    known
+        && counts()
+        && op.result_count() > 0
+        && ir::discardable_attributes(op).is_empty()
+        && plan::is_closed(op)
+        && op.operands().chain(op.results().map(Value::from)).all(|value| plan::plain(value).is_some())
 }
 
 fn body<'c: 'a, 'a>(op: OperationRef<'c, 'a>, region: usize) -> Option<melior::ir::BlockRef<'c, 'a>> {

@@ -151,7 +151,7 @@ struct Graph<'c, 'a> {
     /// The plan whose chunks know their places, and the number of the last one that did.
     current: u32,
     /// What a partitioner may cut.
-    cuts: Rc<Cuts>,
+    cuts: Rc<Cuts<'c>>,
     // What walks need, kept for the next.
     frames: Vec<Frame>,
     places: Vec<u32>,
@@ -218,7 +218,7 @@ impl<'c: 'a, 'a> Facts<'c, 'a> {
     }
 
     /// Notes what a partitioner may cut.
-    pub fn set_cuts(&self, cuts: &Rc<Cuts>) {
+    pub fn set_cuts(&self, cuts: &Rc<Cuts<'c>>) {
         self.0.borrow_mut().cuts = Rc::clone(cuts);
     }
 
