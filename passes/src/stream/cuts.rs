@@ -497,6 +497,11 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
             "stablehlo.scatter" => self.scatter(op, &mut along)?,
             "stablehlo.while" | "stablehlo.if" | "stablehlo.case" => {
                 let results: Vec<Value<'c, 'a>> = op.results().map(Value::from).collect();
+                // What its body does with what is cut is not looked into.
+                for value in &results {
+                    let (first, rank) = self.dims(*value);
+                    along.extend(first..first + rank as u32);
+                }
                 let is_loop = name == "stablehlo.while";
                 if is_loop {
                     op.operands().zip(&results).for_each(|(from, to)| self.same(from, *to));
