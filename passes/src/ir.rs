@@ -215,7 +215,27 @@ pub fn is_fusible(name: &str) -> bool {
         "transpose",
         "xor",
     ];
-    name.strip_prefix("stablehlo.").is_some_and(|name| OPS.binary_search(&name).is_ok())
+    const CHLO: &[&str] = &[
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atanh",
+        "bessel_i1e",
+        "cosh",
+        "digamma",
+        "erf",
+        "erf_inv",
+        "erfc",
+        "lgamma",
+        "sinh",
+        "square",
+    ];
+    let is_one = |dialect: &str, ops: &[&str]| {
+        name.strip_prefix(dialect).is_some_and(|name| ops.binary_search(&name).is_ok())
+    };
+    is_one("stablehlo.", OPS) || is_one("chlo.", CHLO)
 }
 
 /// MLIR's IR rewriter, with the ops that passes make.

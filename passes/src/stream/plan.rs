@@ -674,7 +674,7 @@ pub fn is_elementwise(name: &str) -> bool {
         "slice",
         "transpose",
     ];
-    ir::is_fusible(name) && name.strip_prefix("stablehlo.").is_some_and(|name| !NOT.contains(&name))
+    ir::is_fusible(name) && name.strip_prefix("stablehlo.").is_none_or(|name| !NOT.contains(&name))
 }
 
 /// Whether an op of one operand has a result of the same shape.
