@@ -93,7 +93,11 @@
 //! to be no matter, if it is little of what is saved), and larger where dots would have too few
 //! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results; where a
 //! large sum is rewritten in each turn, up to four times as much, and a quarter of what is saved). Chunks with
-//! dots take `chunk-bytes` if that is no more than an eighth of those: back ends spread an op over threads only if it is large.
+//! dots take `chunk-bytes` if that is no more than a quarter of those: back ends spread an op over threads only if it is large.
+//!
+//! In programs of so little memory that chunks would be smaller than `chunk-bytes` even so, a loop in a loop takes up to a quarter of
+//! what it saves, and is not made where all that it would take apart is no more than `chunk-bytes`, about: turns of little work
+//! are done by one thread. Arithmetic between products leaves out a head or a batch of one (`ones.rs`).
 //!
 //! # Where it does not pay
 //!
@@ -137,6 +141,7 @@ mod cuts;
 pub(crate) mod emit;
 pub(crate) mod fast;
 mod one_hot;
+mod ones;
 mod order;
 mod outside;
 mod own_shards;
@@ -762,9 +767,10 @@ impl Stream {
         let mut cuts = Rc::new(if partitioned { Cuts::new(root) } else { Cuts::default() });
         let floor = if partitioned { cuts.floor } else { floor(root) };
         let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 8).max(chunk_bytes);
-        let dot_turn = chunk_bytes.min(floor / 8);
+        let dot_turn = chunk_bytes.min(floor / 4);
         let loop_turn = chunk_bytes.min(MOST_TURN);
         let least_turn = (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(chunk_bytes);
+        let whole_chunk = chunk_bytes;
         let chunk_bytes = self.chunk_of(floor);
         let least = chunk_bytes.saturating_mul(GAIN);
         let mut changed = one_hot::run(root, &Builder::new(root), least);
@@ -796,6 +802,7 @@ impl Stream {
             let mut rewrite = Rewrite {
                 build: Builder::new(root),
                 chunk_bytes,
+                whole_chunk,
                 least_turn,
                 dot_turn,
                 loop_turn,
@@ -867,7 +874,10 @@ impl Stream {
             facts.next_round();
         }
         let build = Builder::new(root);
-        loops.into_iter().for_each(|made| order::run(made, &build));
+        for made in loops {
+            order::run(made, &build);
+            ones::run(made, &build);
+        }
         changed
     }
 }

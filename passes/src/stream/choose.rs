@@ -110,6 +110,8 @@ pub struct Rewrite<'c, 'a> {
     pub build: Builder<'c, 'a>,
     /// About how much a chunk may take.
     pub chunk_bytes: i64,
+    /// The same where little memory does not matter.
+    pub whole_chunk: i64,
     /// How much it should take if that is little beside what the loop saves.
     pub least_turn: i64,
     /// The same where a turn has dots in it.
@@ -772,15 +774,30 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         // Each turn rewrites narrow results, not just its part of them.
         let rewritten = rewritten(&group) / TURNS_OF_NARROW;
         let turn = turn.max(rewritten.min(self.stretch).min(self.floor / SHARE));
+        // In a program of so little memory that a chunk's size follows from it, turns are short.
+        let short = self.floor / SHARE < self.whole_chunk;
+        let nested = short && group.iter().any(|(_, consumer)| is_in_loop(consumer.op));
+        // The loop around has made its chunks of that size.
+        let around = turn.max(self.whole_chunk.saturating_add(self.whole_chunk / SHARE));
+        if nested && dots && unit_bytes.saturating_mul(plan.units) <= around {
+            return None;
+        }
+        let share = if nested { SHARE / 2 } else { SHARE };
         // Each scatter of a chain is a kernel of its own, and what computes its indices and updates is another.
         let scatters = group.iter().map(|(_, consumer)| consumer.links.len() as i64).max().unwrap_or(0) + 1;
-        let least = turn.saturating_mul(scatters).min(net / SHARE);
+        let least = turn.saturating_mul(scatters).min(net / share);
         let most = self.chunk_bytes.max(least) / unit_bytes.max(1);
         // For dots that would be too thin, more.
         let stretch = if sums { self.stretch.saturating_mul(2) } else { self.stretch };
-        let stretch = stretch.min(net / SHARE);
+        let stretch = stretch.min(net / share);
         let wanted = wanted_units(&plan, &group);
-        let units = |stretch: i64| most.max(wanted.min(stretch / unit_bytes.max(1))).clamp(1, plan.units);
+        // What a unit takes is known but roughly: a little more does not matter.
+        let units = |stretch: i64| {
+            let room = if nested { stretch + stretch / SHARE } else { stretch };
+            let wanted =
+                if wanted <= room / unit_bytes.max(1) { wanted } else { stretch / unit_bytes.max(1) };
+            most.max(wanted).clamp(1, plan.units)
+        };
         // What a chunk takes beyond that for speed alone does not speak against its loop.
         let least_chunk = 1 << units(stretch).ilog2();
         let stretch = if sums {
