@@ -364,7 +364,7 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
     }
 
     /// How many of the dimensions along which an op needs all there is it only sums up: they come first.
-    fn split_sums(&mut self, op: OperationRef<'c, 'a>, name: &str, along: &mut Vec<u32>) -> usize {
+    fn split_sums(&mut self, op: OperationRef<'c, 'a>, name: &str, along: &mut [u32]) -> usize {
         // What is there at first counts on each device.
         let counts_once = |init: usize| {
             let element = op.results().next().map(|result| ir::element_of(result.r#type()));
@@ -594,11 +594,11 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
             !numbers.collapsed_slice_dims().contains(&dim) && !numbers.operand_batching_dims().contains(&dim)
         });
         let mut batch = 0;
-        for dim in 0..out.len() {
+        for (dim, &size) in out.iter().enumerate() {
             if offset.contains(&(dim as i64)) {
                 let from = kept.next()?;
                 self.same_dim((table, from), (to, dim));
-                if shape[from] != out[dim] {
+                if shape[from] != size {
                     along.extend(self.dim(table, from));
                 }
             } else {
@@ -636,11 +636,11 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
                     && !numbers.input_batching_dims().contains(&dim)
             });
             let mut batch = 0;
-            for dim in 0..window.len() {
+            for (dim, &size) in window.iter().enumerate() {
                 if numbers.update_window_dims().contains(&(dim as i64)) {
                     let from = kept.next()?;
                     self.same_dim((into, from), (updates, dim));
-                    if shape[from] != window[dim] {
+                    if shape[from] != size {
                         along.extend(self.dim(into, from));
                     }
                 } else {
