@@ -778,7 +778,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let short = self.floor / SHARE < self.whole_chunk;
         let nested = short && group.iter().any(|(_, consumer)| is_in_loop(consumer.op));
         // The loop around has made its chunks of that size.
-        let around = turn.max(self.whole_chunk.saturating_add(self.whole_chunk / SHARE));
+        let around = self.whole_chunk.saturating_add(self.whole_chunk / SHARE);
+        let around = turn.max(around.min(self.floor / SHARE * 3));
         if nested && dots && unit_bytes.saturating_mul(plan.units) <= around {
             return None;
         }
