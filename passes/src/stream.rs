@@ -393,11 +393,15 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         if !discardable_attributes(op).is_empty() || !turns::is_of_little(op) {
             return None;
         }
-        let values =
-            op.results().map(Value::from).filter(|value| crate::rewrite::uses(*value).next().is_some());
+        let used = |value: &Value<'c, 'a>| crate::rewrite::uses(*value).next().is_some();
+        let large = |value: &Value<'c, 'a>| plan::plain(*value).is_some_and(|tensor| tensor.rank() > 0);
+        let values: Vec<_> =
+            op.results().map(Value::from).filter(|value| used(value) && large(value)).collect();
+        // All of them are stored, or what they are made into.
+        let most = values.iter().map(|value| bytes(*value)).fold(0, i64::saturating_add);
         let mut roots: Vec<Value<'c, 'a>> = Vec::new();
-        for value in values.filter(|value| plan::plain(*value).is_some_and(|tensor| tensor.rank() > 0)) {
-            let root = root_of_turns(value);
+        for value in values {
+            let root = root_of_turns(op, value, most);
             if !roots.contains(&root) {
                 roots.push(root);
             }
@@ -923,10 +927,8 @@ fn root_of_reduce<'c: 'a, 'a>(value: Value<'c, 'a>, most: i64) -> Value<'c, 'a> 
 }
 
 /// What a loop's result is made into by elementwise ops, with nothing large that is there already.
-fn root_of_turns<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
-    root_of(value, bytes(value), 64, |operand| {
-        turns::is_made_of_little(operand) || defining_op(value) == defining_op(operand)
-    })
+fn root_of_turns<'c: 'a, 'a>(op: OperationRef<'c, 'a>, value: Value<'c, 'a>, most: i64) -> Value<'c, 'a> {
+    root_of(value, most, 64, |operand| turns::is_made_of_little(operand, Some(op)))
 }
 
 fn is_splat_broadcast(value: Value<'_, '_>) -> bool {

@@ -120,7 +120,7 @@ def race(job: Race) -> turns.Times:
     with context:
         for kind in main.type.inputs:
             array = ir.RankedTensorType(kind)
-            dtype = jax.numpy.dtype({"i32": "int32", "i16": "int16", "i64": "int64", "bf16": "bfloat16"}.get(
+            dtype = jax.numpy.dtype({"i32": "int32", "i16": "int16", "i64": "int64", "ui32": "uint32", "bf16": "bfloat16"}.get(
                 str(array.element_type), str(array.element_type).replace("f", "float")))  # fmt: skip
             if jax.numpy.issubdtype(dtype, jax.numpy.integer):
                 host.append(rng.integers(0, job.below, array.shape).astype(dtype))

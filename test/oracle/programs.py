@@ -397,6 +397,25 @@ def attention_gradient(length: int = 2048) -> Lowered:
     return jax.jit(jax.grad(loss, argnums=(0, 1, 2))).lower(x, x, x)
 
 
+@program(Goal(ratio=1.5), below=1000, length=512)
+def attention_with_dropout_gradient(length: int = 2048) -> Lowered:
+    def loss(q: Array, k: Array, v: Array, key: Array) -> Array:
+        weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k) / 8, axis=-1)
+        kept = jnp.where(jax.random.bernoulli(key, 0.9, weights.shape), weights / 0.9, 0)
+        return jnp.mean(jnp.einsum("bhqk,bkhd->bqhd", kept, v) ** 2)
+
+    x = spec((4, length, 8, 64))
+    return jax.jit(jax.value_and_grad(loss, argnums=(0, 1, 2))).lower(x, x, x, spec((2,), jnp.uint32))
+
+
+@program(Goal(ratio=1.1), below=1000, size=2048)
+def noise(size: int = 8192) -> Lowered:
+    def f(x: Array, key: Array) -> Array:
+        return x + 0.1 * jax.random.normal(key, x.shape)
+
+    return jax.jit(f).lower(spec((size, size)), spec((2,), jnp.uint32))
+
+
 @program(length=256)
 def attention_layer_gradient(length: int = 1024) -> Lowered:
     """Of the projection before a causal attention of JAX's own."""

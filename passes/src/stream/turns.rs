@@ -116,7 +116,8 @@ pub fn of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, result: usize, along: Along, uni
 pub fn may_vanish<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     op.results().map(Value::from).enumerate().any(|(number, value)| {
         uses(value).next().is_some()
-            && (op.operand(number).is_ok_and(is_made_of_little) || is_made_into_little(value))
+            && (op.operand(number).is_ok_and(|value| is_made_of_little(value, None))
+                || is_made_into_little(value))
             && falls_apart(op, number, value)
     })
 }
@@ -125,7 +126,7 @@ pub fn may_vanish<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
 pub fn is_of_little<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     op.results().map(Value::from).enumerate().any(|(number, value)| {
         uses(value).next().is_some()
-            && op.operand(number).is_ok_and(is_made_of_little)
+            && op.operand(number).is_ok_and(|value| is_made_of_little(value, None))
             && falls_apart(op, number, value)
     })
 }
@@ -186,8 +187,8 @@ pub fn operations<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<i64> {
     Some(turns.saturating_mul(i64::try_from(ops).ok()?))
 }
 
-/// Whether a value is computed on the fly from nothing but small ones.
-pub fn is_made_of_little<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
+/// Whether a value is computed on the fly from nothing but small ones, and results of an op.
+pub fn is_made_of_little<'c: 'a, 'a>(value: Value<'c, 'a>, of: Option<OperationRef<'c, 'a>>) -> bool {
     const MOST: usize = 64;
     let most = bytes(value) / SMALL;
     let mut seen = Keys::default();
@@ -197,6 +198,7 @@ pub fn is_made_of_little<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
             continue;
         }
         match defining_op(value) {
+            Some(op) if of == Some(op) => {}
             Some(op) if ir::is_fusible(op_name(op)) && seen.len() <= MOST => pending.extend(op.operands()),
             _ => return false,
         }
