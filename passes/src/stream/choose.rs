@@ -1275,7 +1275,7 @@ fn sums_up(op: OperationRef<'_, '_>, large: i64) -> bool {
             .is_some_and(|end| end.operands().take(MOST).any(is_sum))
 }
 
-fn is_in_loop(op: OperationRef<'_, '_>) -> bool {
+pub fn is_in_loop(op: OperationRef<'_, '_>) -> bool {
     op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while")
 }
 

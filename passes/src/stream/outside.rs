@@ -125,6 +125,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut largest: Vec<i64> = Vec::with_capacity(plan.chunks.len());
         let mut fleeting = Fleeting { inside: &self.inside, known: Table::default(), left: LONGEST };
         let mut once = self.multiplications_done_once(plan, group);
+        let nested = group.iter().any(|(_, member)| super::choose::is_in_loop(member.op));
         let chained = group.iter().any(|(_, member)| !member.links.is_empty());
         // For each chunk what it is computed from: the places of those that are there.
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
@@ -165,10 +166,14 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 let expands = expands(plan, &from, chunk.size);
                 let cheap = match name {
                     "stablehlo.sort" | "stablehlo.convolution" => false,
-                    "stablehlo.while" => chunk
-                        .op
-                        .and_then(turns::operations)
-                        .is_some_and(|operations| operations <= LIGHT_TURNS),
+                    // In a loop's body there is room for what it takes once.
+                    "stablehlo.while" => {
+                        !nested
+                            && chunk
+                                .op
+                                .and_then(turns::operations)
+                                .is_some_and(|operations| operations <= LIGHT_TURNS)
+                    }
                     _ => work <= once,
                 };
                 if cheap && (known || expands) && fleeting.is(chunk.value) {
@@ -180,7 +185,13 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             }
             if stays {
                 let exported = !plan.wholes.contains(&chunk.value) && is_exported(chunk.size, largest[at]);
-                whole.push((chunk.value, exported));
+                let root = chunk.op.filter(|_| name == "stablehlo.while").and_then(|op| {
+                    // Random bits are there as what they are made into.
+                    let root = super::root_of_turns(op, chunk.value, chunk.size);
+                    let planned = |other: &plan::Chunk<'c, 'a>| other.value == root && other.source.is_op();
+                    plan.chunks[at + 1..].iter().any(|other| planned(other)).then_some(root)
+                });
+                whole.push(root.map_or((chunk.value, exported), |root| (root, false)));
                 from = Bits::only(at);
             }
             leaves.push(from);
