@@ -204,6 +204,8 @@ const LEAST_CHUNK: i64 = 16 << 10;
 const LEAST_TURN: i64 = GAIN * LEAST_CHUNK;
 const MOST_TURN: i64 = 1 << 20;
 const TURN_SHARE: i64 = FLOOR_SHARE / 2;
+/// The same for a turn with loops in it, which is to keep all threads busy.
+const LOOP_SHARE: i64 = 16;
 /// Which part of a program's arguments and results a loop may store rather than compute dots again.
 const SPARE: i64 = 2;
 /// How much smaller than what is reduced a result has to be to be no matter.
@@ -393,15 +395,9 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         if !discardable_attributes(op).is_empty() || !turns::is_of_little(op) {
             return None;
         }
-        let used = |value: &Value<'c, 'a>| crate::rewrite::uses(*value).next().is_some();
-        let large = |value: &Value<'c, 'a>| plan::plain(*value).is_some_and(|tensor| tensor.rank() > 0);
-        let values: Vec<_> =
-            op.results().map(Value::from).filter(|value| used(value) && large(value)).collect();
-        // All of them are stored, or what they are made into.
-        let most = values.iter().map(|value| bytes(*value)).fold(0, i64::saturating_add);
         let mut roots: Vec<Value<'c, 'a>> = Vec::new();
-        for value in values {
-            let root = root_of_turns(op, value, most);
+        for value in large_results(op) {
+            let root = root_of_turns(op, value);
             if !roots.contains(&root) {
                 roots.push(root);
             }
@@ -772,7 +768,7 @@ impl Stream {
         let floor = if partitioned { cuts.floor } else { floor(root) };
         let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 8).max(chunk_bytes);
         let dot_turn = chunk_bytes.min(floor / 4);
-        let loop_turn = chunk_bytes.min(MOST_TURN);
+        let loop_turn = chunk_bytes.min((floor / LOOP_SHARE).max(MOST_TURN));
         let least_turn = (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(chunk_bytes);
         let whole_chunk = chunk_bytes;
         let chunk_bytes = self.chunk_of(floor);
@@ -926,9 +922,18 @@ fn root_of_reduce<'c: 'a, 'a>(value: Value<'c, 'a>, most: i64) -> Value<'c, 'a> 
     root_of(value, most.max(bytes(value)), 16, |_| true)
 }
 
-/// What a loop's result is made into by elementwise ops, with nothing large that is there already.
-fn root_of_turns<'c: 'a, 'a>(op: OperationRef<'c, 'a>, value: Value<'c, 'a>, most: i64) -> Value<'c, 'a> {
+/// What a loop's result is made into by elementwise ops, with nothing large that is there already, as long as it is no larger than
+/// all that the loop makes.
+fn root_of_turns<'c: 'a, 'a>(op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
+    let most = large_results(op).into_iter().map(bytes).fold(0, i64::saturating_add);
     root_of(value, most, 64, |operand| turns::is_made_of_little(operand, Some(op)))
+}
+
+/// Results of a loop that are no scalars and that something uses.
+fn large_results<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Value<'c, 'a>> {
+    let used = |value: &Value<'c, 'a>| crate::rewrite::uses(*value).next().is_some();
+    let large = |value: &Value<'c, 'a>| plan::plain(*value).is_some_and(|tensor| tensor.rank() > 0);
+    op.results().map(Value::from).filter(|value| used(value) && large(value)).collect()
 }
 
 fn is_splat_broadcast(value: Value<'_, '_>) -> bool {

@@ -8,7 +8,7 @@
 // CHECK: do {
 // CHECK: %[[SCORES:.*]] = stablehlo.dot_general {{.*}} -> tensor<1x1x64x256xf32>
 // CHECK: %[[MATRIX:.*]] = stablehlo.reshape %[[SCORES]]
-// CHECK: stablehlo.select %{{.*}}, %[[MATRIX]], %{{.*}} : tensor<64x256xi1>, tensor<64x256xf32>
+// CHECK: stablehlo.select %{{[^ ,]*}}, %[[MATRIX]], %{{[^ ,]*}} : tensor<64x256xi1>, tensor<64x256xf32>
 // CHECK: stablehlo.maximum across dimensions = [1]
 // CHECK: stablehlo.exponential %{{.*}} : tensor<64x256xf32>
 // CHECK: stablehlo.add across dimensions = [1]

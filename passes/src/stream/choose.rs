@@ -469,7 +469,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         // Values that are needed whole by others are there: found out only once it is known who is in the group.
         for _ in 0..ROUNDS {
             let outside = Outside::of(&plan, &group);
-            let (needed, largest) = outside.needed_whole(&plan, &group);
+            let (needed, largest) = outside.needed_whole(&plan, &group, self.spare);
             let mut more = false;
             // What is handed out has turned out to be there, or small beside nothing any more.
             group.retain(|(index, member)| {
@@ -767,7 +767,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return None;
         }
         // A turn has a cost of its own, which less would not be worth.
-        let turn = if dots { self.least_turn.max(self.dot_turn) } else { self.least_turn };
+        // Narrow products are widened first, so that a chunk of theirs takes more.
+        let narrow =
+            |chunk: &plan::Chunk<'c, 'a>| chunk.source.is_op() && chunk.kind.dot && is_narrow(chunk.value);
+        let narrow = dots && plan.chunks.iter().any(|chunk| narrow(chunk));
+        let dot_turn = if narrow { self.dot_turn.min(self.floor / SHARE) } else { self.dot_turn };
+        let turn = if dots { self.least_turn.max(dot_turn) } else { self.least_turn };
         // One with loops in it has the costs of all of theirs.
         let loops = plan.chunks.iter().any(|chunk| chunk.source.is_op() && chunk.name == "stablehlo.while");
         let turn = if loops { turn.max(self.loop_turn) } else { turn };
@@ -1275,7 +1280,7 @@ fn sums_up(op: OperationRef<'_, '_>, large: i64) -> bool {
             .is_some_and(|end| end.operands().take(MOST).any(is_sum))
 }
 
-pub fn is_in_loop(op: OperationRef<'_, '_>) -> bool {
+fn is_in_loop(op: OperationRef<'_, '_>) -> bool {
     op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while")
 }
 

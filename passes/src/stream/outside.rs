@@ -119,13 +119,13 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         &self,
         plan: &Plan<'c, 'a>,
         group: &[(usize, Consumer<'c, 'a>)],
+        spare: i64,
     ) -> (Vec<(Value<'c, 'a>, bool)>, Vec<i64>) {
         let mut whole = Vec::new();
         // For each chunk the largest value it is computed from in the loop.
         let mut largest: Vec<i64> = Vec::with_capacity(plan.chunks.len());
         let mut fleeting = Fleeting { inside: &self.inside, known: Table::default(), left: LONGEST };
         let mut once = self.multiplications_done_once(plan, group);
-        let nested = group.iter().any(|(_, member)| super::choose::is_in_loop(member.op));
         let chained = group.iter().any(|(_, member)| !member.links.is_empty());
         // For each chunk what it is computed from: the places of those that are there.
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
@@ -160,15 +160,21 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                     || users.len() > 1
                     || users.iter().any(stored_for));
             let mut stays = plan.wholes.contains(&chunk.value);
+            // Random bits are there as what they are made into.
+            let root = chunk.op.filter(|_| wanted && name == "stablehlo.while").and_then(|op| {
+                let root = super::root_of_turns(op, chunk.value);
+                let planned = |other: &plan::Chunk<'c, 'a>| other.value == root && other.source.is_op();
+                plan.chunks[at + 1..].iter().any(|other| planned(other)).then_some(root)
+            });
             if wanted && !stays {
                 let work = chunk.work;
                 let known = from.is_subset(&accepted);
                 let expands = expands(plan, &from, chunk.size);
                 let cheap = match name {
                     "stablehlo.sort" | "stablehlo.convolution" => false,
-                    // In a loop's body there is room for what it takes once.
+                    // Where there is room for what comes of it, once is enough.
                     "stablehlo.while" => {
-                        !nested
+                        bytes(root.unwrap_or(chunk.value)) > spare
                             && chunk
                                 .op
                                 .and_then(turns::operations)
@@ -185,12 +191,6 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             }
             if stays {
                 let exported = !plan.wholes.contains(&chunk.value) && is_exported(chunk.size, largest[at]);
-                let root = chunk.op.filter(|_| name == "stablehlo.while").and_then(|op| {
-                    // Random bits are there as what they are made into.
-                    let root = super::root_of_turns(op, chunk.value, chunk.size);
-                    let planned = |other: &plan::Chunk<'c, 'a>| other.value == root && other.source.is_op();
-                    plan.chunks[at + 1..].iter().any(|other| planned(other)).then_some(root)
-                });
                 whole.push(root.map_or((chunk.value, exported), |root| (root, false)));
                 from = Bits::only(at);
             }
