@@ -408,7 +408,7 @@ def attention_with_dropout_gradient(length: int = 2048) -> Lowered:
     return jax.jit(jax.value_and_grad(loss, argnums=(0, 1, 2))).lower(x, x, x, spec((2,), jnp.uint32))
 
 
-@program(Goal(ratio=1.1), below=1000, size=2048)
+@program(Goal(ratio=1.1), below=1000, size=4096)
 def noise(size: int = 8192) -> Lowered:
     def f(x: Array, key: Array) -> Array:
         return x + 0.1 * jax.random.normal(key, x.shape)
