@@ -488,10 +488,16 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         self.takes.saturating_mul(if self.is_dot { 2 } else { 1 << 16 }) > chunk_bytes
     }
 
-    /// Keeps the dimensions that no partitioner cuts; whether there are any, and no device has to talk to others for it.
+    /// Keeps the dimensions that no partitioner cuts; whether there are any, and no device has to talk to others for it. How a
+    /// product is cut that loops add up one in another, partitioners do not find out from what it is added up of: a result of the
+    /// program would be whole where it was in shards.
     fn is_local(&mut self, cuts: &Cuts<'_>) -> bool {
         let Some(value) = self.streamed() else { return false };
         self.dims.retain(|&dim| !cuts.is_cut(value, dim));
+        let rank = plan::plain(self.result()).map_or(0, |tensor| tensor.rank());
+        if matches!(self.role, Role::Contract) && (0..rank).any(|dim| cuts.is_cut(self.result(), dim)) {
+            return false;
+        }
         !self.dims.is_empty() && !cuts.is_foreign(self.source) && !cuts.is_foreign(self.op)
     }
 

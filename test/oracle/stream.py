@@ -49,6 +49,8 @@ class Program:
     exact: bool
     cancels: bool
     chunk_bytes: int
+    # What the results' own type may hide: values on the way to them are rounded to this.
+    rounds: np.dtype | None = None
 
 
 class Source:
@@ -350,6 +352,8 @@ def attention_layer(source: Source) -> Made:
     inputs = [source.values((batch, rows, width), dtype) - 1, source.values((width, 3 * width), dtype) - 1]
     made = source.one((jax.grad(loss, 1), jax.value_and_grad(loss, (0, 1))))
     made.cancels = True
+    # Of bf16 the weights and what is averaged are, too.
+    made.rounds = inputs[0].dtype
     return made, inputs, batch * rows * rows * width, False
 
 
@@ -637,7 +641,8 @@ def generate(count: int, seed: int) -> list[Program]:
         expected = jax.jit(reference, keep_unused=True).lower(*inputs).as_text()
         name = f"{family.__name__} {seed}/{number}"
         chunk_bytes = int(source.one(CHUNK_BYTES))
-        programs.append(Program(name, text, expected, inputs, terms, exact, hasattr(function, "cancels"), chunk_bytes))
+        cancels, rounds = hasattr(function, "cancels"), getattr(function, "rounds", None)
+        programs.append(Program(name, text, expected, inputs, terms, exact, cancels, chunk_bytes, rounds))
     return programs
 
 
@@ -661,7 +666,8 @@ def difference(program: Program, before: np.ndarray, after: np.ndarray, largest:
     old, new = before.astype(np.float64), after.astype(np.float64)
     # Where terms cancel, the error is one of the terms, which are no larger than the largest of all results by much.
     scale = np.maximum(np.abs(old), largest if program.cancels else 1e-30)
-    allowed = 2 * float(jnp.finfo(before.dtype).eps) * np.sqrt(program.terms) * scale
+    kinds = {before.dtype, program.rounds or before.dtype}
+    allowed = 2 * max(float(jnp.finfo(kind).eps) for kind in kinds) * np.sqrt(program.terms) * scale
     both_nan = np.isnan(old) & np.isnan(new)
     with np.errstate(invalid="ignore"):
         fine = both_nan | (old == new) | (np.abs(old - new) <= allowed)

@@ -481,16 +481,20 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
                     along.extend(self.dim(from, usize::try_from(dim).ok()?));
                 }
             }
-            "stablehlo.sort" | "chlo.top_k" => {
+            "stablehlo.sort" => {
                 let from = operand(0)?;
-                let last = shape(from)?.len().checked_sub(1)?;
-                let dim = match name {
-                    "chlo.top_k" => last,
-                    _ => usize::try_from(ir::constant_attribute(op, "dimension")?).ok()?,
-                };
+                let dim = usize::try_from(ir::constant_attribute(op, "dimension")?).ok()?;
                 op.operands().skip(1).for_each(|other| self.same(from, other));
                 op.results().for_each(|to| self.same(from, to.into()));
                 along.extend(self.dim(from, dim));
+            }
+            // Partitioners do not cut it, whatever is around it.
+            "chlo.top_k" => {
+                let from = operand(0)?;
+                op.results().for_each(|to| self.same(from, to.into()));
+                for dim in 0..shape(from)?.len() {
+                    along.extend(self.dim(from, dim));
+                }
             }
             "stablehlo.dot_general" => self.dot(op, &mut along)?,
             "stablehlo.gather" => self.gather(op, &mut along)?,

@@ -84,6 +84,8 @@ pub enum Step {
     Halos,
     /// Programs spread over devices do, with fewer collectives
     Shards,
+    /// Programs spread over devices and computed in chunks do, with no more collectives
+    ShardedStreams,
     /// Programs of all families do, through the default pipeline and through all passes
     Families,
     /// The default pipeline over JAX's own programs: same bits, never more memory, idempotent, deterministic
@@ -118,6 +120,7 @@ impl Step {
             | Step::Gathers
             | Step::Halos
             | Step::Shards
+            | Step::ShardedStreams
             | Step::Families
             | Step::Elementwise
             | Step::Kernels
@@ -160,6 +163,7 @@ impl Step {
             Step::Gathers => oracle::generated(run, "gathers.py", 500),
             Step::Halos => oracle::generated(run, "halos.py", 300),
             Step::Shards => oracle::generated(run, "shards.py", 200),
+            Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 120),
             Step::Families => oracle::generated(run, "families.py", 2000),
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),
