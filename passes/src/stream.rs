@@ -93,7 +93,8 @@
 //! to be no matter, if it is little of what is saved), and larger where dots would have too few
 //! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results; where a
 //! large sum is rewritten in each turn, up to four times as much, and a quarter of what is saved). Chunks with
-//! dots take `chunk-bytes` if that is no more than a quarter of those: back ends spread an op over threads only if it is large.
+//! dots take `chunk-bytes` if that is no more than a quarter of those (an eighth where dots are of narrow floats, which are widened first):
+//! back ends spread an op over threads only if it is large.
 //!
 //! In programs of so little memory that chunks would be smaller than `chunk-bytes` even so, a loop in a loop takes up to a quarter of
 //! what it saves, and is not made where all that it would take apart is no more than `chunk-bytes`, about: turns of little work

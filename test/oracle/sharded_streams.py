@@ -11,10 +11,8 @@ accumulation is in another order), in no more memory, with no more collectives.
 
 from __future__ import annotations
 
-import argparse
 import collections
 import dataclasses
-import pathlib
 import re
 import sys
 import time
@@ -93,8 +91,7 @@ def run(text: str, inputs: list[np.ndarray]) -> Ran:
 def wrong(program: stream.Program, before: Ran, after: Ran) -> list[str]:
     """What is not as it was, or worse."""
     found = []
-    wide = [np.abs(shard.astype(np.float64)) for shards in before.results for shard in shards]
-    largest = max((float(np.max(value, where=np.isfinite(value), initial=0)) for value in wide), default=0.0)
+    largest = stream.largest_of(shard for shards in before.results for shard in shards)
     for old, new in zip(before.results, after.results, strict=True):
         shards = zip(old, new, strict=True)
         found.extend(text for one, two in shards if (text := stream.difference(program, one, two, largest)))
@@ -106,13 +103,7 @@ def wrong(program: stream.Program, before: Ran, after: Ran) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--opt", required=True, help="slimhlo-opt")
-    parser.add_argument("--count", type=int, default=100, metavar="N", help="programs in all (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, metavar="S")
-    parser.add_argument("--dump", type=pathlib.Path, metavar="DIR", help="write the programs that differ there")
-    args = parser.parse_args()
-
+    args = stream.arguments(__doc__, 100)
     started = time.monotonic()
     programs = generate(args.count, args.seed)
     driver = Driver(args.opt).ready()
@@ -146,14 +137,7 @@ def main() -> int:
             totals["after"] += new.total
             findings.extend((program, text, after.output) for text in wrong(program, old, new))
 
-    for program, text, after in findings:
-        print(f"{program.name}, chunk-bytes={program.chunk_bytes}: {text}")
-        if args.dump:
-            args.dump.mkdir(parents=True, exist_ok=True)
-            name = args.dump / program.name.replace(" ", "_").replace("/", "_")
-            name.with_suffix(".before.mlir").write_text(program.text)
-            name.with_suffix(".after.mlir").write_text(after)
-    failed = len({found[0].name for found in findings})
+    failed = stream.report(findings, args.dump)
     print(
         f"{len(programs) - failed} passed, {failed} failed: {loops} got loops ({manual} on shards) and were executed before and "
         f"after on 4 devices, {totals['before']} bytes and {totals['after']}; {time.monotonic() - started:.0f} s"

@@ -16,7 +16,7 @@ import dataclasses
 import pathlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import jax
 import jax.numpy as jnp
@@ -676,20 +676,41 @@ def difference(program: Program, before: np.ndarray, after: np.ndarray, largest:
 
 def differences(program: Program, text: str, expected: list[np.ndarray]) -> list[str]:
     """What is wrong with the results of a version of a program."""
-    wide = [np.abs(value.astype(np.float64)) for value in expected]
-    largest = max((float(np.max(value, where=np.isfinite(value), initial=0)) for value in wide), default=0.0)
+    most = largest_of(expected)
     pairs = zip(expected, run(text, program.inputs), strict=True)
-    return [found for before, after in pairs if (found := difference(program, before, after, largest))]
+    return [found for before, after in pairs if (found := difference(program, before, after, most))]
+
+
+def largest_of(values: Iterable[np.ndarray]) -> float:
+    """The largest finite number in some arrays, by its absolute value."""
+    wide = (np.abs(value.astype(np.float64)) for value in values)
+    return max((float(np.max(value, where=np.isfinite(value), initial=0)) for value in wide), default=0.0)
+
+
+def report(findings: list[tuple[Program, str, str]], dump: pathlib.Path | None) -> int:
+    """Prints what is wrong with which programs, and writes those before and after to `dump`; how many they are."""
+    for program, text, after in findings:
+        print(f"{program.name}, chunk-bytes={program.chunk_bytes}: {text}")
+        if dump:
+            dump.mkdir(parents=True, exist_ok=True)
+            name = dump / program.name.replace(" ", "_").replace("/", "_")
+            name.with_suffix(".before.mlir").write_text(program.text)
+            name.with_suffix(".after.mlir").write_text(after)
+    return len({found[0].name for found in findings})
+
+
+def arguments(description: str | None, count: int) -> argparse.Namespace:
+    """What such a test is told on the command line."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--opt", required=True, help="slimhlo-opt")
+    parser.add_argument("--count", type=int, default=count, metavar="N", help="programs in all (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S")
+    parser.add_argument("--dump", type=pathlib.Path, metavar="DIR", help="write the programs that differ there")
+    return parser.parse_args()
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--opt", required=True, help="slimhlo-opt")
-    parser.add_argument("--count", type=int, default=300, metavar="N", help="programs in all (default: 300)")
-    parser.add_argument("--seed", type=int, default=1, metavar="S")
-    parser.add_argument("--dump", type=pathlib.Path, metavar="DIR", help="write the programs that differ there")
-    args = parser.parse_args()
-
+    args = arguments(__doc__, 300)
     started = time.monotonic()
     programs = generate(args.count, args.seed)
     driver = Driver(args.opt).ready()
@@ -718,15 +739,8 @@ def main() -> int:
                 wrong = [f"it does not run: {error}"]
             findings.extend((program, text, after.output) for text in wrong)
 
-    for program, text, after in findings:
-        print(f"{program.name}, chunk-bytes={program.chunk_bytes}: {text}")
-        if args.dump:
-            args.dump.mkdir(parents=True, exist_ok=True)
-            name = args.dump / program.name.replace(" ", "_").replace("/", "_")
-            name.with_suffix(".before.mlir").write_text(program.text)
-            name.with_suffix(".after.mlir").write_text(after)
+    wrong = report(findings, args.dump)
     share = changed / max(1, len(programs))
-    wrong = len({found[0].name for found in findings})
     print(
         f"{len(programs) - wrong} passed, {wrong} failed: {changed} changed ({share:.1%}) and executed before and after "
         f"({dict(sorted(loops.items()))}); {time.monotonic() - started:.0f} s"

@@ -538,7 +538,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         // Splats in the chunk's shape are made before the loop.
         let mut splats: HashMap<(usize, Type<'c>), Value<'c, 'a>> = HashMap::new();
         let mut taken: Vec<(usize, usize, Value<'c, 'a>)> = Vec::new();
-        let mut ops = std::iter::successors(body(op), |op| op.next_in_block()).collect::<Vec<_>>();
+        let ops = std::iter::successors(body(op), |op| op.next_in_block()).collect::<Vec<_>>();
         for (place, op) in ops.iter().enumerate() {
             for (index, value) in op.operands().enumerate() {
                 let Some(along) = turns.splats.get(&(ir::op_key(*op), index)) else { continue };
@@ -557,7 +557,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         for (place, index, splat) in taken {
             build.set_operand(copies[place], index, splat);
         }
-        for (op, copy) in ops.drain(..).zip(copies) {
+        for (op, copy) in ops.into_iter().zip(copies) {
             for (from, to) in op.results().map(Value::from).zip(copy.results().map(Value::from)) {
                 let Some(along) = turns.inside.get(&ir::key(from)) else { continue };
                 build.set_type(to, self.plan.chunk_type(from.r#type(), *along, size));

@@ -114,12 +114,10 @@ pub fn of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, result: usize, along: Along, uni
 /// Whether what a loop carries can be done in chunks and need not be stored at all, so that it is no matter whether it is updated
 /// in place: because it is made of little, or made into little.
 pub fn may_vanish<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
-    op.results().map(Value::from).enumerate().any(|(number, value)| {
-        uses(value).next().is_some()
-            && (op.operand(number).is_ok_and(|value| is_made_of_little(value, None))
-                || is_made_into_little(value))
-            && falls_apart(op, number, value)
-    })
+    is_of_little(op)
+        || op.results().map(Value::from).enumerate().any(|(number, value)| {
+            uses(value).next().is_some() && is_made_into_little(value) && falls_apart(op, number, value)
+        })
 }
 
 /// Whether a loop makes something large out of little, in a way that can be done in chunks.
