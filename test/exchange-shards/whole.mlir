@@ -70,6 +70,24 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     return %p : tensor<64xf32>
   }
 
+  // Which of the received strips shows is a comparison of places: a padded `true` that two reads share would be stored.
+  // CHECK-LABEL: func.func @places
+  // CHECK: sdy.manual_computation(%arg0)
+  // CHECK-NOT: tensor<{{[0-9x]+}}xi1>) -> tensor<16x16xi1>
+  // CHECK: %[[PLACE:[a-z0-9_]+]] = stablehlo.iota dim = 1 : tensor<16x16xi64>
+  // CHECK: %[[LAST:[a-z0-9_]+]] = stablehlo.compare EQ, %[[PLACE]], %{{[^ ,]*}}, SIGNED : (tensor<16x16xi64>, tensor<16x16xi64>) -> tensor<16x16xi1>
+  // CHECK: stablehlo.select %[[LAST]]
+  // CHECK-NOT: tensor<{{[0-9x]+}}xi1>) -> tensor<16x16xi1>
+  // CHECK: sdy.return
+  func.func @places(%x: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %right = stablehlo.slice %x [0:16, 2:64] : (tensor<16x64xf32>) -> tensor<16x62xf32>
+    %left = stablehlo.slice %x [0:16, 0:62] : (tensor<16x64xf32>) -> tensor<16x62xf32>
+    %d = stablehlo.subtract %right, %left : tensor<16x62xf32>
+    %p = stablehlo.pad %d, %zero, low = [0, 1], high = [0, 1], interior = [0, 0] : (tensor<16x62xf32>, tensor<f32>) -> tensor<16x64xf32>
+    return %p : tensor<16x64xf32>
+  }
+
   // One that a single op reads is not stored: what is received is chosen element by element.
   // CHECK-LABEL: func.func @once
   // CHECK: sdy.manual_computation(%arg0)

@@ -492,10 +492,9 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let ty = self.local(result);
         match name {
             "dynamic_update_slice" => {
-                // Every device gets all of the update along the dimensions that are cut.
-                let Some(local) = Tensor::new(self.graph.values[operands[1] as usize].ty) else {
-                    return false;
-                };
+                // Every device gets all of the update along the dimensions that are cut. Its own type counts: its memory may
+                // be that of an array of another rank, which was reshaped.
+                let Some(local) = Tensor::new(self.local(operand)) else { return false };
                 let shape: Vec<i64> = (0..from.rank())
                     .map(|dim| if moved[dim] { from.shape[dim] } else { local.shape[dim] })
                     .collect();
@@ -882,6 +881,15 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     /// 16-bit floats are accumulated in 32 bits.
     fn scatter(&mut self, op: OperationRef<'c, 'a>) {
         let mut operands = self.operands(op);
+        if let (&[base, indices, update], Ok(result)) = (&operands[..], op.result(0))
+            && self.is_gathered_to_scatter(op)
+        {
+            let whole = result.r#type();
+            let base = self.one(Class::Opaque, op, ids![base], whole);
+            let done = self.one(Class::Update, op, ids![base, update, indices], whole);
+            self.add(Class::Move, op, ids![done], false);
+            return;
+        }
         // In one place only, it is an update.
         let indices = op.operand(operands.len() / 2).ok().and_then(|indices| Tensor::new(indices.r#type()));
         let places =
@@ -906,6 +914,27 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             *operand = self.widen(op, *operand);
         }
         self.add_wide(Class::Scatter, op, operands);
+    }
+
+    /// Whether windows of a scatter cover some of a dimension that is cut, but not all: partitioners bring all pieces of what
+    /// is written together, as a window may lie in two of them. Single elements, rows and planes each device picks out for itself.
+    fn is_gathered_to_scatter(&self, op: OperationRef<'c, 'a>) -> bool {
+        let (Ok(base), Ok(update)) = (op.operand(0), op.operand(2)) else { return false };
+        let Some(pieces) = self.shards.of(base) else { return false };
+        let (Some(base), Some(update)) = (Tensor::new(base.r#type()), Tensor::new(update.r#type())) else {
+            return false;
+        };
+        let Some(numbers) = attribute_of(op, "scatter_dimension_numbers")
+            .and_then(|attribute| ScatterDimensionNumbers::try_from(attribute).ok())
+        else {
+            return false;
+        };
+        let single = [numbers.inserted_window_dims(), numbers.input_batching_dims()];
+        let spread = (0..base.rank()).filter(|dim| !single.iter().any(|dims| dims.contains(&(*dim as i64))));
+        spread.zip(numbers.update_window_dims()).any(|(dim, &window)| {
+            let size = usize::try_from(window).ok().and_then(|window| update.shape.get(window));
+            pieces.get(dim).is_some_and(|&count| count > 1) && size != Some(&1) && size != base.shape.get(dim)
+        })
     }
 
     /// Places are numbered, the chosen ones found, and their numbers scattered to.

@@ -66,8 +66,6 @@ pub struct Body<'c, 'a, 'r> {
     tables: HashMap<Vec<i64>, Value<'c, 'a>>,
     /// What will be read of inputs from other devices, and what came of it.
     foreseen: Vec<(Read, Option<Value<'c, 'a>>)>,
-    /// The scalars false and true.
-    booleans: [Option<Value<'c, 'a>>; 2],
     /// The array being updated, after so many updates.
     versions: Vec<Value<'c, 'a>>,
     latest: Option<Value<'c, 'a>>,
@@ -149,7 +147,6 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             starts: HashMap::new(),
             tables: HashMap::new(),
             foreseen: Vec::new(),
-            booleans: [None; 2],
             versions: Vec::new(),
             latest: None,
             written: Vec::new(),

@@ -16,9 +16,9 @@ use super::super::classes::{Class, Devices, Read};
 use super::super::moves::{Box_, Expr, Index, Source};
 use super::{Body, corners, shape_of};
 use crate::ir::element_of;
-use melior::ir::attribute::{BoolAttribute, DenseElementsAttribute};
 use melior::ir::r#type::IntegerType;
-use melior::ir::{Type, TypeLike, Value, ValueLike};
+use melior::ir::{TypeLike, Value, ValueLike};
+use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
 
 /// Boxes of a shard on some devices.
@@ -278,12 +278,11 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 }
             };
             result = match places.as_slice() {
-                [(window, None)] if window == frame => value,
                 [(window, Some(devices))] if window == frame => self.select(devices, value, result),
-                _ => {
-                    let mask = self.mask(&places, frame);
-                    self.build.select(mask, value, result, self.location)
-                }
+                _ => match self.mask(&places, frame) {
+                    Some(mask) => self.build.select(mask, value, result, self.location),
+                    None => value,
+                },
             };
         }
         Some(result)
@@ -317,40 +316,40 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         self.build.dynamic_update_slice(array, value, &starts, self.location)
     }
 
-    /// Where in the frame an element is in one of these places, on devices that are in its set, if there is one.
-    fn mask(&mut self, places: &[(Box_, Option<Devices>)], frame: &Box_) -> Value<'c, 'a> {
-        let boolean: Type = IntegerType::new(self.context, 1).into();
-        let never = self.boolean(false);
-        let mut mask = None;
+    /// Where in the frame an element is in one of these places, on devices that are in its set, if there is one; nothing where
+    /// all are. Its place is compared, which back ends do where the mask is used: a `true` in a pad they would store where two
+    /// use it.
+    fn mask(&mut self, places: &[(Box_, Option<Devices>)], frame: &Box_) -> Option<Value<'c, 'a>> {
+        let (build, location) = (self.build, self.location);
+        let size = corners(frame).1;
+        let booleans = Tensor::get(&size, IntegerType::new(self.context, 1).into(), None);
+        let integers = Tensor::get(&size, build.i64_type(), None);
+        let mut parts = Vec::with_capacity(places.len());
         for (window, devices) in places {
-            let condition = match devices {
-                Some(devices) => self.predicate(devices),
-                None => self.boolean(true),
-            };
-            let ty = Tensor::get(&corners(window).1, boolean, None);
-            let part = self.build.broadcast_scalar(condition, ty, self.location);
-            let part = self.extended(part, window, frame, never);
-            mask = Some(match mask {
-                None => part,
-                Some(mask) => {
-                    self.build.insert("stablehlo.or", &[mask, part], &[], part.r#type(), self.location)
+            let mut conditions = Vec::new();
+            for (dim, (window, frame)) in window.iter().zip(frame).enumerate() {
+                let (low, high, size) = (window.0 - frame.0, window.1 - frame.0, frame.1 - frame.0);
+                let bounds = match high - low {
+                    whole if whole == size => [None, None],
+                    1 => [Some((ComparisonDirection::Eq, low)), None],
+                    _ => [
+                        (low > 0).then_some((ComparisonDirection::Ge, low)),
+                        (high < size).then_some((ComparisonDirection::Lt, high)),
+                    ],
+                };
+                for (direction, bound) in bounds.into_iter().flatten() {
+                    let place = build.iota(integers, dim, location);
+                    let bound = build.broadcast_scalar(self.start(bound), integers, location);
+                    conditions.push(build.compare(direction, place, bound, location));
                 }
-            });
+            }
+            if let Some(devices) = devices {
+                conditions.push(build.broadcast_scalar(self.predicate(devices), booleans, location));
+            }
+            let both = |left, right| build.binary("stablehlo.and", left, right, location);
+            parts.push(conditions.into_iter().reduce(both)?);
         }
-        mask.unwrap_or(never)
-    }
-
-    fn boolean(&mut self, value: bool) -> Value<'c, 'a> {
-        if let Some(value) = self.booleans[usize::from(value)] {
-            return value;
-        }
-        let ty = Tensor::get(&[], IntegerType::new(self.context, 1).into(), None);
-        let splat = [BoolAttribute::new(self.context, value).into()];
-        let dense = DenseElementsAttribute::new(ty, &splat).expect("a tensor type");
-        let made =
-            self.build.insert("stablehlo.constant", &[], &[("value", dense.into())], ty, self.location);
-        self.booleans[usize::from(value)] = Some(made);
-        made
+        parts.into_iter().reduce(|left, right| build.binary("stablehlo.or", left, right, location))
     }
 }
 
