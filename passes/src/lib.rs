@@ -6,6 +6,7 @@
 //! help and docs/passes.md all come from there.
 
 mod addresses;
+mod counted;
 pub mod docs;
 pub mod framework;
 pub mod functions;
@@ -20,6 +21,7 @@ pub mod inplace_updates;
 pub mod late_splats;
 pub mod memory;
 pub mod optimize;
+pub mod recompute_residuals;
 pub mod reuse_gather_indices;
 pub mod scatter_to_update;
 pub mod shards;
@@ -48,6 +50,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<gpu::plan_buffers::PlanBuffers>(),
             PassInfo::of::<memory::PrintMemory>(),
             PassInfo::of::<optimize::Optimize>(),
+            PassInfo::of::<recompute_residuals::RecomputeResiduals>(),
             PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),
             PassInfo::of::<scatter_to_update::ScatterToUpdate>(),
             PassInfo::of::<shards::ExchangeShards>(),

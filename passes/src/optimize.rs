@@ -140,6 +140,12 @@ pub const STAGES: &[Stage] = &[
         judge: Judge::NotWorse,
     },
     Stage {
+        name: "residuals of loops",
+        pipeline: "func.func(slimhlo-recompute-residuals)",
+        tidy: TIDY,
+        judge: Judge::Better,
+    },
+    Stage {
         name: "updates in place",
         pipeline: "func.func(slimhlo-inplace-updates)",
         tidy: TIDY,

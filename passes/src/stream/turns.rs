@@ -29,13 +29,13 @@
 use super::SMALL;
 use super::fast::Keys;
 use super::plan::{self, Along, Source, bytes};
+use crate::counted::{Counter, blocks};
 use crate::ir;
 use crate::rewrite::{defining_op, users, uses};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
-use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
+use melior::ir::{BlockRef, OperationRef, Value};
+use slimhlo_dialect::ffi::op_name;
 use std::collections::HashMap;
 
 /// Ops of a body that are looked at.
@@ -67,12 +67,8 @@ struct Search<'c, 'a> {
 /// How the loop `op` is done for `units` chunks along a dimension of one of its results, given by its number; `None` if it
 /// cannot.
 pub fn of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, result: usize, along: Along, units: i64) -> Option<Turns> {
-    if along.from != 0 || op_name(op) != "stablehlo.while" {
-        return None;
-    }
-    let block = |index| op.region(index).ok()?.first_block().filter(|block| block.next_in_region().is_none());
-    let (condition, body) = (block(0)?, block(1)?);
-    if !is_plain(condition) || !is_plain(body) {
+    let (condition, body) = blocks(op)?;
+    if along.from != 0 || !is_plain(condition) || !is_plain(body) {
         return None;
     }
     let end = body.terminator()?;
@@ -164,25 +160,10 @@ fn is_made_into_little<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
 /// How many ops a loop's turns do on each element together, if it is known how many turns there are: its condition compares a
 /// counter with a constant.
 pub fn operations<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<i64> {
-    let block = |index| op.region(index).ok()?.first_block();
-    let (condition, body) = (block(0)?, block(1)?);
-    let named = |value: Value<'c, 'a>, name: &str| defining_op(value).filter(|op| op_name(*op) == name);
-    let constant = |value: Value<'c, 'a>| i64::try_from(ir::constant_integer(value)?).ok();
-    let compare = named(condition.terminator()?.operands().next()?, "stablehlo.compare")?;
-    let less = ComparisonDirection::try_from(ffi::attribute_of(compare, "comparison_direction")?).ok()?;
-    let (counter, end) = (compare.operand(0).ok()?, constant(compare.operand(1).ok()?)?);
-    let number = (0..op.operand_count())
-        .find(|&index| condition.argument(index).is_ok_and(|argument| Value::from(argument) == counter))?;
-    let start = constant(op.operand(number).ok()?)?;
-    let step = named(body.terminator()?.operand(number).ok()?, "stablehlo.add")?;
-    let counted: Value = body.argument(number).ok()?.into();
-    let by = constant(step.operand(1).ok()?)?;
-    if less != ComparisonDirection::Lt || step.operand(0).ok()? != counted || by < 1 {
-        return None;
-    }
-    let turns = end.saturating_sub(start).max(0) / by + 1;
+    let counter = Counter::of(op)?;
+    let (_, body) = blocks(op)?;
     let ops = std::iter::successors(body.first_operation(), |op| op.next_in_block()).count();
-    Some(turns.saturating_mul(i64::try_from(ops).ok()?))
+    Some(counter.turns().saturating_mul(i64::try_from(ops).ok()?))
 }
 
 /// Whether a value is computed on the fly from nothing but small ones, and results of an op.

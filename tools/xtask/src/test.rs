@@ -86,6 +86,8 @@ pub enum Step {
     Shards,
     /// Programs spread over devices and computed in chunks do, with no more collectives
     ShardedStreams,
+    /// Gradients of loops do, with less stored for them
+    Residuals,
     /// Programs of all families do, through the default pipeline and through all passes
     Families,
     /// The default pipeline over JAX's own programs: same bits, never more memory, idempotent, deterministic
@@ -121,6 +123,7 @@ impl Step {
             | Step::Halos
             | Step::Shards
             | Step::ShardedStreams
+            | Step::Residuals
             | Step::Families
             | Step::Elementwise
             | Step::Kernels
@@ -164,6 +167,7 @@ impl Step {
             Step::Halos => oracle::generated(run, "halos.py", 300),
             Step::Shards => oracle::generated(run, "shards.py", 200),
             Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 120),
+            Step::Residuals => oracle::generated(run, "residuals.py", 200),
             Step::Families => oracle::generated(run, "families.py", 2000),
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! The fewest bytes that a loop has to store for another one to compute all it needs.
+//!
+//! Values of the body are nodes, and the bytes of a value are what it costs to cut it off from what needs it. What cannot be computed
+//! again, or had better not be, is where flow begins; what the reader needs is where it ends: a minimum cut is a cheapest set of
+//! values to store (the way in which compilers of PyTorch's graphs split a step's forward from its backward part). Of all such cuts the one next to what
+//! is needed is taken, from where the least has to be computed again.
+
+use super::loops::{Reader, Writer};
+use crate::ir;
+use crate::rewrite::defining_op;
+use crate::stream::fast::{Keys, Table};
+use crate::stream::plan::{bytes, plain};
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, Value};
+use petgraph::algo::dinics;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::EdgeRef;
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
+use std::collections::HashSet;
+
+/// What cannot be cut.
+const ENDLESS: u64 = 1 << 60;
+/// Nodes at most: a maximum flow is not linear.
+const LARGEST: usize = 1 << 14;
+/// How many times as large as what it is made of a product has to be for making it again to take no longer than storing it.
+const GROWTH: i64 = 4;
+/// Most multiplications per element of a product that is made again.
+const DEEPEST: i64 = 128;
+
+/// What to store.
+pub struct Cut<'c, 'a> {
+    /// Values of the body to be stored for the reader.
+    pub stored: Vec<Value<'c, 'a>>,
+    /// Bytes of them, per turn.
+    pub bytes: u64,
+    /// The ops to do again in the reader, each after those it needs.
+    pub ops: Vec<OperationRef<'c, 'a>>,
+}
+
+/// Where the reader has a value of the writer's body from, if nothing is stored for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// A constant.
+    Constant,
+    /// From before both loops.
+    Outside,
+    /// What the writer carries as it is, by its number.
+    HandedOn(usize),
+    /// The number of the slot.
+    Turn,
+    /// A stack that there is in any case, by its number among the writer's.
+    Stack(usize),
+}
+
+/// What is known of values of a writer's body.
+pub struct Values<'w, 'c, 'a> {
+    writer: &'w Writer<'c, 'a>,
+    /// Stacks that stay, by their slots.
+    kept: Table<usize, usize>,
+}
+
+impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
+    /// For a reader: all that others need is stored anyway.
+    pub fn new(writer: &'w Writer<'c, 'a>, reader: &Reader<'c, 'a>) -> Self {
+        let read: HashSet<usize> = reader.stacks.iter().map(|(stack, _)| *stack).collect();
+        let kept = writer.stacks.iter().enumerate().filter(|(number, _)| !read.contains(number));
+        let held = kept.flat_map(|(number, stack)| stack.held().map(move |value| (ir::key(value), number)));
+        Self { writer, kept: held.collect() }
+    }
+
+    /// Where the reader has a value from.
+    pub fn given(&self, value: Value<'c, 'a>) -> Option<Given> {
+        if let Some(&stack) = self.kept.get(&ir::key(value)) {
+            return Some(Given::Stack(stack));
+        }
+        if value == self.writer.turn {
+            return Some(Given::Turn);
+        }
+        match defining_op(value) {
+            Some(op) if op_name(op) == "stablehlo.constant" => Some(Given::Constant),
+            Some(op) => (op.block() != Some(self.writer.body)).then_some(Given::Outside),
+            None => match self.writer.carried(value) {
+                Some((number, handed_on)) => handed_on.then_some(Given::HandedOn(number)),
+                None => Some(Given::Outside),
+            },
+        }
+    }
+
+    /// The cheapest set of values to store for the slots that a reader needs.
+    pub fn cut(&self, reader: &Reader<'c, 'a>) -> Option<Cut<'c, 'a>> {
+        let needed: Vec<Value> =
+            reader.stacks.iter().map(|(stack, _)| self.writer.stacks[*stack].slot).collect();
+        let slots: Keys = needed.iter().map(|slot| ir::key(*slot)).collect();
+        let mut graph: DiGraph<Option<Value<'c, 'a>>, u64> = DiGraph::new();
+        let (source, sink) = (graph.add_node(None), graph.add_node(None));
+        // Each value's first node; the second one is next to it.
+        let mut nodes: Table<usize, NodeIndex> = Table::default();
+        let mut pending = Vec::new();
+        let mut node_of = |graph: &mut DiGraph<_, u64>, pending: &mut Vec<_>, value: Value<'c, 'a>| {
+            *nodes.entry(ir::key(value)).or_insert_with(|| {
+                let node = graph.add_node(Some(value));
+                let after = graph.add_node(Some(value));
+                // Where two cuts are of as many bytes, the one with fewer new stacks is cheaper.
+                let new = u64::from(!slots.contains(&ir::key(value)));
+                let price = plain(value).map_or(ENDLESS, |_| bytes(value).cast_unsigned() * 4 + new);
+                graph.add_edge(node, after, price);
+                pending.push((node, value));
+                node
+            })
+        };
+        let after = |node: NodeIndex| NodeIndex::new(node.index() + 1);
+        for slot in &needed {
+            let node = node_of(&mut graph, &mut pending, *slot);
+            graph.add_edge(after(node), sink, ENDLESS);
+        }
+        while let Some((node, value)) = pending.pop() {
+            if graph.node_count() > LARGEST {
+                return None;
+            }
+            if self.given(value).is_some() {
+                continue;
+            }
+            match defining_op(value).filter(|op| is_cheap(*op)) {
+                Some(op) => {
+                    for operand in op.operands() {
+                        let from = node_of(&mut graph, &mut pending, operand);
+                        graph.add_edge(after(from), node, ENDLESS);
+                    }
+                }
+                None => {
+                    graph.add_edge(source, node, ENDLESS);
+                }
+            }
+        }
+        let (flow, flows) = dinics(&graph, source, sink);
+        if flow >= ENDLESS {
+            return None;
+        }
+        // All from where the sink can still be reached is computed again.
+        let mut again = vec![false; graph.node_count()];
+        let mut front = vec![sink];
+        again[sink.index()] = true;
+        while let Some(node) = front.pop() {
+            let into = graph.edges_directed(node, petgraph::Direction::Incoming);
+            let open =
+                into.filter(|edge| flows[edge.id().index()] < *edge.weight()).map(|edge| edge.source());
+            let out = graph.edges_directed(node, petgraph::Direction::Outgoing);
+            let back = out.filter(|edge| flows[edge.id().index()] > 0).map(|edge| edge.target());
+            for next in open.chain(back) {
+                if !std::mem::replace(&mut again[next.index()], true) {
+                    front.push(next);
+                }
+            }
+        }
+        let stored: Vec<Value> = graph
+            .node_indices()
+            .filter(|node| node.index() >= 2 && node.index() % 2 == 0)
+            .filter(|node| !again[node.index()] && again[node.index() + 1])
+            .filter_map(|node| graph[node])
+            .collect();
+        let total = stored.iter().map(|value| bytes(*value).cast_unsigned()).sum();
+        let ops = self.ops(&needed, &stored)?;
+        Some(Cut { stored, bytes: total, ops })
+    }
+
+    /// The ops between what is stored or given and what is needed, in an order in which they can be done.
+    fn ops(&self, needed: &[Value<'c, 'a>], stored: &[Value<'c, 'a>]) -> Option<Vec<OperationRef<'c, 'a>>> {
+        let mut done: Keys = stored.iter().map(|value| ir::key(*value)).collect();
+        let mut ops = Vec::new();
+        // Twice each: first what it needs, then itself.
+        let mut pending: Vec<(Value, bool)> = needed.iter().rev().map(|value| (*value, false)).collect();
+        while let Some((value, ready)) = pending.pop() {
+            if ready {
+                ops.push(defining_op(value)?);
+                continue;
+            }
+            if self.given(value).is_some() || !done.insert(ir::key(value)) {
+                continue;
+            }
+            pending.push((value, true));
+            pending.extend(defining_op(value)?.operands().map(|operand| (operand, false)));
+        }
+        Some(ops)
+    }
+}
+
+/// Whether an op may be done again: back ends compute it on the fly, or it makes much out of little.
+fn is_cheap(op: OperationRef<'_, '_>) -> bool {
+    if op.result_count() != 1 || op.region_count() > 0 {
+        return false;
+    }
+    match op_name(op) {
+        "stablehlo.concatenate" => true,
+        "stablehlo.dot_general" => is_growing(op),
+        name => ir::is_fusible(name),
+    }
+}
+
+/// Whether a product is much larger than its operands, as scores of queries and keys are, and of few multiplications per element.
+fn is_growing(op: OperationRef<'_, '_>) -> bool {
+    let made: i64 = op.results().map(|result| bytes(result.into())).sum();
+    let read: i64 = op.operands().map(bytes).sum();
+    let depth = || {
+        let numbers = DotDimensionNumbers::try_from(ffi::attribute_of(op, "dot_dimension_numbers")?).ok()?;
+        let left = plain(op.operand(0).ok()?)?;
+        let sizes = numbers.lhs_contracting_dimensions().iter().map(|&dim| left.shape[dim as usize]);
+        Some(sizes.product::<i64>())
+    };
+    made >= read.saturating_mul(GROWTH) && depth().is_some_and(|depth| depth <= DEEPEST)
+}

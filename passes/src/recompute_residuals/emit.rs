@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Lets a loop store something else, and another compute from that what it read.
+
+use super::cut::{Cut, Given, Values};
+use super::loops::{Reader, Writer};
+use crate::counted::blocks;
+use crate::ir::{self, Builder};
+use crate::rewrite::{carry_attributes, defining_op, erase_argument, is_unused, take_body};
+use crate::stream::fast::Table;
+use crate::stream::plan::{element_bytes, plain};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, Type, Value, ValueLike};
+use slimhlo_dialect::types::Tensor;
+
+/// Makes `writer` store what `cut` says, and `reader` compute what it needs from that. Returns both loops as they are then.
+pub fn rewrite<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    writer: &Writer<'c, 'a>,
+    reader: &Reader<'c, 'a>,
+    values: &Values<'_, 'c, 'a>,
+    cut: &Cut<'c, 'a>,
+) -> (OperationRef<'c, 'a>, OperationRef<'c, 'a>) {
+    // What is to be stored may be in a stack already.
+    let stack_of = |value: Value<'c, 'a>| {
+        let mut known = reader.stacks.iter().map(|(number, _)| *number);
+        known.find(|&number| writer.stacks[number].held().any(|held| held == value))
+    };
+    let stacks: Vec<Option<usize>> = cut.stored.iter().map(|value| stack_of(*value)).collect();
+    let dropped: Vec<(usize, usize)> =
+        reader.stacks.iter().copied().filter(|(stack, _)| !stacks.contains(&Some(*stack))).collect();
+
+    let new: Vec<Value> =
+        cut.stored.iter().zip(&stacks).filter(|(_, old)| old.is_none()).map(|(v, _)| *v).collect();
+    let first_new = writer.op.operand_count();
+    let op = store(build, writer, &new);
+    let result = |number: usize| Value::from(op.result(number).expect("the loop has this result"));
+    let mut numbers = first_new..;
+    let slots: Vec<(Value, Value)> = (cut.stored.iter().zip(&stacks))
+        .map(|(value, old)| {
+            let number = old.map_or_else(|| numbers.next(), |stack| Some(writer.stacks[stack].number));
+            (*value, result(number.expect("there are as many numbers as it takes")))
+        })
+        .collect();
+    let outside = |given: Given, value: Value<'c, 'a>| match given {
+        Given::Outside => Some(value),
+        Given::HandedOn(number) => op.operand(number).ok(),
+        Given::Stack(stack) => Some(result(writer.stacks[stack].number)),
+        Given::Constant | Given::Turn => None,
+    };
+    let reads = Reads { build, writer, reader, values };
+    let reader_op = reads.rewrite(cut, &slots, &dropped, &outside);
+    let read: Vec<usize> = dropped.iter().map(|(_, carried)| *carried).collect();
+    let reader_op = recarry(build, reader_op, &read, &[]);
+    let written: Vec<usize> = dropped.iter().map(|(stack, _)| writer.stacks[*stack].number).collect();
+    (recarry(build, op, &written, &[]), reader_op)
+}
+
+/// Gives a loop a stack for each of some values of its body, behind all else that it carries.
+fn store<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    writer: &Writer<'c, 'a>,
+    values: &[Value<'c, 'a>],
+) -> OperationRef<'c, 'a> {
+    let location = writer.op.location();
+    let tensors = values.iter().map(|value| plain(*value).expect("what is stored is a plain tensor"));
+    let with = |slots: i64, tensor: &Tensor<'c>| {
+        Tensor::get(&[&[slots], tensor.shape].concat(), tensor.element, None)
+    };
+    build.set_insertion_point_before(writer.op);
+    let starts: Vec<Value> = tensors
+        .clone()
+        .map(|tensor| {
+            let zero = vec![0; element_bytes(tensor.element).unwrap_or_default() as usize];
+            let stack = build.splat_of_bytes(&zero, with(writer.turns, &tensor), location);
+            stack.expect("any plain element may have no bit set")
+        })
+        .collect();
+    let first = writer.op.operand_count();
+    let op = recarry(build, writer.op, &[], &starts);
+    let end = writer.body.terminator().expect("bodies end");
+    build.set_insertion_point_before(end);
+    for ((number, value), tensor) in (first..).zip(values).zip(tensors) {
+        let stack: Value = writer.body.argument(number).expect("it was added").into();
+        let slot = build.reshape(*value, with(1, &tensor), location);
+        let mut at = vec![writer.turn];
+        if tensor.rank() > 0 {
+            let zero = build.number(0.0, ir::element_of(writer.turn.r#type()), location);
+            at.resize(tensor.rank() + 1, zero);
+        }
+        build.set_operand(end, number, build.dynamic_update_slice(stack, slot, &at, location));
+    }
+    op
+}
+
+/// What a reader is rewritten by.
+struct Reads<'r, 'c, 'a> {
+    build: &'r Builder<'c, 'a>,
+    writer: &'r Writer<'c, 'a>,
+    reader: &'r Reader<'c, 'a>,
+    values: &'r Values<'r, 'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Reads<'_, 'c, 'a> {
+    /// Computes again what was in the stacks that are dropped. `slots` are the stacks that hold what was cut, `outside` tells what
+    /// else is there from before the reader.
+    fn rewrite(
+        &self,
+        cut: &Cut<'c, 'a>,
+        slots: &[(Value<'c, 'a>, Value<'c, 'a>)],
+        dropped: &[(usize, usize)],
+        outside: &dyn Fn(Given, Value<'c, 'a>) -> Option<Value<'c, 'a>>,
+    ) -> OperationRef<'c, 'a> {
+        let (build, reader) = (self.build, self.reader);
+        let mut wanted: Vec<Value> = slots.iter().map(|(_, stack)| *stack).collect();
+        // What was stored may be there as it is.
+        let stored = dropped.iter().map(|(stack, _)| self.writer.stacks[*stack].slot);
+        let asked = stored.chain(cut.ops.iter().flat_map(|op| op.operands()));
+        let given = asked.filter_map(|value| Some((value, self.values.given(value)?)));
+        let given: Vec<(Value, Given)> = given.collect();
+        wanted.extend(given.iter().filter_map(|(value, given)| outside(*given, *value)));
+        let (op, carried) = self.carry(&wanted);
+
+        let reads: Vec<(usize, OperationRef)> = (dropped.iter())
+            .flat_map(|(stack, carried)| reader.slices(*carried).into_iter().map(|slice| (*stack, slice)))
+            .collect();
+        let first = reads.iter().map(|(_, slice)| *slice);
+        let Some(first) = first.reduce(|one, other| if ir::is_before(other, one) { other } else { one })
+        else {
+            return op;
+        };
+        build.set_insertion_point_before(first);
+        let mut made: Table<usize, Value> = Table::default();
+        for (value, stack) in slots {
+            let argument = carried[&ir::key(*stack)];
+            made.insert(ir::key(*value), self.slot(argument, *value));
+        }
+        for (value, given) in given {
+            if made.contains_key(&ir::key(value)) {
+                continue;
+            }
+            let there = || outside(given, value).map(|value| carried[&ir::key(value)]);
+            let known = match given {
+                Given::Turn => self.turn(),
+                Given::Constant => self.constant(value),
+                Given::Stack(_) => self.slot(there().expect("stacks are carried"), value),
+                Given::Outside | Given::HandedOn(_) => there().expect("what is outside is carried"),
+            };
+            made.insert(ir::key(value), known);
+        }
+        for op in &cut.ops {
+            let operands: Vec<Value> = op.operands().map(|operand| made[&ir::key(operand)]).collect();
+            let types: Vec<Type> = op.results().map(|result| result.r#type()).collect();
+            let copy = build.copy_with(*op, &operands, &[], &types);
+            for (old, new) in op.results().zip(copy.results()) {
+                made.insert(ir::key(old.into()), new.into());
+            }
+        }
+        for (stack, slice) in reads {
+            let now = made[&ir::key(self.writer.stacks[stack].slot)];
+            build.replace_all_uses_with(slice.result(0).expect("a slice has a result").into(), now);
+            build.erase(slice);
+        }
+        op
+    }
+
+    /// Lets the reader carry values, and says what each is called in its body.
+    fn carry(&self, wanted: &[Value<'c, 'a>]) -> (OperationRef<'c, 'a>, Table<usize, Value<'c, 'a>>) {
+        let end = self.reader.body.terminator().expect("bodies end");
+        let argument = |number: usize| Value::from(self.reader.body.argument(number).expect("it is carried"));
+        let mut carried = Table::default();
+        for (number, operand) in self.reader.op.operands().enumerate() {
+            if end.operand(number) == Ok(argument(number)) {
+                carried.entry(ir::key(operand)).or_insert_with(|| argument(number));
+            }
+        }
+        let first = self.reader.op.operand_count();
+        let mut new = Vec::new();
+        for value in wanted {
+            if !carried.contains_key(&ir::key(*value)) && !new.contains(value) {
+                new.push(*value);
+            }
+        }
+        let op = recarry(self.build, self.reader.op, &[], &new);
+        for (number, value) in (first..).zip(&new) {
+            carried.insert(ir::key(*value), argument(number));
+        }
+        (op, carried)
+    }
+
+    /// What a value was, from the stack that has it.
+    fn slot(&self, stack: Value<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        let location = self.reader.op.location();
+        let whole = plain(stack).expect("stacks are plain tensors");
+        let shape = [&[1], &whole.shape[1..]].concat();
+        let turn = self.reader.turn;
+        let mut at = vec![turn];
+        if whole.rank() > 1 {
+            at.resize(whole.rank(), self.build.number(0.0, ir::element_of(turn.r#type()), location));
+        }
+        let ty = Tensor::get(&shape, whole.element, None);
+        let slot = self.build.dynamic_slice(stack, &at, ty, location);
+        if ty == value.r#type() { slot } else { self.build.reshape(slot, value.r#type(), location) }
+    }
+
+    /// Which slot is read: slices take the nearest one that there is.
+    fn turn(&self) -> Value<'c, 'a> {
+        let turn = self.reader.turn;
+        let (location, element) = (self.reader.op.location(), ir::element_of(turn.r#type()));
+        let first = self.build.number(0.0, element, location);
+        let last = self.build.number((self.writer.turns - 1) as f64, element, location);
+        self.build.insert("stablehlo.clamp", &[first, turn, last], &[], turn.r#type(), location)
+    }
+
+    /// A constant, which may be one of the writer's body.
+    fn constant(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        match defining_op(value).filter(|op| op.block() == Some(self.writer.body)) {
+            Some(op) => {
+                let copy = self.build.copy_with(op, &[], &[], &[value.r#type()]);
+                copy.result(0).expect("a constant has a result").into()
+            }
+            None => value,
+        }
+    }
+}
+
+/// The same loop with other values carried: without those of the numbers in `less`, which nothing else may use, and with `more`, which are
+/// handed on from turn to turn.
+fn recarry<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    less: &[usize],
+    more: &[Value<'c, 'a>],
+) -> OperationRef<'c, 'a> {
+    if less.is_empty() && more.is_empty() {
+        return op;
+    }
+    let location = op.location();
+    let stays: Vec<usize> = (0..op.operand_count()).filter(|number| !less.contains(number)).collect();
+    let operand = |number: &usize| op.operand(*number).expect("an operand per result");
+    let operands: Vec<Value> = stays.iter().map(operand).chain(more.iter().copied()).collect();
+    let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
+    build.set_insertion_point_before(op);
+    let made = build.op_with_blocks("stablehlo.while", &operands, &types, &[&[], &[]], location);
+    for index in 0..2 {
+        take_body(made.region(index).expect("two regions"), op.region(index).expect("two regions"));
+    }
+    carry_attributes(op, made, &[]);
+    let (condition, body) = blocks(made).expect("a loop of two blocks, as before");
+    let end = body.terminator().expect("bodies end");
+    let mut next: Vec<Value> =
+        stays.iter().map(|number| end.operand(*number).expect("one per result")).collect();
+    for value in more {
+        condition.add_argument(value.r#type(), location);
+        next.push(body.add_argument(value.r#type(), location));
+    }
+    let gone: Vec<Value> = less.iter().map(|number| end.operand(*number).expect("one per result")).collect();
+    build.set_insertion_point_before(end);
+    build.terminator("stablehlo.return", &next, end.location());
+    build.erase(end);
+    for value in gone {
+        if let Some(op) = defining_op(value).filter(|op| is_unused(*op)) {
+            build.erase_with_dead_producers(op, |_| ());
+        }
+    }
+    let mut less = less.to_vec();
+    less.sort_unstable();
+    for number in less.into_iter().rev() {
+        erase_argument(condition, number);
+        erase_argument(body, number);
+    }
+    for (number, old) in stays.into_iter().enumerate() {
+        let result = |op: OperationRef<'c, 'a>, number: usize| {
+            Value::from(op.result(number).expect("a result per operand"))
+        };
+        build.replace_all_uses_with(result(op, old), result(made, number));
+    }
+    build.erase(op);
+    made
+}

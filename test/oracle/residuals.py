@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gradients of random loops, as XLA computes them before and after --slimhlo-recompute-residuals.
+
+    python test/oracle/residuals.py --opt target/release/slimhlo-opt --count 200 --seed 1
+
+Each program is a `lax.scan` or `lax.fori_loop` whose turn is a random graph of arithmetic, stencils, reductions, products and small attention
+over what it carries, what is sliced for it and what all turns share; forwards or backwards, some with an output of each turn; and its gradient.
+What is done again is done by the same ops on the same operands, so that results are the same bits, but for what XLA makes of that:
+it contracts and vectorises an expression by what stands around it. So floats may differ by some ulp of the largest of all results; programs
+of integers alone, of whose loops one reads what another stored, may not differ. A second run must change nothing.
+"""
+
+from __future__ import annotations
+
+import collections
+import sys
+import time
+from collections.abc import Callable
+
+import xla_cpu  # noqa: F401  # first: it sets the flags with which JAX starts
+
+# isort: split
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from opt import Driver
+from stream import Program, Source, arguments, differences, report, run
+
+CHANGED_SHARE = 0.5
+SIMPLE = ["--inline", "--canonicalize", "--cse", "--slimhlo-simplify", "--canonicalize", "--cse"]
+PASS = "--slimhlo-recompute-residuals"
+
+Array = jax.Array
+
+
+def shifted(source: Source) -> Callable[[Array], Array]:
+    """A neighbour of each element: around the end, or the last one again at a wall."""
+    by, axis = source.one((-1, 1, 2)), int(source.random.integers(2))
+    if source.random.integers(2):
+        return lambda x: jnp.roll(x, by, axis)
+    widths = [(0, 0), (0, 0)]
+    widths[axis] = (1, 1)
+    return lambda x: lax.slice_in_dim(jnp.pad(x, widths, mode="edge"), 2, None, axis=axis) - x
+
+
+def unary(source: Source) -> Callable[[Array], Array]:
+    return source.one(
+        (
+            jnp.tanh,
+            jnp.sin,
+            lambda x: jnp.exp(-x * x),
+            jax.nn.gelu,
+            jax.nn.sigmoid,
+            lambda x: x - x.mean(-1, keepdims=True),
+            lambda x: x / jnp.sqrt(1 + jnp.sum(x * x, -1, keepdims=True)),
+            lambda x: jax.nn.softmax(x, axis=0),
+            lambda x: x.T.reshape(x.shape),
+            lambda x: jnp.where(x > 0.9, x, 0.5 * x),
+            lambda x: jnp.sort(x, axis=-1),
+            lambda x: jnp.cumsum(x, axis=0) * 0.1,
+            shifted(source),
+            shifted(source),
+        )
+    )
+
+
+def binary(source: Source) -> Callable[[Array, Array], Array]:
+    return source.one(
+        (
+            jnp.multiply,
+            jnp.add,
+            jnp.subtract,
+            jnp.maximum,
+            lambda x, y: x / (1 + y * y),
+            lambda x, y: jnp.where(x > y, x * y, y),
+            lambda x, y: jnp.tanh(x @ y.T) @ y * 0.1,
+            lambda x, y: jax.nn.softmax(x @ y.T) @ x,
+        )
+    )
+
+
+def step_of(source: Source, states: int) -> Callable[..., tuple[tuple[Array, ...], Array]]:
+    """A turn: what is carried, what is sliced for it, and what all turns share are made into what is carried on, and an output."""
+    plan = []
+    count = states + 2
+    for _ in range(int(source.random.integers(3, 12))):
+        if source.random.integers(3):
+            left, right = (int(source.random.integers(count)) for _ in range(2))
+            plan.append((binary(source), (left, right)))
+        else:
+            plan.append((unary(source), (int(source.random.integers(count)),)))
+        count += 1
+    ends = [int(source.random.integers(max(0, count - 4), count)) for _ in range(states)]
+
+    def step(state: tuple[Array, ...], given: Array, shared: Array) -> tuple[tuple[Array, ...], Array]:
+        values = [*state, given, shared]
+        for op, operands in plan:
+            values.append(op(*(values[number] for number in operands)))
+        made = tuple(0.5 * old + 0.3 * values[end].astype(old.dtype) for old, end in zip(state, ends, strict=True))
+        return made, values[-1]
+
+    return step
+
+
+def gradient(source: Source) -> tuple[Callable, list[np.ndarray], int]:
+    """The gradient of a loop of random turns."""
+    rows, columns = int(source.random.integers(2, 9)), int(source.random.integers(2, 9))
+    dtype = source.one(("float32", "float32", "float64", "bfloat16"))
+    states, turns = int(source.random.integers(1, 4)), int(source.random.integers(1, 7))
+    step = step_of(source, states)
+    form, output, value = int(source.random.integers(3)), bool(source.random.integers(2)), bool(source.random.integers(2))
+
+    def loss(state: tuple[Array, ...], xs: Array, shared: Array) -> Array:
+        if form == 0:
+
+            def turn(i: Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
+                return step(state, lax.dynamic_index_in_dim(xs, i, keepdims=False), shared)[0]
+
+            state, ys = lax.fori_loop(0, turns, turn, state), jnp.zeros((), xs.dtype)
+        else:
+            state, ys = lax.scan(lambda state, x: step(state, x, shared), state, xs, reverse=form == 1)
+        total = sum(jnp.sum(part * part) for part in state)
+        return total + jnp.sum(jnp.sin(ys)) if output else total
+
+    def f(*inputs: Array) -> object:
+        differentiate = jax.value_and_grad if value else jax.grad
+        return differentiate(loss, argnums=(0, 1, 2))(tuple(inputs[:states]), *inputs[states:])
+
+    inputs = [source.values((rows, columns), dtype) for _ in range(states)]
+    inputs += [source.values((turns, rows, columns), dtype), source.values((rows, columns), dtype)]
+    return f, inputs, turns * rows * columns
+
+
+def integers(source: Source) -> tuple[Callable, list[np.ndarray], int]:
+    """One loop keeps what it computes of integers, the other reads it backwards."""
+    size, turns = int(source.random.integers(2, 40)), int(source.random.integers(1, 9))
+    dtype = source.one(("int32", "uint8", "int64", "int16"))
+    factor, by = int(source.random.integers(2, 9)), int(source.random.integers(1, size))
+    reverse = bool(source.random.integers(2))
+
+    def f(x: Array, xs: Array) -> object:
+        def forward(x: Array, given: Array) -> tuple[Array, tuple[Array, ...]]:
+            a = x * jnp.asarray(factor, x.dtype) + given
+            b = jnp.roll(a, by) ^ x
+            c = jnp.where(a > b, a, b - given)
+            return c + x, (a, b, c, jnp.sort(c))
+
+        def backward(y: Array, kept: tuple[Array, ...]) -> tuple[Array, Array]:
+            a, b, c, d = kept
+            y = y * a + (b ^ c) - d
+            return y, jnp.max(y)
+
+        x, kept = lax.scan(forward, x, xs, reverse=reverse)
+        return lax.scan(backward, x, kept, reverse=not reverse)
+
+    return f, [source.values((size,), dtype), source.values((turns, size), dtype)], turns * size
+
+
+def generate(count: int, seed: int) -> list[Program]:
+    programs = []
+    for number in range(count):
+        source = Source(seed * 1_000_003 + number)
+        exact = number % 8 == 7
+        function, inputs, terms = (integers if exact else gradient)(source)
+        text = jax.jit(function, keep_unused=True).lower(*inputs).as_text()
+        name = f"{'integers' if exact else 'gradient'} {seed}/{number}"
+        programs.append(Program(name, text, text, inputs, 64 * terms, exact, True, 0))
+    return programs
+
+
+def main() -> int:
+    args = arguments(__doc__, 200)
+    started = time.monotonic()
+    programs = generate(args.count, args.seed)
+    driver = Driver(args.opt).ready()
+    texts = [program.text for program in programs]
+    plain = driver.run(texts, SIMPLE)
+    once = driver.run(texts, [*SIMPLE, PASS])
+    twice = driver.run([outcome.output or "" for outcome in once], [PASS])
+    findings: list[tuple[Program, str, str]] = []
+    changed: collections.Counter[str] = collections.Counter()
+    same = 0
+    for program, before, after, again in zip(programs, plain, once, twice, strict=True):
+        if after.output is None or before.output is None:
+            findings.append((program, f"the driver fails: {after.crash or after.message}", ""))
+            continue
+        if again.output != after.output:
+            findings.append((program, "a second run changes it", after.output))
+        if after.output == before.output:
+            continue
+        changed[program.name.partition(" ")[0]] += 1
+        try:
+            expected = run(before.output, program.inputs)
+            wrong = differences(program, after.output, expected)
+            found = run(after.output, program.inputs)
+            same += all(x.tobytes() == y.tobytes() for x, y in zip(expected, found, strict=True))
+        except Exception as error:
+            wrong = [f"it does not run: {error}"]
+        findings.extend((program, text, after.output) for text in wrong)
+
+    wrong = report(findings, args.dump)
+    share = changed.total() / max(1, len(programs))
+    print(
+        f"{len(programs) - wrong} passed, {wrong} failed: {changed.total()} changed ({share:.1%}; {dict(sorted(changed.items()))}) and executed "
+        f"before and after, {same} of them with the same bits; {time.monotonic() - started:.0f} s"
+    )
+    return 0 if share >= CHANGED_SHARE and not findings else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
