@@ -60,7 +60,8 @@
 //! # Loops in loops
 //!
 //! Where all is independent along a batch dimension, but a unit of it takes much, an outer loop runs over that dimension, and
-//! the pass goes over its body again: heads outside, queries inside; rows outside, columns inside.
+//! the pass goes over its body again: heads outside, queries inside; rows outside, columns inside. It is no way to do with less than one
+//! loop would if something large that the one loop computes in chunks would have to be there before the outer one.
 //!
 //! # Why it is right
 //!
@@ -94,7 +95,9 @@
 //! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results; where a
 //! large sum is rewritten in each turn, up to four times as much, and a quarter of what is saved). Chunks with
 //! dots take `chunk-bytes` if that is no more than a quarter of those (an eighth where dots are of narrow floats, which are widened first):
-//! back ends spread an op over threads only if it is large.
+//! back ends spread an op over threads only if it is large. They are powers of two where that leaves little over, and else divide
+//! the dimension, or nearly: much that is left over would be put into a loop of its own, of short turns. Where a turn mostly copies
+//! updates that are there, and chunks are not as large as they are to be anywhere, what it copies fits into a processor's cache.
 //!
 //! In programs of so little memory that chunks would be smaller than `chunk-bytes` even so, a loop in a loop takes up to a quarter of
 //! what it saves, and is not made where all that it would take apart is no more than `chunk-bytes`, about: turns of little work

@@ -6,7 +6,7 @@
 // CHECK-LABEL: func.func public @main
 // CHECK: stablehlo.while
 // CHECK-NOT: tensor<8000x1024xf32>
-// CHECK: stablehlo.dynamic_update_slice %{{.*}} : (tensor<8000x1024xbf16>, tensor<250x1024xbf16>, tensor<i64>, tensor<i64>) -> tensor<8000x1024xbf16>
+// CHECK: stablehlo.dynamic_update_slice %{{.*}} : (tensor<8000x1024xbf16>, tensor<400x1024xbf16>, tensor<i64>, tensor<i64>) -> tensor<8000x1024xbf16>
 // CHECK-NOT: tensor<8000x1024xf32>
 // CHECK: {{^ *}}return
 

@@ -9,6 +9,7 @@ use super::shards::Shards;
 use crate::addresses::AddressMap;
 use crate::ir::{i64_array, is_matrix_product, key};
 use crate::rewrite::walk;
+use crate::splat::Splat;
 use melior::ir::attribute::{DenseElementsAttribute, FlatSymbolRefAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -255,6 +256,12 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                 return;
             }
             "convert" if scope.undoes_convert(op) => return,
+            "add" | "subtract" => {
+                if let Some(kept) = added_to_nothing(op, local) {
+                    let kept = scope.operand(kept);
+                    return scope.forward(op, &[kept]);
+                }
+            }
             "transpose" if scope.is_transposed_product(op) => {
                 let operands = scope.operands(op);
                 return scope.forward(op, &operands);
@@ -1068,6 +1075,17 @@ pub(super) fn body<'c: 'a, 'a>(op: OperationRef<'c, 'a>, region: usize) -> Optio
         return None;
     }
     op.region(region).ok().and_then(|region| region.first_block())
+}
+
+/// What zero is added to or taken from. We keep such an op of floats for the sake of -0.0; compilers drop it.
+fn added_to_nothing<'c: 'a, 'a>(op: OperationRef<'c, 'a>, local: &str) -> Option<Value<'c, 'a>> {
+    let is_zero = |value| {
+        Splat::of(value)
+            .and_then(|splat| splat.bytes())
+            .is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))
+    };
+    let [left, right] = [op.operand(0).ok()?, op.operand(1).ok()?];
+    if is_zero(right) { Some(left) } else { (local == "add" && is_zero(left)).then_some(right) }
 }
 
 /// Whether a custom call only says where a value is to live.

@@ -35,6 +35,11 @@ const THIN: i64 = 4;
 const TURNS_OF_NARROW: i64 = 4;
 /// How many times what a loop saves the updates that its turns copy may be at most, where the program hardly gets smaller.
 const COPIED: i64 = 4;
+/// Bytes that a processor is sure to have in a cache of its own: where a turn copies updates first, they are best read again while
+/// they are there.
+const CACHED: i64 = 256 << 10;
+/// Which part of a chunk may be left over, after as many as there would be of the largest power of two that fits.
+const LEFT_OVER: i64 = 8;
 /// How many times what a loop saves the values may be that it computes and searches at once.
 const SEARCHED: i64 = 2;
 /// Which part of a program's arguments and results is hardly anything beside them.
@@ -76,10 +81,25 @@ struct Found<'c, 'a> {
     first: (usize, usize),
 }
 
-impl Found<'_, '_> {
+impl<'c: 'a, 'a> Found<'c, 'a> {
     /// Bytes the loop stores if its chunks are no larger than they have to be.
     fn leaves(&self) -> i64 {
         self.cost.saturating_add(self.unit_bytes.saturating_mul(self.chunk.min(self.least_chunk)))
+    }
+
+    /// Bytes of the largest value that another computes in chunks and it does not, but for arithmetic: that would be there whole.
+    fn leaves_whole(&self, other: &Self) -> i64 {
+        let mut known = Keys::default();
+        for chunk in self.plan.chunks.iter().filter(|chunk| chunk.source.is_op()) {
+            known.insert(ir::key(chunk.value));
+        }
+        let mut most = 0;
+        for chunk in other.plan.chunks.iter().filter(|chunk| chunk.source.is_op()) {
+            if !chunk.kind.fusible && !known.contains(&ir::key(chunk.value)) {
+                most = most.max(chunk.size);
+            }
+        }
+        most
     }
 
     /// Whether it is better than another.
@@ -266,7 +286,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         let mut found = match (best, outer) {
             (Some(best), Some(outer))
-                if best.leaves() > self.chunk_bytes.saturating_mul(2) && outer.saved >= best.saved / 2 =>
+                if best.leaves() > self.chunk_bytes.saturating_mul(2)
+                    && outer.saved >= best.saved / 2
+                    && outer.leaves_whole(&best) <= outer.saved / SMALL =>
             {
                 outer
             }
@@ -761,9 +783,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if net <= threshold || plan.units < 2 {
             return None;
         }
-        let copied =
-            || saved <= self.floor / SLACK && saved.saturating_mul(COPIED) <= copied_updates(&plan, &group);
-        if !dots && (copied() || saved.saturating_mul(SEARCHED) <= searched(&plan)) {
+        let copied = copied_updates(&plan, &group);
+        let mostly_copies = saved <= self.floor / SLACK && saved.saturating_mul(COPIED) <= copied;
+        if !dots && (mostly_copies || saved.saturating_mul(SEARCHED) <= searched(&plan)) {
             return None;
         }
         // A turn has a cost of its own, which less would not be worth.
@@ -812,20 +834,18 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         } else {
             stretch
         };
-        let most = units(stretch);
+        let mut most = units(stretch);
+        // Where a chunk's size follows from the program's, what it copies stays in a cache. In larger programs what is no longer
+        // stored is worth more than that, and a turn of so little is nothing for a back end with many threads.
+        if !dots && self.chunk_bytes < self.whole_chunk && copied >= saved {
+            most = most.min(CACHED / unit_bytes.max(1)).max(1);
+        }
         // A power of two: sizes often are, too, and then nothing is left over.
         let mut chunk: i64 = 1 << most.ilog2();
         if plan.units / chunk < 2 {
             chunk = 1 << (plan.units / 2).ilog2();
         }
-        // What is left over would need copies of its own of what is needed whole.
-        if copies > 0 && plan.units % chunk != 0 {
-            chunk = (chunk / 2..chunk)
-                .rev()
-                .take(MOST_DIVISORS)
-                .find(|part| *part > 0 && plan.units % part == 0)
-                .unwrap_or(chunk);
-        }
+        chunk = evened(plan.units, chunk, most, copies > 0);
         if names_products_of_vectors(&plan, &group, chunk) {
             return None;
         }
@@ -864,6 +884,22 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             first,
         })
     }
+}
+
+/// A chunk of at least so many units, about, and at most so many that leaves nothing over, or little. What is left over is done
+/// once more beside the loop: it would need copies of its own of what is needed `whole`, and if it is much, a loop of its own, of
+/// short turns.
+fn evened(units: i64, least: i64, most: i64, whole: bool) -> i64 {
+    let rest = units % least;
+    if rest == 0 || !whole && rest <= least / LEFT_OVER {
+        return least;
+    }
+    let most = most.min(units / 2).max(least);
+    let least_even = if whole { least / 2 } else { least - least / 4 };
+    let divisor = (least_even.max(1)..=most).rev().take(MOST_DIVISORS).find(|part| units % part == 0);
+    let even = units / (units / most + 1);
+    let little = even > 0 && units % even <= even / LEFT_OVER;
+    divisor.or(little.then_some(even)).unwrap_or(least)
 }
 
 /// Bytes of the results that a loop puts in their places and that back ends without moves of 8-bit floats or bf16 rewrite whole for
