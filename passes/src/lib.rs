@@ -26,6 +26,7 @@ pub mod reuse_gather_indices;
 pub mod scatter_to_update;
 pub mod shards;
 pub mod simplify;
+pub mod slabs;
 pub mod stream;
 
 pub use framework::{
@@ -55,6 +56,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<scatter_to_update::ScatterToUpdate>(),
             PassInfo::of::<shards::ExchangeShards>(),
             PassInfo::of::<simplify::Simplify>(),
+            PassInfo::of::<slabs::Slabs>(),
             PassInfo::of::<stream::Stream>(),
             PassInfo::of::<gpu::to_kernels::ToKernels>(),
         ]

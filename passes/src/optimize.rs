@@ -158,6 +158,12 @@ pub const STAGES: &[Stage] = &[
         judge: Judge::Better,
     },
     Stage {
+        name: "slabs",
+        pipeline: "func.func(slimhlo-slabs{slab-bytes=$chunk})",
+        tidy: TIDY,
+        judge: Judge::Better,
+    },
+    Stage {
         name: "late splats",
         pipeline: "func.func(slimhlo-late-splats)",
         tidy: TIDY,

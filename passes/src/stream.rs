@@ -998,7 +998,7 @@ fn is_free(name: &str) -> bool {
 }
 
 /// Whether an op is too costly to do twice.
-fn is_costly(name: &str) -> bool {
+pub(crate) fn is_costly(name: &str) -> bool {
     !ir::is_fusible(name)
         || (name.starts_with("chlo.") && name != "chlo.square")
         || matches!(

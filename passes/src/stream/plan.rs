@@ -705,7 +705,7 @@ pub fn is_closed(op: OperationRef<'_, '_>) -> bool {
 }
 
 /// How chunks of an op's result are computed: the result's number, and its tensor.
-pub(super) fn source_of<'c: 'a, 'a>(
+pub(crate) fn source_of<'c: 'a, 'a>(
     op: OperationRef<'c, 'a>,
     number: usize,
     result: &Tensor<'c>,

@@ -82,6 +82,8 @@ pub enum Step {
     Gathers,
     /// Programs that fill halos in place do
     Halos,
+    /// Stages of stencils done a slab at a time do
+    Slabs,
     /// Programs spread over devices do, with fewer collectives
     Shards,
     /// Programs spread over devices and computed in chunks do, with no more collectives
@@ -121,6 +123,7 @@ impl Step {
             | Step::Pads
             | Step::Gathers
             | Step::Halos
+            | Step::Slabs
             | Step::Shards
             | Step::ShardedStreams
             | Step::Residuals
@@ -165,6 +168,7 @@ impl Step {
             Step::Pads => oracle::generated(run, "pads.py", 1000),
             Step::Gathers => oracle::generated(run, "gathers.py", 500),
             Step::Halos => oracle::generated(run, "halos.py", 300),
+            Step::Slabs => oracle::generated(run, "slabs.py", 200),
             Step::Shards => oracle::generated(run, "shards.py", 200),
             Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 120),
             Step::Residuals => oracle::generated(run, "residuals.py", 200),

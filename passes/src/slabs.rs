@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-slabs`: fields that are computed from fields of neighbouring places, in several stages, are computed a slab at a time.
+//!
+//! # What it matches
+//!
+//! Large results of a function or of a loop's body that slices, pads, concatenations (`jnp.roll`) and elementwise ops make of
+//! fields, where back ends store what is between: right-hand sides of Runge-Kutta stages, fluxes and limiters, Laplacians of
+//! Laplacians.
+//!
+//! ```mlir
+//! %east = stablehlo.concatenate (the last row of %x), (all others), dim = 0
+//! %flux = ... %x, %east                                      // stored: two read it
+//! %back = stablehlo.concatenate (all but the first row of %flux), (the first), dim = 0
+//! %new = ... %flux, %back
+//! ```
+//!
+//! becomes
+//!
+//! ```mlir
+//! %loop:3 = stablehlo.while(%i = %first, %new = %zeros, %x_ = %x) do {
+//!   ...                                                      // the same of rows %i - 1 to %i + 33 of %x_: 32 rows of %new
+//!   stablehlo.return %i + 32, (dynamic_update_slice %new, %rows, %i, %c0), %x_
+//! }
+//! ...                                                        // the same of the rows at both ends, whatever is beyond
+//! %new1 = stablehlo.dynamic_update_slice %loop#1, %rows_before, %c0, %c0
+//! ```
+//!
+//! # How
+//!
+//! [`Cone`] finds what the results are made of and nothing else needs, along one dimension. From the results backwards each
+//! value is told which rows of it a slab takes: as many as the slab has, and the halo that what follows needs of it ([`Needs`]). What several
+//! users need is computed once. Away from the ends the rows of a slab come of one operand of each concatenation and of what a pad or
+//! an update is of; so a turn of the loop is the same everywhere. At the ends rows are known at compile time, and each op is done on
+//! just the parts it has there.
+//!
+//! # Why it is right
+//!
+//! Each element is computed by the same ops from the same elements; elements of the halo more than once.
+//!
+//! # Why it pays, and what it costs
+//!
+//! What is between takes a slab where it took a field, and often stays in caches. What several stages read, and is not made of next to
+//! nothing, goes through a branch that is always taken: back ends that fuse a stage into all that read it would do it many times over. A slab has at least four times, mostly eight times, as many
+//! rows as the halo of all stages together; so arithmetic grows by an eighth or so. Results are written once more (the zeros they start
+//! from). Ops of the cone are there three times. A walk over each block per dimension tried and per extent of fields: linear.
+//!
+//! # When it must not fire
+//!
+//! * Nothing would be stored anyway: a single stencil fuses into one kernel.
+//! * Fields with too few rows for their halo, results of fewer than `min-bytes`.
+//! * Results that are updates of what a loop carries: they are in place.
+//! * Programs for more than one partition, dynamic shapes, encodings, ops with discardable attributes.
+
+use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::{self, Builder, discardable_attributes};
+use crate::rewrite::{defining_op, uses, walk};
+use crate::stream::plan::{self, Along, Source, bytes, is_elementwise, plain};
+use crate::stream::{is_costly, is_partitioned};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
+use slimhlo_dialect::ffi::op_name;
+use std::collections::{HashMap, HashSet};
+
+mod emit;
+mod rows;
+
+use rows::{Inside, Needs, Rows};
+
+crate::pass_options! {
+    /// Compute fields that are made of neighbouring places of other fields a slab at a time.
+    ///
+    /// Results that slices, pads, concatenations and elementwise ops make of fields in several stages are computed by a loop over
+    /// slabs of their rows, each from the rows of the fields that it needs: what is between the stages takes no more than a slab. Rows
+    /// near the ends, where fields wrap around or are padded, are computed by themselves. Every bit is kept.
+    ///
+    /// ```mlir
+    /// %flux = ... (rows of %x and of their neighbours)
+    /// %new = ... (rows of %flux and of their neighbours)
+    /// // becomes
+    /// %loop:3 = stablehlo.while(%i = %first, %new = %zeros, %x_ = %x) ...
+    /// ```
+    pub struct Slabs {
+        /// How much a slab of one field may take, about.
+        pub slab_bytes: Bytes = Bytes(4 << 20),
+        /// Smaller results are left alone.
+        pub min_bytes: Bytes = Bytes(1 << 20),
+    }
+}
+
+const LOOPS: Statistic = Statistic::new(c"num-loops", c"loops over slabs");
+
+/// Slabs have at least so many times as many rows as the halo, mostly ...
+const LEAST: i64 = 4;
+/// ... so many times.
+const WANTED: i64 = 8;
+/// A field falls into at least so many slabs.
+const SLABS: i64 = 6;
+/// Extents of staggered fields differ by no more.
+const STAGGER: i64 = 8;
+/// What takes no more reads of other values is computed wherever it is needed.
+const FEW_READS: u32 = 3;
+/// Reads that take as long as a function.
+const COSTLY: u32 = 4;
+/// Dimensions and extents tried in one block.
+const TRIES: usize = 8;
+
+/// A value computed in slabs.
+#[derive(Clone, Copy)]
+pub(crate) struct Member<'c, 'a> {
+    op: OperationRef<'c, 'a>,
+    value: Value<'c, 'a>,
+    /// The dimension along which it is.
+    dim: usize,
+}
+
+/// Results to compute together, and the ops that make them.
+pub(crate) struct Cone<'c, 'a> {
+    targets: Vec<Member<'c, 'a>>,
+    /// In program order.
+    members: Vec<Member<'c, 'a>>,
+    /// The extent of the smallest target.
+    units: i64,
+}
+
+impl Pass for Slabs {
+    const ARGUMENT: &'static str = "slimhlo-slabs";
+    const STATISTICS: &'static [Statistic] = &[LOOPS];
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        if is_partitioned(root) {
+            return Ok(Changed::No);
+        }
+        let limit = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
+        let mut blocks = Vec::new();
+        walk(root, |op| {
+            let region = match op_name(op) {
+                "func.func" => op.region(0),
+                "stablehlo.while" => op.region(1),
+                _ => return WalkResult::Advance,
+            };
+            blocks.extend(region.ok().and_then(|region| region.first_block()));
+            WalkResult::Advance
+        });
+        let build = Builder::new(root);
+        let mut loops = 0;
+        for block in blocks {
+            loops += in_block(block, &build, limit(self.slab_bytes), limit(self.min_bytes));
+        }
+        context.count(&LOOPS, loops as u64);
+        Ok(Changed::from(loops > 0))
+    }
+}
+
+/// Makes the loops of a block that pay; says how many.
+fn in_block<'c: 'a, 'a>(
+    block: BlockRef<'c, 'a>,
+    build: &Builder<'c, 'a>,
+    slab_bytes: i64,
+    min_bytes: i64,
+) -> usize {
+    let mut loops = 0;
+    let mut tried: HashSet<(usize, i64)> = HashSet::new();
+    for _ in 0..TRIES {
+        // What is left once loops have been made.
+        let mut targets: Vec<Member<'c, 'a>> = Vec::new();
+        let mut known = HashSet::new();
+        let Some(end) = block.terminator() else { break };
+        for value in end.operands() {
+            let op = defining_op(value).filter(|op| op.block() == Some(block) && op.result_count() == 1);
+            if let Some(op) = op.filter(|_| plain(value).is_some() && bytes(value) >= min_bytes)
+                && !is_updated_in_place(value)
+                && known.insert(ir::key(value))
+            {
+                targets.push(Member { op, value, dim: 0 });
+            }
+        }
+        let extent = |target: &Member<'c, 'a>, dim: usize| {
+            // Rows of the last dimension lie nowhere in one piece.
+            plain(target.value)?.shape.split_last()?.1.get(dim).copied()
+        };
+        let next = (0..4).find_map(|dim| {
+            let extents = targets.iter().filter_map(|target| extent(target, dim));
+            extents.filter(|&units| units >= SLABS).map(|units| (dim, units)).find(|key| !tried.contains(key))
+        });
+        let Some((dim, units)) = next else { break };
+        tried.insert((dim, units));
+        targets.retain(|target| extent(target, dim).is_some_and(|of| (of - units).abs() <= STAGGER));
+        targets.iter_mut().for_each(|target| target.dim = dim);
+        for cone in Cone::all(block, &targets) {
+            if let Some((slab, low, count)) = cone.slabs(slab_bytes) {
+                emit::run(&cone, slab, (low, count), build);
+                loops += 1;
+            }
+        }
+    }
+    loops
+}
+
+/// Whether a value is something else but for some updates: of what the block was given, or of small parts.
+fn is_updated_in_place(value: Value<'_, '_>) -> bool {
+    let mut current = value;
+    let mut small = true;
+    while let Some(op) = defining_op(current).filter(|op| op_name(*op) == "stablehlo.dynamic_update_slice") {
+        let (Ok(operand), Ok(update)) = (op.operand(0), op.operand(1)) else { return false };
+        small &= bytes(update) <= bytes(operand) / 2;
+        current = operand;
+    }
+    current != value && (small || defining_op(current).is_none())
+}
+
+/// Whether an op is done again wherever it is needed.
+fn is_free(op: OperationRef<'_, '_>) -> bool {
+    matches!(op_name(op), "stablehlo.constant" | "stablehlo.iota" | "stablehlo.broadcast_in_dim")
+}
+
+/// For each operand along which dimension rows of an op's result are made of rows of it; none if it is used whole. `None` if
+/// rows are not made of rows.
+pub(crate) fn operand_dims(op: OperationRef<'_, '_>, dim: usize) -> Option<Vec<Option<usize>>> {
+    let result = plain(op.result(0).ok()?.into())?;
+    let name = op_name(op);
+    match name {
+        "stablehlo.constant" => return ir::splat_constant(op.result(0).ok()?.into()).map(|_| Vec::new()),
+        "stablehlo.iota" => return Some(Vec::new()),
+        "stablehlo.slice" => return (ir::i64_array(op, "strides")?[dim] == 1).then(|| vec![Some(dim)]),
+        "stablehlo.pad" => {
+            return (ir::i64_array(op, "interior_padding")?[dim] == 0).then(|| vec![Some(dim), None]);
+        }
+        "stablehlo.concatenate" => return Some(vec![Some(dim); op.operand_count()]),
+        "stablehlo.dynamic_update_slice" => {
+            rows::updated(op, dim)?;
+            return Some((0..op.operand_count()).map(|index| (index < 2).then_some(dim)).collect());
+        }
+        _ if ir::is_fusible(name) && name != "stablehlo.dynamic_slice" => {}
+        "stablehlo.reduce" | "stablehlo.transpose" | "stablehlo.reshape" | "stablehlo.reverse" => {}
+        _ => return None,
+    }
+    let along = Along { dim, run: 1, from: 0 };
+    let Ok(Source::Op(operands)) = plan::source_of(op, 0, &result, along, result.shape[dim]) else {
+        return None;
+    };
+    operands
+        .iter()
+        .map(|along| match along {
+            Some(along) => (along.run == 1 && along.from == 0).then_some(Some(along.dim)),
+            None => Some(None),
+        })
+        .collect()
+}
+
+impl<'c: 'a, 'a> Cone<'c, 'a> {
+    /// What the targets are made of and nothing else needs; those that have ops in common together.
+    fn all(block: BlockRef<'c, 'a>, targets: &[Member<'c, 'a>]) -> Vec<Self> {
+        // The dimensions along which values are taken; none if they are taken in different ways.
+        let mut taken: HashMap<usize, Option<usize>> =
+            targets.iter().map(|target| (ir::key(target.value), Some(target.dim))).collect();
+        let wanted: HashSet<usize> = targets.iter().map(|target| ir::key(target.value)).collect();
+        let mut found: Vec<Member<'c, 'a>> = Vec::new();
+        let mut places: HashMap<usize, usize> = HashMap::new();
+        let mut retained: HashSet<usize> = HashSet::new();
+        let ops: Vec<_> = std::iter::successors(block.first_operation(), |op| op.next_in_block()).collect();
+        for op in ops.into_iter().rev() {
+            let Some(value) = op.result(0).ok().map(Value::from).filter(|_| op.result_count() == 1) else {
+                continue;
+            };
+            let Some(Some(dim)) = taken.get(&ir::key(value)).copied() else { continue };
+            let alone = uses(value).all(|used| {
+                let user = ir::op_key(used.user);
+                places.contains_key(&user) && !retained.contains(&user)
+            });
+            let is_target = wanted.contains(&ir::key(value));
+            let fits = plain(value).is_some_and(|tensor| dim < tensor.rank())
+                && discardable_attributes(op).is_empty()
+                && (alone || is_target || is_free(op));
+            let Some(dims) = fits.then(|| operand_dims(op, dim)).flatten() else { continue };
+            if !alone && !is_target {
+                retained.insert(ir::op_key(op));
+            }
+            for (operand, dim) in op.operands().zip(dims) {
+                let known = taken.entry(ir::key(operand)).or_insert(dim);
+                if *known != dim {
+                    *known = None;
+                }
+            }
+            places.insert(ir::op_key(op), found.len());
+            found.push(Member { op, value, dim });
+        }
+        // Users are found before what they use.
+        let mut group: Vec<usize> = (0..found.len()).collect();
+        let operands = |at: usize| {
+            let ops = found[at].op.operands().filter_map(defining_op);
+            ops.filter_map(|op| places.get(&ir::op_key(op)).copied()).collect::<Vec<_>>()
+        };
+        for at in 0..found.len() {
+            for operand in operands(at).into_iter().filter(|&operand| !is_free(found[operand].op)) {
+                let (left, right) = (root(&mut group, at), root(&mut group, operand));
+                group[left.max(right)] = left.min(right);
+            }
+        }
+        let mut cones: Vec<Self> = Vec::new();
+        let mut numbers: HashMap<usize, usize> = HashMap::new();
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); found.len()];
+        for at in 0..found.len() {
+            let member = found[at];
+            if !is_free(member.op) || wanted.contains(&ir::key(member.value)) {
+                let own = *numbers.entry(root(&mut group, at)).or_insert_with(|| {
+                    cones.push(Self { targets: Vec::new(), members: Vec::new(), units: i64::MAX });
+                    cones.len() - 1
+                });
+                users[at].push(own);
+            }
+            let mut own = std::mem::take(&mut users[at]);
+            own.sort_unstable();
+            own.dedup();
+            for operand in operands(at).into_iter().filter(|&operand| is_free(found[operand].op)) {
+                users[operand].extend(&own);
+            }
+            for number in own {
+                cones[number].members.push(member);
+                if wanted.contains(&ir::key(member.value)) {
+                    let extent = plain(member.value).map_or(0, |tensor| tensor.shape[member.dim]);
+                    cones[number].units = cones[number].units.min(extent);
+                    cones[number].targets.push(member);
+                }
+            }
+        }
+        cones.iter_mut().for_each(|cone| cone.members.reverse());
+        cones.retain(|cone| !cone.targets.is_empty() && cone.stands_alone() && cone.stores());
+        cones
+    }
+
+    /// The last of the ops that compute results: the loop goes there.
+    fn anchor(&self) -> OperationRef<'c, 'a> {
+        let first = self.targets[0].op;
+        let ops = self.targets.iter().map(|target| target.op);
+        ops.fold(first, |last, op| if ir::is_before(last, op) { op } else { last })
+    }
+
+    /// Whether whoever else uses a result comes after the last of them.
+    fn stands_alone(&self) -> bool {
+        let anchor = self.anchor();
+        let members: HashSet<usize> = self.members.iter().map(|member| ir::op_key(member.op)).collect();
+        self.targets.iter().all(|target| {
+            uses(target.value).all(|used| {
+                let mut user = used.user;
+                while user.block() != anchor.block() {
+                    let Some(parent) = user.parent_operation() else { return false };
+                    user = parent;
+                }
+                members.contains(&ir::op_key(user)) || ir::is_before(anchor, user)
+            })
+        })
+    }
+
+    /// Whether much is stored between the fields and the results, as far as is easily seen: the memory model has the last word.
+    fn stores(&self) -> bool {
+        let results: HashSet<usize> = self.targets.iter().map(|target| ir::key(target.value)).collect();
+        let between = self.members.iter().filter(|member| {
+            !is_free(member.op)
+                && !results.contains(&ir::key(member.value))
+                && match op_name(member.op) {
+                    "stablehlo.concatenate" | "stablehlo.dynamic_update_slice" | "stablehlo.reduce" => true,
+                    "stablehlo.pad" => true,
+                    name => is_elementwise(name) && uses(member.value).nth(1).is_some(),
+                }
+        });
+        let all =
+            |values: &mut dyn Iterator<Item = Value<'c, 'a>>| values.map(bytes).fold(0, i64::saturating_add);
+        all(&mut between.map(|member| member.value))
+            >= all(&mut self.targets.iter().map(|target| target.value))
+    }
+
+    /// Values that are stored in each slab: several read them, and computing them for each would take reading more of other values. A
+    /// back end that fuses whatever it can would do all of a stage for each neighbour that the next one reads, and that again for
+    /// each of its neighbours.
+    fn stored(&self, needs: &Needs) -> HashSet<usize> {
+        let mut stored = HashSet::new();
+        let members: HashSet<usize> = self.members.iter().map(|member| ir::op_key(member.op)).collect();
+        let mut reads: HashMap<usize, u32> = HashMap::new();
+        for member in self.members.iter().filter(|member| !needs.rows(member.value).is_empty()) {
+            let name = op_name(member.op);
+            let mut operands: Vec<Value<'c, 'a>> =
+                member.op.operands().filter(|value| !ir::is_rank_zero(*value)).collect();
+            operands.sort_by_key(|value| ir::key(*value));
+            operands.dedup();
+            let of = operands.iter().map(|value| reads.get(&ir::key(*value)).copied().unwrap_or(1));
+            let mut own = match name {
+                _ if is_free(member.op) => 0,
+                "stablehlo.concatenate" => of.max().unwrap_or(0),
+                _ => of.fold(u32::from(is_costly(name)) * COSTLY, u32::saturating_add),
+            };
+            let users = uses(member.value).map(|used| used.user).filter(|user| {
+                let value = user.result(0).ok().map(Value::from);
+                members.contains(&ir::op_key(*user))
+                    && value.is_some_and(|value| !needs.rows(value).is_empty())
+            });
+            if own > FEW_READS && is_elementwise(name) && users.count() > 1 {
+                stored.insert(ir::key(member.value));
+                own = 1;
+            }
+            reads.insert(ir::key(member.value), own);
+        }
+        stored
+    }
+
+    /// Rows of a slab, where the first one begins that is like all others, and how many there are of these.
+    fn slabs(&self, slab_bytes: i64) -> Option<(i64, i64, i64)> {
+        // How far rows reach beyond a slab does not depend on how many it has.
+        let mut inside = Inside::new(self.units);
+        let needs = Needs::of(self, |_| Rows { from: 0, to: self.units }, Some(&mut inside));
+        let halo = needs.halo(self.units);
+        let row = self.members.iter().filter(|member| !is_free(member.op)).map(|member| {
+            let extent = plain(member.value).map_or(1, |tensor| tensor.shape[member.dim]);
+            bytes(member.value) / extent.max(1)
+        });
+        let row = row.max().unwrap_or(1).max(1);
+        let slab = (WANTED * halo).max(slab_bytes / row).min(self.units / SLABS);
+        if slab < (LEAST * halo).max(2) {
+            return None;
+        }
+        let (low, high) = (inside.low.max(0), inside.high.min(self.units));
+        let count = (high - low) / slab;
+        // What is left goes to the slabs: the last rows are done by themselves.
+        let slab = if count > 0 { (high - low) / count } else { slab };
+        // Ends are a slab together, at most two.
+        let rest = self.units - count * slab;
+        (count >= 2 && rest <= 2 * slab + 2 * halo).then_some((slab, low, count))
+    }
+}
+
+fn root(group: &mut [usize], mut at: usize) -> usize {
+    while group[at] != at {
+        group[at] = group[group[at]];
+        at = group[at];
+    }
+    at
+}

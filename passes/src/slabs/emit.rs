@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! The loop over slabs, and the rows at both ends.
+
+use super::rows::{Inside, Needs, Rows, all_of, joined, part, unpadded, updated};
+use super::{Cone, Member, operand_dims};
+use crate::ir::{self, Builder, element_of};
+use crate::rewrite::{defining_op, is_unused, location_of};
+use crate::stream::plan::{element_bytes, iota_dimension};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::OperationLike;
+use melior::ir::{Location, RegionLike, Type, Value, ValueLike};
+use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
+use slimhlo_dialect::types::Tensor;
+use std::collections::HashMap;
+
+/// Makes the loop of `count` slabs of `slab` rows from row `low` on, and what is around it; its results take the place of the
+/// cone's.
+pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64), build: &Builder<'c, 'a>) {
+    let anchor = cone.anchor();
+    let ops: Vec<_> = cone.targets.iter().map(|target| target.op).collect();
+    let location = location_of(&ops).unwrap_or(anchor.location());
+    let high = low + count * slab;
+    build.set_insertion_point_before(anchor);
+
+    let needs = Needs::of(cone, |_| Rows { from: 0, to: slab }, Some(&mut Inside::new(slab)));
+    let captured = captured(cone, &needs);
+    let mut operands = vec![build.i64_constant(low, location)];
+    operands.extend(cone.targets.iter().map(|target| zeros(build, target.value.r#type(), location)));
+    operands.extend(&captured);
+    let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
+    let op = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
+    let arguments = |region: usize| -> Vec<Value<'c, 'a>> {
+        let block = op.region(region).ok().and_then(|region| region.first_block()).expect("made with blocks");
+        build.set_insertion_point_to_end(block);
+        (0..types.len()).map(|index| block.argument(index).expect("made with arguments").into()).collect()
+    };
+    let given = arguments(0);
+    let end = build.i64_constant(high, location);
+    let goes_on = build.compare(ComparisonDirection::Lt, given[0], end, location);
+    build.terminator("stablehlo.return", &[goes_on], location);
+
+    let given = arguments(1);
+    let (results, outside) = given[1..].split_at(cone.targets.len());
+    let names = captured.iter().map(|value| ir::key(*value)).zip(outside.iter().copied()).collect();
+    let end = build.i64_constant(high, location);
+    let goes_on = Some(build.compare(ComparisonDirection::Lt, given[0], end, location));
+    let mut maker = Maker { build, cone, needs, made: HashMap::new(), at: Some(given[0]), goes_on, names };
+    maker.make_all();
+    let by = build.i64_constant(slab, location);
+    let mut next = vec![build.binary("stablehlo.add", given[0], by, location)];
+    for (target, result) in cone.targets.iter().zip(results) {
+        let rows = maker.take(target.value, target.dim, Rows { from: 0, to: slab });
+        next.push(maker.put(*result, rows, target.dim, given[0], location));
+    }
+    next.extend(outside);
+    build.terminator("stablehlo.return", &next, location);
+    build.set_insertion_point_before(anchor);
+
+    let mut results: Vec<Value<'c, 'a>> = (1..=cone.targets.len())
+        .map(|index| op.result(index).expect("a result per operand").into())
+        .collect();
+    let before = |_: &Member<'c, 'a>| Rows { from: 0, to: low };
+    let after = |target: &Member<'c, 'a>| Rows { from: high, to: all_of(target.value, target.dim).to };
+    for wanted in [&before as &dyn Fn(&Member<'c, 'a>) -> Rows, &after] {
+        let needs = Needs::of(cone, wanted, None);
+        let (made, names) = (HashMap::new(), HashMap::new());
+        let mut maker = Maker { build, cone, needs, made, at: None, goes_on: None, names };
+        maker.make_all();
+        for (target, result) in cone.targets.iter().zip(&mut results) {
+            let rows = wanted(target);
+            if rows.count() > 0 {
+                let made = maker.take(target.value, target.dim, rows);
+                let start = build.i64_constant(rows.from, location);
+                *result = maker.put(*result, made, target.dim, start, location);
+            }
+        }
+    }
+    for (target, result) in cone.targets.iter().zip(results) {
+        build.replace_all_uses_with(target.value, result);
+    }
+    for member in cone.members.iter().rev() {
+        if is_unused(member.op) {
+            build.erase(member.op);
+        }
+    }
+}
+
+/// What turns of the loop need from outside.
+fn captured<'c: 'a, 'a>(cone: &Cone<'c, 'a>, needs: &Needs) -> Vec<Value<'c, 'a>> {
+    let mut known: HashMap<usize, ()> =
+        cone.members.iter().map(|member| (ir::key(member.value), ())).collect();
+    let mut captured = Vec::new();
+    for member in cone.members.iter().filter(|member| !needs.rows(member.value).is_empty()) {
+        for (operand, dim) in
+            member.op.operands().zip(operand_dims(member.op, member.dim).unwrap_or_default())
+        {
+            let unneeded = dim.is_some() && needs.rows(operand).is_empty();
+            let constant = dim.is_none() && ir::splat_constant(operand).is_some();
+            if !unneeded && !constant && known.insert(ir::key(operand), ()).is_none() {
+                captured.push(operand);
+            }
+        }
+    }
+    captured
+}
+
+/// Makes rows of values, in a turn of the loop or at an end.
+struct Maker<'c, 'a, 'r> {
+    build: &'r Builder<'c, 'a>,
+    cone: &'r Cone<'c, 'a>,
+    needs: Needs,
+    made: HashMap<(usize, Rows), Value<'c, 'a>>,
+    /// Where the slab of this turn begins.
+    at: Option<Value<'c, 'a>>,
+    /// In the loop, whether there is another slab: there is.
+    goes_on: Option<Value<'c, 'a>>,
+    /// What values from outside are called in the loop.
+    names: HashMap<usize, Value<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
+    fn make_all(&mut self) {
+        let stored = self.cone.stored(&self.needs);
+        for member in &self.cone.members {
+            for rows in self.needs.rows(member.value).to_vec() {
+                let mut made = self.make(*member, rows);
+                if let Some(goes_on) = self.goes_on.filter(|_| stored.contains(&ir::key(member.value))) {
+                    made = self.store(made, goes_on, member.op.location());
+                }
+                self.made.insert((ir::key(member.value), rows), made);
+            }
+        }
+    }
+
+    /// Rows of a value that has been made, or is there.
+    fn take(&self, value: Value<'c, 'a>, dim: usize, rows: Rows) -> Value<'c, 'a> {
+        let build = self.build;
+        let location =
+            defining_op(value).map_or_else(|| Location::unknown(build.context()), |op| op.location());
+        let ty = sized(value.r#type(), dim, rows.count());
+        let mut starts = vec![0; rank_of(ty)];
+        if let Some((piece, made)) = self.piece(value, rows) {
+            if piece == rows {
+                return made;
+            }
+            starts[dim] = rows.from - piece.from;
+            return build.slice(made, &starts, ty, location);
+        }
+        let there = self.named(value);
+        match self.at {
+            Some(at) => {
+                let mut starts = vec![build.i64_constant(0, location); rank_of(ty)];
+                starts[dim] = self.further(at, rows.from, location);
+                build.dynamic_slice(there, &starts, ty, location)
+            }
+            None if rows == all_of(value, dim) => there,
+            None => {
+                starts[dim] = rows.from;
+                build.slice(there, &starts, ty, location)
+            }
+        }
+    }
+
+    /// A value that has to be there before anything is made of it: a branch hands it on that is always taken, and that back ends neither
+    /// fuse nor take apart. The barrier keeps them from making a select of it.
+    fn store(&self, value: Value<'c, 'a>, goes_on: Value<'c, 'a>, location: Location<'c>) -> Value<'c, 'a> {
+        let (build, types) = (self.build, [value.r#type()]);
+        let Some(body) = defining_op(goes_on).and_then(|op| op.block()) else { return value };
+        let branch = build.op_with_blocks("stablehlo.if", &[goes_on], &types, &[&[], &[]], location);
+        for (region, taken) in [true, false].into_iter().enumerate() {
+            let block = branch.region(region).ok().and_then(|region| region.first_block());
+            build.set_insertion_point_to_end(block.expect("made with blocks"));
+            let result = if taken {
+                let barrier =
+                    build.op_with_blocks("stablehlo.optimization_barrier", &[value], &types, &[], location);
+                barrier.result(0).expect("a result per operand").into()
+            } else {
+                zeros(build, types[0], location)
+            };
+            build.terminator("stablehlo.return", &[result], location);
+        }
+        build.set_insertion_point_to_end(body);
+        branch.result(0).expect("made with one result").into()
+    }
+
+    /// What has been made of a value that has these rows.
+    fn piece(&self, value: Value<'c, 'a>, rows: Rows) -> Option<(Rows, Value<'c, 'a>)> {
+        let piece = *self.needs.rows(value).iter().find(|piece| piece.contains(rows))?;
+        Some((piece, *self.made.get(&(ir::key(value), piece))?))
+    }
+
+    /// A value that is used whole.
+    fn whole(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        match defining_op(value).filter(|_| self.at.is_some() && ir::splat_constant(value).is_some()) {
+            // Back ends see through constants better than through what a loop carries.
+            Some(op) => self
+                .build
+                .copy_with(op, &[], &[], &[value.r#type()])
+                .result(0)
+                .expect("constants have a result")
+                .into(),
+            None => self.named(value),
+        }
+    }
+
+    fn named(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.names.get(&ir::key(value)).copied().unwrap_or(value)
+    }
+
+    fn further(&self, at: Value<'c, 'a>, by: i64, location: Location<'c>) -> Value<'c, 'a> {
+        if by == 0 {
+            return at;
+        }
+        self.build.binary("stablehlo.add", at, self.build.i64_constant(by, location), location)
+    }
+
+    /// A result with some rows put into it.
+    fn put(
+        &self,
+        result: Value<'c, 'a>,
+        rows: Value<'c, 'a>,
+        dim: usize,
+        at: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let mut starts = vec![self.build.i64_constant(0, location); rank_of(result.r#type())];
+        starts[dim] = at;
+        self.build.dynamic_update_slice(result, rows, &starts, location)
+    }
+
+    fn make(&self, member: Member<'c, 'a>, rows: Rows) -> Value<'c, 'a> {
+        let Member { op, value, dim } = member;
+        let (build, location, inside) = (self.build, op.location(), self.at.is_some());
+        let operand =
+            |index: usize| -> Value<'c, 'a> { op.operand(index).expect("the op has been looked at") };
+        let ty = sized(value.r#type(), dim, rows.count());
+        let numbers = |name: &str| ir::i64_array(op, name).expect("the op has been looked at").to_vec();
+        if let Some(segments) = joined(op, dim) {
+            let parts: Vec<Value<'c, 'a>> = segments
+                .into_iter()
+                .enumerate()
+                .filter_map(|(at, segment)| {
+                    let of = part(op, dim, at, segment, rows, inside)?;
+                    Some(self.take(operand(at), dim, of.after(segment.from)))
+                })
+                .collect();
+            return if parts.len() == 1 { parts[0] } else { build.concatenate(&parts, dim, location) };
+        }
+        if let Some(segment) = unpadded(op, dim) {
+            let padding = self.whole(operand(1));
+            let Some(inner) = part(op, dim, 0, segment, rows, inside) else {
+                return build.broadcast_scalar(padding, ty, location);
+            };
+            let (mut low, mut high) = (numbers("edge_padding_low"), numbers("edge_padding_high"));
+            let interior = numbers("interior_padding");
+            (low[dim], high[dim]) = (inner.from - rows.from, rows.to - inner.to);
+            let inner = self.take(operand(0), dim, inner.after(segment.from));
+            if low.iter().chain(&high).chain(&interior).all(|&padding| padding == 0) {
+                return inner;
+            }
+            return build.pad(inner, padding, &low, &high, &interior, ty, location);
+        }
+        match op_name(op) {
+            "stablehlo.slice" => {
+                let (mut start, mut limit) = (numbers("start_indices"), numbers("limit_indices"));
+                let taken = self.take(operand(0), dim, rows.after(-start[dim]));
+                if taken.r#type() == ty {
+                    return taken;
+                }
+                (start[dim], limit[dim]) = (0, rows.count());
+                build.strided_slice(taken, &start, &limit, &numbers("strides"), ty, location)
+            }
+            "stablehlo.dynamic_update_slice" => self.update(member, rows),
+            "stablehlo.constant" => {
+                let dense = op.attribute("value").ok().and_then(|value| value.try_into().ok());
+                let scalar =
+                    build.scalar_constant(dense.expect("splats are dense"), element_of(ty), location);
+                build.broadcast_scalar(scalar, ty, location)
+            }
+            "stablehlo.iota" if iota_dimension(op) == Some(dim) => {
+                // Counted in i64, then converted, as the whole iota is: a float would round the sum, not the number.
+                let wide = Tensor::get(Tensor::new(ty).expect("it is one").shape, build.i64_type(), None);
+                let first = match self.at {
+                    Some(at) => self.further(at, rows.from, location),
+                    None => build.i64_constant(rows.from, location),
+                };
+                let counted = build.iota(wide, dim, location);
+                let counted = build.binary(
+                    "stablehlo.add",
+                    counted,
+                    build.broadcast_scalar(first, wide, location),
+                    location,
+                );
+                if wide == ty { counted } else { build.convert(counted, ty, location) }
+            }
+            _ => {
+                let dims = operand_dims(op, dim).expect("the op has been looked at");
+                let operands: Vec<_> = op
+                    .operands()
+                    .zip(dims)
+                    .map(|(operand, dim)| match dim {
+                        Some(dim) => self.take(operand, dim, rows),
+                        None => self.whole(operand),
+                    })
+                    .collect();
+                build.copy_with(op, &operands, &[], &[ty]).result(0).expect("members have one result").into()
+            }
+        }
+    }
+
+    /// Rows of what a `dynamic_update_slice` makes.
+    fn update(&self, member: Member<'c, 'a>, rows: Rows) -> Value<'c, 'a> {
+        let Member { op, dim, .. } = member;
+        let (build, location) = (self.build, op.location());
+        let (segment, whole) = updated(op, dim).expect("the op has been looked at");
+        let operand =
+            |index: usize| -> Value<'c, 'a> { op.operand(index).expect("the op has been looked at") };
+        let Some(inner) = part(op, dim, 1, segment, rows, self.at.is_some()) else {
+            return self.take(operand(0), dim, rows);
+        };
+        let new = self.take(operand(1), dim, inner.after(segment.from));
+        if whole {
+            let around = |rows: Rows| (rows.count() > 0).then(|| self.take(operand(0), dim, rows));
+            let before = around(Rows { to: inner.from, ..rows });
+            let parts: Vec<_> =
+                before.into_iter().chain([new]).chain(around(Rows { from: inner.to, ..rows })).collect();
+            return if parts.len() == 1 { new } else { build.concatenate(&parts, dim, location) };
+        }
+        let mut operands = vec![self.take(operand(0), dim, rows), new];
+        operands.extend((2..op.operand_count()).map(|index| {
+            let start = operand(index);
+            match index == 2 + dim {
+                true => build.number((inner.from - rows.from) as f64, element_of(start.r#type()), location),
+                false => self.whole(start),
+            }
+        }));
+        let ty = operands[0].r#type();
+        build.copy_with(op, &operands, &[], &[ty]).result(0).expect("updates have one result").into()
+    }
+}
+
+/// The same type with another extent.
+fn sized<'c>(ty: Type<'c>, dim: usize, extent: i64) -> Type<'c> {
+    let tensor = Tensor::new(ty).expect("members are tensors");
+    let mut shape = tensor.shape.to_vec();
+    shape[dim] = extent;
+    Tensor::get(&shape, tensor.element, None)
+}
+
+fn rank_of(ty: Type<'_>) -> usize {
+    Tensor::new(ty).map_or(0, |tensor| tensor.rank())
+}
+
+/// An array of zeros.
+fn zeros<'c: 'a, 'a>(build: &Builder<'c, 'a>, ty: Type<'c>, location: Location<'c>) -> Value<'c, 'a> {
+    let width = element_bytes(element_of(ty)).unwrap_or_default() as usize;
+    build.splat_of_bytes(&vec![0; width], ty, location).expect("plain numbers have a zero")
+}

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The differential test of --slimhlo-slabs: stages of stencils, before and after, in XLA for CPU.
+
+    python test/oracle/slabs.py --opt target/debug/slimhlo-opt --count 200 --seed 1
+
+Fields of two and three dimensions and several element types; each program is a few stages, each made of those before: rolled, padded
+in all of jnp.pad's ways, differences on staggered points, parts that are overwritten, sums over a dimension, masks by position, transposed, as
+one step or several in a loop. They are executed without XLA's fusion, within which products and sums contract as it happens, and
+must give the same bits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import pathlib
+import sys
+import time
+from collections.abc import Callable
+
+import xla_cpu  # first: it sets the flags with which JAX starts
+
+import jax
+import jax.numpy as jnp
+import jaxlib_ir
+import numpy as np
+from jax import lax
+from opt import Driver
+
+PASSES = (
+    "--inline",
+    "--canonicalize",
+    "--cse",
+    "--slimhlo-scatter-to-update",
+    "--slimhlo-slabs=min-bytes=1 slab-bytes=64",
+)
+PLAIN = {"xla_disable_hlo_passes": "fusion,cpu-instruction-fusion"}
+DTYPES = ("float32", "float32", "float32", "bfloat16", "int32", "uint8")
+PADS = ("edge", "wrap", "reflect", "symmetric", "constant")
+CHANGED_SHARE = 0.25
+
+Stage = Callable[[jax.Array, jax.Array], jax.Array]
+
+
+def stage(random: np.random.Generator, axis: int, reach: int) -> tuple[str, Stage]:
+    """A stage: a field of the shape of both that it is made of."""
+    size, sign = reach, int(random.choice((-1, 1)))
+
+    def along(x: jax.Array, start: int, stop: int | None) -> jax.Array:
+        return lax.slice_in_dim(x, start, x.shape[axis] if stop is None else x.shape[axis] + stop, axis=axis)
+
+    def padded(mode: str) -> Stage:
+        def run(x: jax.Array, y: jax.Array) -> jax.Array:
+            widths = [(size, size) if at == axis else (0, 0) for at in range(x.ndim)]
+            wide = jnp.pad(x, widths, mode=mode)
+            return along(wide, 2 * size, None) - along(wide, 0, -2 * size) + y
+
+        return run
+
+    def flux(x: jax.Array, y: jax.Array) -> jax.Array:
+        faces = along(x, 1, None) * along(y, 0, -1)
+        widths = [(1, 0) if at == axis else (0, 0) for at in range(x.ndim)]
+        return jnp.pad(faces, widths) - x
+
+    def put(x: jax.Array, y: jax.Array) -> jax.Array:
+        inner = [slice(size, -size) if at == axis else slice(None) for at in range(x.ndim)]
+        return x.at[tuple(inner)].set(along(y, 0, -2 * size) + along(x, 2 * size, None))
+
+    def patch(x: jax.Array, y: jax.Array) -> jax.Array:
+        return x.at[tuple(slice(1, -1) for _ in range(x.ndim))].set(y[tuple(slice(2, None) for _ in range(x.ndim))])
+
+    def mask(x: jax.Array, y: jax.Array) -> jax.Array:
+        place = lax.broadcasted_iota(jnp.int32, x.shape, axis)
+        return jnp.where(place % 3 == 0, x, jnp.roll(y, size, axis))
+
+    ways: dict[str, Stage] = {
+        "roll": lambda x, y: jnp.roll(x, sign * size, axis) - y,
+        "flux": flux,
+        "put": put,
+        "patch": patch,
+        "mask": mask,
+        "limit": lambda x, y: jnp.where(x * y > 0, jnp.minimum(x, y), jnp.roll(y, sign, axis)),
+        "column": lambda x, y: x - jnp.sum(y, axis=-1, keepdims=True, dtype=x.dtype),
+        "flip": lambda x, y: x + jnp.flip(y, -1),
+        "sum": lambda x, y: x + y * y,
+    }
+    ways |= {f"pad {mode}": padded(mode) for mode in PADS}
+    name = str(random.choice(list(ways)))
+    return name, ways[name]
+
+
+def program(seed: int, number: int) -> tuple[str, Callable, tuple[int, ...], str, set[str]]:
+    random = np.random.default_rng((seed, number))
+    rank = int(random.choice((2, 2, 3)))
+    shape = (int(random.integers(60, 260)), *(int(size) for size in random.integers(5, 14, rank - 1)))
+    if random.random() < 0.15:
+        shape = (3, *shape)
+    dtype = str(random.choice(DTYPES))
+    # Mostly along the dimension that falls into slabs.
+    main = 1 if shape[0] == 3 else 0
+    stages, kinds = [], set()
+    for _ in range(random.integers(2, 7)):
+        axis = main if random.random() < 0.7 else int(random.integers(len(shape)))
+        reach = 1 if shape[axis] < 5 else int(random.integers(1, 3))
+        name, run = stage(random, axis, reach)
+        if shape[axis] == 3 and name == "put":
+            continue
+        kinds.add(name)
+        stages.append((run, random.random(2)))
+    results = int(random.integers(1, 3))
+    turns = int(random.choice((0, 0, 3)))
+    staggered = bool(random.random() < 0.2) and not turns
+
+    def step(*fields: jax.Array) -> tuple[jax.Array, ...]:
+        known = list(fields)
+        for run, picks in stages:
+            # Rather the newest.
+            left, right = (known[int(len(known) * (1 - pick * pick))] if pick > 0 else known[-1] for pick in picks)
+            known.append(run(left, right))
+        made = known[-results:]
+        if staggered:
+            made[0] = lax.slice_in_dim(made[0], 1, shape[main], axis=main) + 1
+        return tuple(made)
+
+    def function(*fields: jax.Array) -> tuple[jax.Array, ...]:
+        return lax.fori_loop(0, turns, lambda _, state: step(*state), fields) if turns else step(*fields)
+
+    return f"seed {seed} number {number}", function, (results, *shape), dtype, kinds
+
+
+def inputs(seed: int, shape: tuple[int, ...], dtype: str) -> list[np.ndarray]:
+    random = np.random.default_rng(seed)
+    fields = []
+    for _ in range(shape[0]):
+        if dtype in ("int32", "uint8"):
+            fields.append(random.integers(0, 200, shape[1:]).astype(dtype))
+            continue
+        field = random.standard_normal(shape[1:])
+        for value in (np.inf, -np.inf, np.nan, -0.0):
+            field[random.random(shape[1:]) < 0.002] = value
+        fields.append(np.asarray(field).astype(jnp.dtype(dtype)))
+    return fields
+
+
+def same_bits(left: np.ndarray, right: np.ndarray) -> bool:
+    if left.dtype.kind not in "fV":
+        return np.array_equal(left, right)
+    # Which of two NaNs an operation hands on is not fixed.
+    wide = [array.astype(np.float64) for array in (left, right)]
+    nan = [np.isnan(array) for array in wide]
+    bits = [np.where(mask, 0, array).view(np.int64) for mask, array in zip(nan, wide, strict=True)]
+    return left.shape == right.shape and np.array_equal(*nan) and np.array_equal(*bits)
+
+
+def run(text: str, given: list[np.ndarray]) -> list[np.ndarray]:
+    executable = xla_cpu.compile_module(jaxlib_ir.parse(text), PLAIN)
+    return [shard for shards in xla_cpu.run(executable, given) for shard in shards]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--opt", required=True, metavar="BIN", help="the driver")
+    parser.add_argument("--count", type=int, default=200, metavar="N", help="programs (default: 200)")
+    parser.add_argument("--seed", type=int, default=1, help="of the programs (default: 1)")
+    parser.add_argument("--dump", type=pathlib.Path, metavar="DIR", help="write the programs that fail there")
+    args = parser.parse_args()
+
+    started = time.monotonic()
+    made = [program(args.seed, number) for number in range(args.count)]
+    texts = []
+    for _, function, (count, *shape), dtype, _ in made:
+        given = [jax.ShapeDtypeStruct(tuple(shape), dtype)] * count
+        texts.append(jax.jit(function, keep_unused=True).lower(*given).as_text())
+    driver = Driver(args.opt, batch=50).ready()
+    before = driver.run(texts, PASSES[:-1])
+    after = driver.run(texts, PASSES)
+    findings, changed, kinds = [], 0, collections.Counter()
+    for (name, _, shape, dtype, of), text, old, new in zip(made, texts, before, after, strict=True):
+        if new.output is None:
+            findings.append((name, f"the driver fails: {new.crash or new.message}", text, ""))
+            continue
+        if new.output == old.output:
+            continue
+        changed += 1
+        kinds.update(of)
+        try:
+            given = inputs(args.seed, shape, dtype)
+            pairs = zip(run(text, given), run(new.output, given), strict=True)
+            wrong = [f"result {at} differs" for at, pair in enumerate(pairs) if not same_bits(*pair)]
+        except Exception as error:
+            wrong = [f"it does not run: {str(error)[:300]}"]
+        findings.extend((name, found, text, new.output) for found in wrong)
+    for name, found, old, new in findings:
+        print(f"{name}: {found}")
+        if args.dump:
+            args.dump.mkdir(parents=True, exist_ok=True)
+            path = args.dump / name.replace(" ", "_")
+            path.with_suffix(".before.mlir").write_text(old)
+            path.with_suffix(".after.mlir").write_text(new)
+    share = changed / max(1, len(made))
+    failed = len({name for name, *_ in findings})
+    print(
+        f"{len(made) - failed} passed, {failed} failed: {changed} changed ({share:.1%}) and executed before and after "
+        f"({dict(sorted(kinds.items()))}); {time.monotonic() - started:.0f} s"
+    )
+    return 0 if share >= CHANGED_SHARE and not findings else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
