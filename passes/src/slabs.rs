@@ -36,7 +36,8 @@
 //!
 //! # Why it is right
 //!
-//! Each element is computed by the same ops from the same elements; elements of the halo more than once.
+//! Each element is computed by the same ops from the same elements; elements of the halo more than once. Only the order
+//! in which a reduction of another dimension adds up is the back end's, and may be another one for fewer rows.
 //!
 //! # Why it pays, and what it costs
 //!
@@ -73,7 +74,8 @@ crate::pass_options! {
     ///
     /// Results that slices, pads, concatenations and elementwise ops make of fields in several stages are computed by a loop over
     /// slabs of their rows, each from the rows of the fields that it needs: what is between the stages takes no more than a slab. Rows
-    /// near the ends, where fields wrap around or are padded, are computed by themselves. Every bit is kept.
+    /// near the ends, where fields wrap around or are padded, are computed by themselves. Every bit is kept, but for the order in
+    /// which a reduction of another dimension adds up.
     ///
     /// ```mlir
     /// %flux = ... (rows of %x and of their neighbours)
