@@ -11,7 +11,7 @@
 //!
 //! The first stages inline, canonicalize and merge common subexpressions: JAX hides producers behind private functions
 //! (`jnp.clip`, `jnp.where`), and what the passes look for is then in one piece. XLA begins with the same steps. Should a function
-//! end up with a peak larger by more than a [`SLACK`]th than it came with, for whatever reason, the module leaves as it came.
+//! end up with a peak larger by more than a [`SLACK`]th and [`SLACK_BYTES`] than it came with, for whatever reason, the module leaves as it came.
 //!
 //! # Why it is right
 //!
@@ -72,6 +72,8 @@ const SAVED: Statistic =
 /// The share of its peak that a function may grow by, all stages together. Those that judge for themselves trade a gathered
 /// array, which the partitioner would add later, for a halo in a buffer of its own.
 const SLACK: u64 = 100;
+/// And so many bytes more: scalars and alignment.
+const SLACK_BYTES: u64 = 4 << 10;
 /// Rounds at most.
 const ROUNDS: usize = 8;
 
@@ -305,7 +307,7 @@ pub fn optimize<'c>(
         let known = snapshots.get(&name).and_then(|last| last.footprint.as_ref()).map(Footprint::peak);
         let after = known.or_else(|| memory::footprint(function).map(|after| after.peak()));
         let before = footprints.get(&name).and_then(|before| before.as_ref()).map(Footprint::peak);
-        before.zip(after).is_some_and(|(before, after)| after > before.saturating_add(before / SLACK))
+        before.zip(after).is_some_and(|(before, after)| after > before.saturating_add(before / SLACK + SLACK_BYTES))
     });
     drop(snapshots);
     if grew {

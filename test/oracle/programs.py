@@ -512,7 +512,7 @@ def train16(layers: int = 16, batch: int = 4, length: int = 512) -> Lowered:
     return decoder(layers, batch, length, scan=False)
 
 
-@program(below=32_000, layers=2, batch=1, length=128)
+@program(Goal(temporaries=450), below=32_000, layers=2, batch=1, length=128)
 def train16_scan(layers: int = 16, batch: int = 4, length: int = 512) -> Lowered:
     return decoder(layers, batch, length, scan=True)
 
@@ -571,6 +571,56 @@ def transformer_step(layers: int = 2, length: int = 512) -> Lowered:
 @program(below=32_000, layers=2, length=64)
 def transformer_step_scanned(layers: int = 12, length: int = 512) -> Lowered:
     return transformer(layers, length, scan=True, remat=True)
+
+
+# --- gradients of loops -------------------------------------------------------------------------------------------
+
+
+@program(Goal(temporaries=170), steps=20)
+def time_steps_gradient(steps: int = 50, size: int = 512) -> Lowered:
+    """How a nonlinear shallow-water model's end depends on its start. Its state is 3 fields of a MiB."""
+
+    def step(state: tuple[Array, ...], _: None) -> tuple[tuple[Array, ...], None]:
+        h, u, v = state
+        east = lambda f: 0.5 * (jnp.roll(f, -1, axis=0) - jnp.roll(f, 1, axis=0))
+        north = lambda f: 0.5 * (jnp.roll(f, -1, axis=1) - jnp.roll(f, 1, axis=1))
+        rise = east(h * u) + north(h * v)
+        along = u * east(u) + v * north(u) - 0.01 * v + 9.81 * east(h)
+        across = u * east(v) + v * north(v) + 0.01 * u + 9.81 * north(h)
+        return (h - 1e-3 * rise, u - 1e-3 * along, v - 1e-3 * across), None
+
+    def energy(state: tuple[Array, ...]) -> Array:
+        (h, u, v), _ = lax.scan(step, state, None, length=steps)
+        return jnp.sum(h * (u * u + v * v)) + 9.81 * jnp.sum(h * h)
+
+    return jax.jit(jax.grad(energy)).lower((spec((size, size)),) * 3)
+
+
+@program(Goal(temporaries=300), layers=2)
+def layers_gradient(layers: int = 8, batch: int = 4, length: int = 512) -> Lowered:
+    """Loss and gradients of layers of masked attention and perceptrons, one after another in a scan."""
+    width, heads = 256, 8
+
+    def norm(x: Array, scale: Array) -> Array:
+        return (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * scale
+
+    def layer(x: Array, weights: tuple[Array, ...]) -> tuple[Array, None]:
+        queries, keys, values, out, up, down, first, second = weights
+        y = norm(x, first)
+        q, k, v = ((y @ w).reshape(batch, length, heads, -1) for w in (queries, keys, values))
+        scores = jnp.einsum("bthd,bshd->bhts", q, k) / (width // heads) ** 0.5
+        scores = jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -1e9)
+        mixed = jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(scores), v)
+        x = x + mixed.reshape(x.shape) @ out
+        return x + jax.nn.gelu(norm(x, second) @ up) @ down, None
+
+    def loss(weights: tuple[Array, ...], x: Array) -> Array:
+        return jnp.mean(lax.scan(layer, x, weights)[0] ** 2)
+
+    square = (width, width)
+    shapes = (square, square, square, square, (width, 4 * width), (4 * width, width), (width,), (width,))
+    weights = tuple(spec((layers, *shape)) for shape in shapes)
+    return jax.jit(jax.value_and_grad(loss)).lower(weights, spec((batch, length, width)))
 
 
 # --- what is only reduced -----------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ use slimhlo_dialect::ffi::{attribute_of, integer_value};
 /// Indices of gathers are not shared: kernels compute them on the fly.
 pub const PREPARE: &str = "inline,func.func(canonicalize,cse),symbol-dce,func.func(slimhlo-simplify,canonicalize,cse,\
                            slimhlo-scatter-to-update,canonicalize,cse,slimhlo-dus-to-pad,canonicalize,cse,\
-                           slimhlo-coalesce-pads,canonicalize,cse)";
+                           slimhlo-coalesce-pads,canonicalize,cse,slimhlo-recompute-residuals,canonicalize,cse)";
 
 /// What may make updates happen in place that do not otherwise.
 const IN_PLACE: &str = "func.func(slimhlo-inplace-updates,canonicalize,cse)";
