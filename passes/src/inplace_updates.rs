@@ -118,6 +118,8 @@ crate::pass_options! {
         pub chunk_bytes: Bytes = Bytes(4 << 20),
         /// Smaller arrays are left alone.
         pub min_bytes: Bytes = Bytes(16 << 10),
+        /// Whether steps are done a slab at a time, too.
+        pub steps: bool = true,
     }
 }
 
@@ -136,7 +138,8 @@ impl Pass for InplaceUpdates {
         let build = Builder::new(root);
         let limit = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
         let min_bytes = limit(self.min_bytes);
-        let loops = sweep::run(root, &build, limit(self.chunk_bytes).max(1), min_bytes);
+        let chunk_bytes = limit(self.chunk_bytes).max(1);
+        let loops = if self.steps { sweep::run(root, &build, chunk_bytes, min_bytes) } else { 0 };
         context.count(&LOOPS, loops as u64);
         let mut changed = loops > 0;
 
