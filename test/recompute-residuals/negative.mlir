@@ -78,3 +78,40 @@ func.func @nothing_follows(%x0: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %1#1 : tensor<4xf32>
 }
+
+// -----
+
+// The reader counts in another type.
+func.func @types_differ(%y0: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = stablehlo.constant dense<0> : tensor<i32>
+  %c1 = stablehlo.constant dense<1> : tensor<i32>
+  %c6 = stablehlo.constant dense<6> : tensor<i32>
+  %l0 = stablehlo.constant dense<0> : tensor<i64>
+  %l1 = stablehlo.constant dense<1> : tensor<i64>
+  %l6 = stablehlo.constant dense<6> : tensor<i64>
+  %zeros = stablehlo.constant dense<0.0> : tensor<6x4xf32>
+  %0:2 = stablehlo.while(%i = %c0, %as = %zeros) : tensor<i32>, tensor<6x4xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %c6, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %twice = stablehlo.add %i, %i : tensor<i32>
+    %n = stablehlo.convert %twice : (tensor<i32>) -> tensor<f32>
+    %a = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<f32>) -> tensor<1x4xf32>
+    %as1 = stablehlo.dynamic_update_slice %as, %a, %i, %c0 : (tensor<6x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<6x4xf32>
+    %i1 = stablehlo.add %i, %c1 : tensor<i32>
+    stablehlo.return %i1, %as1 : tensor<i32>, tensor<6x4xf32>
+  }
+  %1:3 = stablehlo.while(%i = %l0, %y = %y0, %as = %0#1) : tensor<i64>, tensor<4xf32>, tensor<6x4xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %l6, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %a1 = stablehlo.dynamic_slice %as, %i, %l0, sizes = [1, 4] : (tensor<6x4xf32>, tensor<i64>, tensor<i64>) -> tensor<1x4xf32>
+    %a = stablehlo.reshape %a1 : (tensor<1x4xf32>) -> tensor<4xf32>
+    %next = stablehlo.multiply %y, %a : tensor<4xf32>
+    %i1 = stablehlo.add %i, %l1 : tensor<i64>
+    stablehlo.return %i1, %next, %as : tensor<i64>, tensor<4xf32>, tensor<6x4xf32>
+  }
+  return %1#1 : tensor<4xf32>
+}

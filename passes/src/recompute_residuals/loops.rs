@@ -9,7 +9,7 @@ use crate::stream::fast::Table;
 use crate::stream::plan::plain;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{BlockRef, OperationRef, Value};
+use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use std::collections::HashMap;
 
@@ -135,7 +135,9 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
             }
             turn = Some(at);
         }
-        Some((op, body, turn?, only.operand))
+        // What is done with the number of the turn is done with numbers of that type.
+        let turn = turn.filter(|turn| turn.r#type() == self.turn.r#type())?;
+        Some((op, body, turn, only.operand))
     }
 }
 
