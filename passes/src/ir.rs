@@ -669,6 +669,12 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         Some(self.insert("stablehlo.constant", &[], &[("value", value)], result, location))
     }
 
+    /// A constant of a plain type without a bit set.
+    pub fn zeros(&self, result: Type<'c>, location: Location<'c>) -> Value<'c, 'a> {
+        let width = crate::stream::plan::element_bytes(element_of(result)).unwrap_or_default() as usize;
+        self.splat_of_bytes(&vec![0; width], result, location).expect("plain numbers have a zero")
+    }
+
     /// Erases an op that nothing uses.
     pub fn erase(&self, op: OperationRef<'c, 'a>) {
         self.base().erase_op(op);

@@ -7,12 +7,12 @@ use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
 use crate::stream::fast::Keys;
-use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, element_bytes, is_elementwise, plain};
+use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, is_elementwise, plain};
 use crate::stream::turns;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use std::collections::{HashMap, HashSet};
@@ -434,7 +434,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
             let values: Vec<Value<'c, 'a>> = read
                 .iter()
                 .zip(&types)
-                .map(|(&index, ty)| if taken { slab_of(index) } else { zeros(build, *ty, location) })
+                .map(|(&index, ty)| if taken { slab_of(index) } else { build.zeros(*ty, location) })
                 .collect();
             // Two branches of nothing but slices and zeros would be computed both, and selected from, wherever a slab is
             // used: an update would read what the one before has written, or a copy of it.
@@ -501,10 +501,4 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
             build.erase_with_dead_producers(op, |_| {});
         }
     }
-}
-
-/// An array of zeros.
-fn zeros<'c: 'a, 'a>(build: &Builder<'c, 'a>, ty: Type<'c>, location: Location<'c>) -> Value<'c, 'a> {
-    let width = element_bytes(ir::element_of(ty)).unwrap_or_default() as usize;
-    build.splat_of_bytes(&vec![0; width], ty, location).expect("plain numbers have a zero")
 }

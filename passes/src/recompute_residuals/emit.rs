@@ -8,7 +8,7 @@ use crate::counted::blocks;
 use crate::ir::{self, Builder};
 use crate::rewrite::{carry_attributes, defining_op, erase_argument, is_unused, take_body};
 use crate::stream::fast::Table;
-use crate::stream::plan::{element_bytes, plain};
+use crate::stream::plan::plain;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
@@ -69,14 +69,8 @@ fn store<'c: 'a, 'a>(
         Tensor::get(&[&[slots], tensor.shape].concat(), tensor.element, None)
     };
     build.set_insertion_point_before(writer.op);
-    let starts: Vec<Value> = tensors
-        .clone()
-        .map(|tensor| {
-            let zero = vec![0; element_bytes(tensor.element).unwrap_or_default() as usize];
-            let stack = build.splat_of_bytes(&zero, with(writer.turns, &tensor), location);
-            stack.expect("any plain element may have no bit set")
-        })
-        .collect();
+    let starts: Vec<Value> =
+        tensors.clone().map(|tensor| build.zeros(with(writer.turns, &tensor), location)).collect();
     let first = writer.op.operand_count();
     let op = recarry(build, writer.op, &[], &starts);
     let end = writer.body.terminator().expect("bodies end");

@@ -6,7 +6,7 @@ use super::rows::{Inside, Needs, Rows, all_of, joined, part, unpadded, updated};
 use super::{Cone, Member, operand_dims};
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, is_unused, location_of};
-use crate::stream::plan::{element_bytes, iota_dimension};
+use crate::stream::plan::iota_dimension;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, RegionLike, Type, Value, ValueLike};
@@ -27,7 +27,7 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
     let needs = Needs::of(cone, |_| Rows { from: 0, to: slab }, Some(&mut Inside::new(slab)));
     let captured = captured(cone, &needs);
     let mut operands = vec![build.i64_constant(low, location)];
-    operands.extend(cone.targets.iter().map(|target| zeros(build, target.value.r#type(), location)));
+    operands.extend(cone.targets.iter().map(|target| build.zeros(target.value.r#type(), location)));
     operands.extend(&captured);
     let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
     let op = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
@@ -177,7 +177,7 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
                     build.op_with_blocks("stablehlo.optimization_barrier", &[value], &types, &[], location);
                 barrier.result(0).expect("a result per operand").into()
             } else {
-                zeros(build, types[0], location)
+                build.zeros(types[0], location)
             };
             build.terminator("stablehlo.return", &[result], location);
         }
@@ -351,10 +351,4 @@ fn sized<'c>(ty: Type<'c>, dim: usize, extent: i64) -> Type<'c> {
 
 fn rank_of(ty: Type<'_>) -> usize {
     Tensor::new(ty).map_or(0, |tensor| tensor.rank())
-}
-
-/// An array of zeros.
-fn zeros<'c: 'a, 'a>(build: &Builder<'c, 'a>, ty: Type<'c>, location: Location<'c>) -> Value<'c, 'a> {
-    let width = element_bytes(element_of(ty)).unwrap_or_default() as usize;
-    build.splat_of_bytes(&vec![0; width], ty, location).expect("plain numbers have a zero")
 }
