@@ -235,7 +235,7 @@ def main() -> int:
     parser.add_argument("--corpus", required=True, type=pathlib.Path, metavar="DIR", help="where corpus.py wrote")
     parser.add_argument("--pipeline", default=PIPELINE, help="the driver's flags (default: %(default)s)")
     parser.add_argument(
-        "--sample", type=int, default=600, metavar="N", help="changed modules to compile (default: 600)"
+        "--sample", type=int, default=400, metavar="N", help="changed modules to compile (default: 400)"
     )
     parser.add_argument("--all", action="store_true", help="compile every changed module")
     parser.add_argument("--only", default="", metavar="TEXT", help="only modules whose name contains this")

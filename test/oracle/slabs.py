@@ -6,7 +6,9 @@
 Fields of two and three dimensions and several element types; each program is a few stages, each made of those before: rolled, padded
 in all of jnp.pad's ways, differences on staggered points, parts that are overwritten, maxima over a dimension, masks by position, transposed, as
 one step or several in a loop. They are executed without XLA's fusion, within which products and sums contract as it happens, and
-must give the same bits.
+must give the same bits. Where they do not, the StableHLO interpreter decides: XLA for CPU keeps bf16 in f32 as it sees fit, drops
+NaNs from a maximum, and has been seen to give zeros for x - max(x) of uint8. The interpreter compares programs without scatters,
+since its scatter overwrites the operand for other users, too.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import jax
 import jax.numpy as jnp
 import jaxlib_ir
 import numpy as np
-from execute import bits
+from execute import bits, same_by_definition
 from jax import lax
 from opt import Driver
 
@@ -39,6 +41,7 @@ PLAIN = {"xla_disable_hlo_passes": "fusion,cpu-instruction-fusion"}
 DTYPES = ("float32", "float32", "float32", "bfloat16", "int32", "uint8")
 PADS = ("edge", "wrap", "reflect", "symmetric", "constant")
 CHANGED_SHARE = 0.25
+XLAS_OWN_SHARE = 0.05
 
 Stage = Callable[[jax.Array, jax.Array], jax.Array]
 
@@ -165,7 +168,8 @@ def main() -> int:
     driver = Driver(args.opt, batch=50).ready()
     before = driver.run(texts, PASSES[:-1])
     after = driver.run(texts, PASSES)
-    findings, changed, kinds = [], 0, collections.Counter()
+    context = jaxlib_ir.make_context()
+    findings, changed, xlas_own, kinds = [], 0, 0, collections.Counter()
     for (name, _, shape, dtype, of), text, old, new in zip(made, texts, before, after, strict=True):
         if new.output is None:
             findings.append((name, f"the driver fails: {new.crash or new.message}", text, ""))
@@ -178,6 +182,9 @@ def main() -> int:
             given = inputs(args.seed, shape, dtype)
             pairs = zip(run(text, given), run(new.output, given), strict=True)
             wrong = [f"result {at} differs" for at, pair in enumerate(pairs) if len({bits(value, payloads=False) for value in pair}) > 1]
+            if wrong and same_by_definition(old.output, new.output, given, context):
+                xlas_own += 1
+                wrong = []
         except Exception as error:
             wrong = [f"it does not run: {str(error)[:300]}"]
         findings.extend((name, found, text, new.output) for found in wrong)
@@ -192,9 +199,9 @@ def main() -> int:
     failed = len({name for name, *_ in findings})
     print(
         f"{len(made) - failed} passed, {failed} failed: {changed} changed ({share:.1%}) and executed before and after "
-        f"({dict(sorted(kinds.items()))}); {time.monotonic() - started:.0f} s"
+        f"({dict(sorted(kinds.items()))}), {xlas_own} with other bits only by XLA's own arithmetic; {time.monotonic() - started:.0f} s"
     )
-    return 0 if share >= CHANGED_SHARE and not findings else 1
+    return 0 if share >= CHANGED_SHARE and xlas_own <= XLAS_OWN_SHARE * changed and not findings else 1
 
 
 if __name__ == "__main__":

@@ -10,12 +10,18 @@ from __future__ import annotations
 import collections
 import dataclasses
 import multiprocessing
+import os
+import pathlib
 import threading
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
 JOBS = 2
+# Where the process that workers are copies of finds its modules; it does not know its parent's sys.path.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, (str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH")))
+)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -60,7 +66,9 @@ class Worker:
     """A process that answers one item at a time."""
 
     def __init__(self, work: Callable) -> None:
-        context = multiprocessing.get_context("spawn")
+        # Copies of a process that has imported JAX, but not started it: many items end their worker.
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["xla_cpu"])
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(work, theirs), daemon=True)
         self.process.start()

@@ -56,3 +56,23 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %r : tensor<4x32xf32>
   }
 }
+
+// -----
+
+#columns = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [1]>
+
+// No exchange would be made of it, and a partitioner would move the slice as well.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  // CHECK-LABEL: func @partitioned_bf16
+  // CHECK-NOT: stablehlo.dynamic_update_slice
+  // CHECK: stablehlo.scatter
+  func.func @partitioned_bf16(%x: tensor<4x32xbf16>, %u: tensor<4x8xbf16>) -> tensor<4x32xbf16> {
+    %at = stablehlo.constant dense<8> : tensor<1xi32>
+    %r = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #columns}> ({
+    ^bb0(%old: tensor<bf16>, %new: tensor<bf16>):
+      %sum = stablehlo.add %old, %new : tensor<bf16>
+      stablehlo.return %sum : tensor<bf16>
+    }) : (tensor<4x32xbf16>, tensor<1xi32>, tensor<4x8xbf16>) -> tensor<4x32xbf16>
+    return %r : tensor<4x32xbf16>
+  }
+}

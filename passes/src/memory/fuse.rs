@@ -84,7 +84,14 @@ struct Fusion<'g, 'c, 'a> {
     stored: Vec<bool>,
     /// A node is computed inside of at least one user.
     inlined: Vec<bool>,
+    /// At how many places of its kernel a node's elements are asked for, each of which is code of its own.
+    places: Vec<u32>,
+    /// Whose places those are, among all askers: ops that ask for other elements than they are asked for, and roots.
+    asked: Vec<Piece>,
 }
+
+/// A back end does not write the code of an op more often than this into a kernel.
+const MOST_PLACES: u32 = 15;
 
 pub(super) fn kernels(graph: &Graph<'_, '_>) -> Kernels {
     let count = graph.nodes.len();
@@ -104,6 +111,8 @@ pub(super) fn kernels(graph: &Graph<'_, '_>) -> Kernels {
         repeats: vec![false; count],
         stored: vec![false; count],
         inlined: vec![false; count],
+        places: vec![1; count],
+        asked: vec![Piece::default(); count],
     };
     fusion.clusters();
     fusion.set_apart();
@@ -318,6 +327,7 @@ impl Fusion<'_, '_, '_> {
     /// From the last node to the first: is it stored, and in which kernels is it computed?
     fn decide(&mut self) {
         let is_result = self.is_result();
+        let mut askers: Vec<Id> = Vec::new();
         for node in (0..self.graph.nodes.len() as Id).rev() {
             let index = node as usize;
             if !self.graph.nodes[index].live {
@@ -327,6 +337,7 @@ impl Fusion<'_, '_, '_> {
             let mut stored =
                 is_result[index] || self.graph.nodes[index].effects || self.users.of(node).is_empty();
             let mut repeats = false;
+            let first = askers.len();
             for &user in self.users.of(node) {
                 let inlines = self.graph.nodes[user as usize]
                     .operands
@@ -343,19 +354,60 @@ impl Fusion<'_, '_, '_> {
                     if self.inlined[user as usize] { self.homes[user as usize] } else { Homes::None };
                 homes = homes.and(own).and(through);
                 repeats |= self.repeats[user as usize] || self.grows(user);
+                self.ask(user, &mut askers, first);
             }
+            let places = match homes {
+                Homes::One(_) => askers[first..]
+                    .iter()
+                    .fold(0u32, |places, &asker| places.saturating_add(self.places[asker as usize])),
+                _ => 1,
+            };
             let in_cluster = self.cluster[index].is_some_and(|root| root != node);
             let alone = stored || homes == Homes::Many;
             if !in_cluster
-                && (self.is_expensive(node) && (alone || repeats) || alone && self.reads_more(node))
+                && (self.is_expensive(node) && (alone || repeats)
+                    || alone && self.reads_more(node)
+                    || self.is_too_often(node, places))
             {
                 stored = true;
                 homes = Homes::None;
             }
+            if !matches!(homes, Homes::One(_)) {
+                askers.truncate(first);
+                askers.push(node);
+            } else {
+                self.places[index] = places;
+            }
+            self.asked[index] = Piece { first: first as u32, count: (askers.len() - first) as u32 };
             self.stored[index] = stored || homes == Homes::None;
             self.inlined[index] = homes != Homes::None;
             self.homes[index] = homes;
             self.repeats[index] = repeats;
+        }
+    }
+
+    /// Adds those for whom `user` asks for its operand to the askers from `first` on, each once.
+    fn ask(&self, user: Id, askers: &mut Vec<Id>, first: usize) {
+        let add = |askers: &mut Vec<Id>, asker| {
+            // More are too many anyway.
+            if askers.len() - first <= MOST_PLACES as usize && !askers[first..].contains(&asker) {
+                askers.push(asker);
+            }
+        };
+        match self.class(user) {
+            // Elementwise ops ask for what they are asked for.
+            Class::Map(_) => self.asked[user as usize].range().for_each(|place| add(askers, askers[place])),
+            _ => add(askers, user),
+        }
+    }
+
+    /// Whether a back end would store this op instead of having its code at so many places of a kernel. Pads and concatenates are
+    /// branches, within which nothing computed before is known.
+    fn is_too_often(&self, node: Id, places: u32) -> bool {
+        match self.class(node) {
+            Class::Pad | Class::Join { .. } => places > 1,
+            Class::Broadcast | Class::Iota | Class::Constant => false,
+            _ => places > MOST_PLACES,
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use duct::Expression;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 /// Lines of a failed command that are shown where its output was not.
 const TAIL: usize = 80;
@@ -20,8 +20,10 @@ pub struct Shell {
     pub root: PathBuf,
     /// Cargo's target directory; all that xtask makes is below it.
     pub target: PathBuf,
-    /// Somebody watches: one line that moves, instead of all the output.
+    /// Somebody watches: a line that moves per command, instead of all the output.
     pub live: bool,
+    /// Those lines.
+    progress: MultiProgress,
 }
 
 /// How a command ended.
@@ -44,7 +46,7 @@ impl Shell {
         let target = this.ancestors().nth(2).context("xtask does not sit in a target directory")?;
         let ci = env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
         let live = !ci && std::io::stderr().is_terminal();
-        Ok(Self { root: root.to_owned(), target: target.to_owned(), live })
+        Ok(Self { root: root.to_owned(), target: target.to_owned(), live, progress: MultiProgress::new() })
     }
 
     /// A command to be run in the repository.
@@ -73,13 +75,18 @@ impl Shell {
     /// Runs a command to its end, whatever that is. On a terminal its last line moves behind `title`; otherwise
     /// all lines are printed.
     pub fn watch(&self, title: &str, command: &Expression) -> Result<Finished> {
+        self.watch_beside(title, command, false)
+    }
+
+    /// The same, but what it prints is not shown if others run `beside` it.
+    pub fn watch_beside(&self, title: &str, command: &Expression, beside: bool) -> Result<Finished> {
         let reader = command
             .stdin_null()
             .stderr_to_stdout()
             .unchecked()
             .reader()
             .with_context(|| format!("cannot start {command:?}"))?;
-        let spinner = self.live.then(|| spinner(title));
+        let spinner = self.live.then(|| self.progress.add(spinner(title)));
         let mut lines = BufReader::new(&reader);
         let mut output = String::new();
         let mut line = Vec::new();
@@ -87,6 +94,7 @@ impl Shell {
             let text = String::from_utf8_lossy(&line);
             match &spinner {
                 Some(spinner) => spinner.set_message(text.trim().to_owned()),
+                None if beside => {}
                 None => print!("{text}"),
             }
             output.push_str(&text);
@@ -97,6 +105,11 @@ impl Shell {
         }
         let status = reader.try_wait()?.context("a command closed its output but did not end")?.status;
         Ok(Finished { ok: status.success(), output })
+    }
+
+    /// Prints a line or more, above the lines that move.
+    pub fn say(&self, text: &str) {
+        self.progress.suspend(|| println!("{text}"));
     }
 
     /// Runs a command that must succeed.

@@ -15,9 +15,11 @@ pub use oracle::CORPUS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use console::{style, truncate_str};
 use duct::Expression;
@@ -137,6 +139,24 @@ impl Step {
         }
     }
 
+    /// Whether a step is a script that keeps one core busy, and so goes beside others of its kind.
+    fn takes_one_core(self) -> bool {
+        matches!(
+            self,
+            Step::Mutate
+                | Step::Differential
+                | Step::Folds
+                | Step::Stream
+                | Step::Gathers
+                | Step::Halos
+                | Step::Slabs
+                | Step::Shards
+                | Step::ShardedStreams
+                | Step::Residuals
+                | Step::Elementwise
+        )
+    }
+
     fn execute(self, run: &mut Run) -> Result<Outcome> {
         match self {
             Step::Fmt => cargo::fmt(run),
@@ -164,14 +184,14 @@ impl Step {
             Step::Mutate => oracle::mutate(run),
             Step::Differential => oracle::differential(run),
             Step::Folds => oracle::generated(run, "folds.py", 1500),
-            Step::Stream => oracle::generated(run, "stream.py", 500),
+            Step::Stream => oracle::generated(run, "stream.py", 300),
             Step::Pads => oracle::generated(run, "pads.py", 1000),
-            Step::Gathers => oracle::generated(run, "gathers.py", 500),
+            Step::Gathers => oracle::generated(run, "gathers.py", 300),
             Step::Halos => oracle::generated(run, "halos.py", 300),
-            Step::Slabs => oracle::generated(run, "slabs.py", 200),
+            Step::Slabs => oracle::generated(run, "slabs.py", 100),
             Step::Shards => oracle::generated(run, "shards.py", 200),
             Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 120),
-            Step::Residuals => oracle::generated(run, "residuals.py", 200),
+            Step::Residuals => oracle::generated(run, "residuals.py", 100),
             Step::Families => oracle::generated(run, "families.py", 2000),
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),
@@ -215,6 +235,8 @@ struct Run<'a> {
     step: String,
     /// All output of the step at work.
     log: String,
+    /// Others run beside it: its output comes when it is done.
+    beside: bool,
     /// litcheck's verdict on each file, for comparison with LLVM's.
     verdicts: BTreeMap<String, lit::Verdict>,
 }
@@ -224,18 +246,58 @@ impl Run<'_> {
     fn run(&mut self, command: &Expression) -> Result<Finished> {
         // For builds that CMake asks cargo for; see the top of this file.
         let command = command.env("SLIMHLO_CARGO_FLAGS", "--workspace");
-        let finished = self.shell.watch(&self.step, &command)?;
+        let finished = self.shell.watch_beside(&self.step, &command, self.beside)?;
         self.log.push_str(&finished.output);
         Ok(finished)
     }
 
     /// Adds to what the step at work has to say.
     fn say(&mut self, line: &str) {
-        if !self.shell.live {
+        if !self.shell.live && !self.beside {
             println!("{line}");
         }
         self.log.push_str(line);
         self.log.push('\n');
+    }
+}
+
+impl Run<'_> {
+    /// Runs a step, unless one of `rows` that it needs has failed.
+    fn step(&mut self, step: Step, rows: &[Row]) -> Result<Row> {
+        self.step = step.name();
+        self.log.clear();
+        if !self.shell.live && !self.beside {
+            println!("\n==> {}", self.step);
+        }
+        let start = Instant::now();
+        let broken = rows.iter().find(|row| step.needs().contains(&row.step) && !row.outcome.ok());
+        // Steps need builds and corpora, and one that failed leaves nothing to work on. Only llvm-lit can do
+        // with a lit that found failures: it compares them.
+        let outcome = match broken {
+            Some(row) if step != Step::LlvmLit || self.verdicts.is_empty() => {
+                Outcome::check(false, format!("not run, because {} failed", row.step.name()))
+            }
+            _ => step.execute(self).unwrap_or_else(|error| {
+                self.say(&format!("{error:#}"));
+                Outcome::check(false, error.to_string().lines().next().unwrap_or_default())
+            }),
+        };
+        let time = start.elapsed();
+        let log = self.shell.target.join("xtask").join(format!("{}.log", self.step));
+        fs::write(&log, &self.log).with_context(|| format!("cannot write {}", log.display()))?;
+        self.report(&outcome, time);
+        Ok(Row { step, outcome, time })
+    }
+
+    fn report(&self, outcome: &Outcome, time: Duration) {
+        let mut text = String::new();
+        if self.shell.live && !outcome.ok() {
+            text = Finished { ok: false, output: self.log.clone() }.tail() + "\n";
+        } else if !self.shell.live && self.beside {
+            text = format!("\n==> {}\n{}", self.step, self.log);
+        }
+        let (verdict, figure) = (verdict(outcome), &outcome.figure);
+        self.shell.say(&format!("{text}{verdict} {:<13} {:>7}  {figure}", self.step, seconds(time)));
     }
 }
 
@@ -247,41 +309,56 @@ struct Row {
 
 /// Runs the steps and prints what came of them; the last line is `N passed, M failed`.
 pub fn main(shell: &Shell, args: &Args) -> Result<ExitCode> {
+    let start = Instant::now();
     let steps = selected(&args.steps);
     setup::packages(shell, steps.contains(&Step::Python), steps.contains(&Step::Rust))?;
     let logs = shell.target.join("xtask");
     fs::create_dir_all(&logs).with_context(|| format!("cannot create {}", logs.display()))?;
 
-    let mut run =
-        Run { shell, all: args.all, step: String::new(), log: String::new(), verdicts: BTreeMap::new() };
+    let run = |beside| Run {
+        shell,
+        all: args.all,
+        step: String::new(),
+        log: String::new(),
+        beside,
+        verdicts: BTreeMap::new(),
+    };
+    let (beside, alone): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.takes_one_core());
     let mut rows: Vec<Row> = Vec::new();
-    for step in steps {
-        run.step = step.name();
-        run.log.clear();
-        if !shell.live {
-            println!("\n==> {}", run.step);
-        }
-        let start = Instant::now();
-        let broken = rows.iter().find(|row| step.needs().contains(&row.step) && !row.outcome.ok());
-        // Steps need builds and corpora, and one that failed leaves nothing to work on. Only llvm-lit can do
-        // with a lit that found failures: it compares them.
-        let outcome = match broken {
-            Some(row) if step != Step::LlvmLit || run.verdicts.is_empty() => {
-                Outcome::check(false, format!("not run, because {} failed", row.step.name()))
-            }
-            _ => step.execute(&mut run).unwrap_or_else(|error| {
-                run.say(&format!("{error:#}"));
-                Outcome::check(false, error.to_string().lines().next().unwrap_or_default())
-            }),
-        };
-        let time = start.elapsed();
-        let log = logs.join(format!("{}.log", run.step));
-        fs::write(&log, &run.log).with_context(|| format!("cannot write {}", log.display()))?;
-        report(&run, &outcome, time);
-        rows.push(Row { step, outcome, time });
+    let mut first = run(false);
+    for step in alone {
+        let row = first.step(step, &rows)?;
+        rows.push(row);
     }
-    Ok(summarize(&rows))
+    // All that they need is there by now.
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let lanes = cores.min(MOST_BESIDE).min(beside.len());
+    let open = Mutex::new(beside.into_iter());
+    let done: Vec<Row> = thread::scope(|scope| -> Result<_> {
+        let lane = || -> Result<Vec<Row>> {
+            let mut run = run(lanes > 1);
+            let mut done = Vec::new();
+            // A statement of its own, so that the lock is not held while the step runs.
+            let next = || open.lock().ok().and_then(|mut open| open.next());
+            while let Some(step) = next() {
+                done.push(run.step(step, &rows)?);
+            }
+            Ok(done)
+        };
+        let others: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
+        let mut done = Vec::new();
+        for other in others {
+            done.extend(other.join().map_err(|_| anyhow!("a step ended by a panic"))??);
+        }
+        Ok(done)
+    })?;
+    rows.extend(done);
+    rows.sort_by_key(|row| row.step);
+    Ok(summarize(&rows, start.elapsed()))
 }
+
+/// Steps side by side at most: each holds XLA and a program or two.
+const MOST_BESIDE: usize = 4;
 
 /// The named steps and all they need, in order; everything when none is named.
 fn selected(named: &[Step]) -> BTreeSet<Step> {
@@ -295,14 +372,6 @@ fn selected(named: &[Step]) -> BTreeSet<Step> {
     steps
 }
 
-fn report(run: &Run, outcome: &Outcome, time: Duration) {
-    if run.shell.live && !outcome.ok() {
-        let finished = Finished { ok: false, output: run.log.clone() };
-        eprintln!("{}", finished.tail());
-    }
-    println!("{} {:<13} {:>7}  {}", verdict(outcome), run.step, seconds(time), outcome.figure);
-}
-
 fn verdict(outcome: &Outcome) -> console::StyledObject<&'static str> {
     if outcome.ok() { style("pass").green() } else { style("FAIL").red().bold() }
 }
@@ -311,7 +380,7 @@ fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
-fn summarize(rows: &[Row]) -> ExitCode {
+fn summarize(rows: &[Row], time: Duration) -> ExitCode {
     let lines: Vec<Vec<String>> = rows
         .iter()
         .map(|Row { step, outcome, time }| {
@@ -321,7 +390,7 @@ fn summarize(rows: &[Row]) -> ExitCode {
         .collect();
     println!("\n{}", table::render(&["Step", "Verdict", "Time", "Result"], &[1, 3], &lines));
     let failed: usize = rows.iter().map(|row| row.outcome.failed).sum();
-    println!("Total time {}", seconds(rows.iter().map(|row| row.time).sum()));
+    println!("Total time {}", seconds(time));
     println!("{} passed, {failed} failed", rows.iter().map(|row| row.outcome.passed).sum::<usize>());
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
