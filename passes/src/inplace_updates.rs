@@ -88,6 +88,8 @@ mod chain;
 mod stage;
 mod sweep;
 
+pub(crate) use sweep::{function_places, loop_places};
+
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::rewrite::ops_named;

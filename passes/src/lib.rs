@@ -10,6 +10,7 @@ mod counted;
 pub mod docs;
 pub mod framework;
 pub mod functions;
+mod hold;
 pub mod ir;
 pub mod rewrite;
 pub mod splat;

@@ -6,7 +6,8 @@
 //!
 //! Large results of a function or of a loop's body that slices, pads, concatenations (`jnp.roll`) and elementwise ops make of
 //! fields, where back ends store what is between: right-hand sides of Runge-Kutta stages, fluxes and limiters, Laplacians of
-//! Laplacians.
+//! Laplacians. And large results that take the place of a field (of a donated argument, of what a loop carries) and are made of
+//! neighbouring places of it, be it in a single stage: explicit time steps, `x.at[1:-1, 1:-1].set(...)`.
 //!
 //! ```mlir
 //! %east = stablehlo.concatenate (the last row of %x), (all others), dim = 0
@@ -26,6 +27,19 @@
 //! %new1 = stablehlo.dynamic_update_slice %loop#1, %rows_before, %c0, %c0
 //! ```
 //!
+//! Where the result takes the place of `%x`, the loop overwrites it, and hands on what the next turn finds overwritten:
+//!
+//! ```mlir
+//! %kept = stablehlo.concatenate (row %first - 1 of %x), (%new's rows at both ends), dim = 0
+//! %loop:3 = stablehlo.while(%i = %first, %x_ = %x, %kept_ = %kept) do {
+//!   %rows = "stablehlo.if"(%goes_on) ({ optimization_barrier of the first row of %kept_, then rows %i to %i + 33 of %x_ }, { zeros })
+//!   ...                                                      // the same of %rows: 32 rows of %new
+//!   %next = stablehlo.concatenate (row 32 of %rows), (all but the first row of %kept_), dim = 0
+//!   stablehlo.return %i + 32, (dynamic_update_slice %x_, %new_rows, %i, %c0), %next
+//! }
+//! %new1 = stablehlo.dynamic_update_slice %loop#1, (rows of %loop#2), %c0, %c0
+//! ```
+//!
 //! # How
 //!
 //! [`Cone`] finds what the results are made of and nothing else needs, along one dimension. From the results backwards each
@@ -37,9 +51,16 @@
 //! # Why it is right
 //!
 //! Each element is computed by the same ops from the same elements; elements of the halo more than once. Only the order
-//! in which a reduction of another dimension adds up is the back end's, and may be another one for fewer rows.
+//! in which a reduction of another dimension adds up is the back end's, and may be another one for fewer rows. A turn that overwrites rows
+//! reads those beyond its slab before their turn comes, and has those before it from the turn before; whatever is at the ends is
+//! computed before the loop.
 //!
 //! # Why it pays, and what it costs
+//!
+//! A field that is overwritten needs no second one beside it, and no copy. Back ends that update in place store each shifted part of a field
+//! that its own update reads: the heat equation takes five fields, and one by slabs. They have to know that all reads of a turn come
+//! before it writes, so a branch that is always taken reads, as in `--slimhlo-inplace-updates`. What is computed around the loop comes before
+//! it because the loop carries it, in one value with rows that change: what only passes through would be taken out of the loop again.
 //!
 //! What is between takes a slab where it took a field, and often stays in caches. What several stages read, and is not made of next to
 //! nothing, goes through a branch that is always taken: back ends that fuse a stage into all that read it would do it many times over. A slab has at least four times, mostly eight times, as many
@@ -48,19 +69,23 @@
 //!
 //! # When it must not fire
 //!
-//! * Nothing would be stored anyway: a single stencil fuses into one kernel.
+//! * Nothing would be stored anyway: a single stencil fuses into one kernel, if its result takes no field's place; elementwise steps are
+//!   in place.
+//! * Single stencils of fields less than four times as large as a slab: they stay in caches, and turns cost microseconds.
+//! * Fields that something else reads, or as a whole, are not overwritten; nor those of several element types.
 //! * Fields with too few rows for their halo, results of fewer than `min-bytes`.
-//! * Results that are updates of what a loop carries: they are in place.
+//! * Results that are updates of small parts, or of what a loop carries and nothing else reads: they are in place.
 //! * Programs for more than one partition, dynamic shapes, encodings, ops with discardable attributes.
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
+use crate::inplace_updates::{function_places, loop_places};
 use crate::ir::{self, Builder, discardable_attributes};
 use crate::rewrite::{defining_op, uses, walk};
 use crate::stream::plan::{self, Along, Source, bytes, is_elementwise, plain};
-use crate::stream::{is_costly, is_partitioned};
+use crate::stream::{is_costly, is_partitioned, turns};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
+use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use std::collections::{HashMap, HashSet};
 
@@ -74,8 +99,9 @@ crate::pass_options! {
     ///
     /// Results that slices, pads, concatenations and elementwise ops make of fields in several stages are computed by a loop over
     /// slabs of their rows, each from the rows of the fields that it needs: what is between the stages takes no more than a slab. Rows
-    /// near the ends, where fields wrap around or are padded, are computed by themselves. Every bit is kept, but for the order in
-    /// which a reduction of another dimension adds up.
+    /// near the ends, where fields wrap around or are padded, are computed by themselves. A result that takes the place of a donated
+    /// field, or of one that a loop carries, overwrites it. Every bit is kept, but for the order in which a reduction of another
+    /// dimension adds up.
     ///
     /// ```mlir
     /// %flux = ... (rows of %x and of their neighbours)
@@ -99,6 +125,8 @@ const LEAST: i64 = 4;
 const WANTED: i64 = 8;
 /// A field falls into at least so many slabs.
 const SLABS: i64 = 6;
+/// A field that is overwritten for that alone is at least so many times as large as the slabs asked for: a smaller one stays in caches.
+const LARGE: i64 = 4;
 /// Extents of staggered fields differ by no more.
 const STAGGER: i64 = 8;
 /// What takes no more reads of other values is computed wherever it is needed.
@@ -120,6 +148,8 @@ pub(crate) struct Member<'c, 'a> {
 /// Results to compute together, and the ops that make them.
 pub(crate) struct Cone<'c, 'a> {
     targets: Vec<Member<'c, 'a>>,
+    /// What each target takes the place of, where that may be overwritten.
+    olds: Vec<Option<Value<'c, 'a>>>,
     /// In program order.
     members: Vec<Member<'c, 'a>>,
     /// The extent of the smallest target.
@@ -137,27 +167,38 @@ impl Pass for Slabs {
         let limit = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
         let mut blocks = Vec::new();
         walk(root, |op| {
-            let region = match op_name(op) {
-                "func.func" => op.region(0),
-                "stablehlo.while" => op.region(1),
-                _ => return WalkResult::Advance,
-            };
-            blocks.extend(region.ok().and_then(|region| region.first_block()));
+            blocks.extend(match op_name(op) {
+                "func.func" => function_places(op),
+                // What a loop that may vanish carries is an ordinary value then.
+                "stablehlo.while" => loop_places(op).map(|(block, places)| match turns::may_vanish(op) {
+                    true => (block, Vec::new()),
+                    false => (block, places),
+                }),
+                _ => None,
+            });
             WalkResult::Advance
         });
         let build = Builder::new(root);
         let mut loops = 0;
-        for block in blocks {
-            loops += in_block(block, &build, limit(self.slab_bytes), limit(self.min_bytes));
+        for (block, places) in blocks {
+            let mut olds = Olds::new();
+            for place in places {
+                olds.entry(ir::key(place.new)).and_modify(|old| *old = None).or_insert(Some(place.old));
+            }
+            loops += in_block(block, &olds, &build, limit(self.slab_bytes), limit(self.min_bytes));
         }
         context.count(&LOOPS, loops as u64);
         Ok(Changed::from(loops > 0))
     }
 }
 
+/// What values take the place of; nothing for one that takes several.
+type Olds<'c, 'a> = HashMap<usize, Option<Value<'c, 'a>>>;
+
 /// Makes the loops of a block that pay; says how many.
 fn in_block<'c: 'a, 'a>(
     block: BlockRef<'c, 'a>,
+    olds: &Olds<'c, 'a>,
     build: &Builder<'c, 'a>,
     slab_bytes: i64,
     min_bytes: i64,
@@ -190,7 +231,7 @@ fn in_block<'c: 'a, 'a>(
         tried.insert((dim, units));
         targets.retain(|target| extent(target, dim).is_some_and(|of| (of - units).abs() <= STAGGER));
         targets.iter_mut().for_each(|target| target.dim = dim);
-        for cone in Cone::all(block, &targets) {
+        for cone in Cone::all(block, &targets, olds) {
             if let Some((slab, low, count)) = cone.slabs(slab_bytes) {
                 emit::run(&cone, slab, (low, count), build);
                 loops += 1;
@@ -200,7 +241,7 @@ fn in_block<'c: 'a, 'a>(
     loops
 }
 
-/// Whether a value is something else but for some updates: of what the block was given, or of small parts.
+/// Whether a value is something else but for some updates: of small parts, or of what the block was given and nothing else reads.
 fn is_updated_in_place(value: Value<'_, '_>) -> bool {
     let mut current = value;
     let mut small = true;
@@ -209,7 +250,7 @@ fn is_updated_in_place(value: Value<'_, '_>) -> bool {
         small &= bytes(update) <= bytes(operand) / 2;
         current = operand;
     }
-    current != value && (small || defining_op(current).is_none())
+    current != value && (small || defining_op(current).is_none() && uses(current).nth(1).is_none())
 }
 
 /// Whether an op is done again wherever it is needed.
@@ -253,7 +294,7 @@ pub(crate) fn operand_dims(op: OperationRef<'_, '_>, dim: usize) -> Option<Vec<O
 
 impl<'c: 'a, 'a> Cone<'c, 'a> {
     /// What the targets are made of and nothing else needs; those that have ops in common together.
-    fn all(block: BlockRef<'c, 'a>, targets: &[Member<'c, 'a>]) -> Vec<Self> {
+    fn all(block: BlockRef<'c, 'a>, targets: &[Member<'c, 'a>], olds: &Olds<'c, 'a>) -> Vec<Self> {
         // The dimensions along which values are taken; none if they are taken in different ways.
         let mut taken: HashMap<usize, Option<usize>> =
             targets.iter().map(|target| (ir::key(target.value), Some(target.dim))).collect();
@@ -296,8 +337,17 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         };
         for at in 0..found.len() {
             for operand in operands(at).into_iter().filter(|&operand| !is_free(found[operand].op)) {
-                let (left, right) = (root(&mut group, at), root(&mut group, operand));
-                group[left.max(right)] = left.min(right);
+                unite(&mut group, at, operand);
+            }
+        }
+        // What reads a field is in the loop that overwrites it, or it could not.
+        for at in 0..found.len() {
+            let old = olds.get(&ir::key(found[at].value)).copied().flatten();
+            let users = old.into_iter().flat_map(uses).map(|used| ir::op_key(used.user));
+            for user in users.filter_map(|user| places.get(&user).copied()) {
+                if wanted.contains(&ir::key(found[at].value)) && !is_free(found[user].op) {
+                    unite(&mut group, at, user);
+                }
             }
         }
         let mut cones: Vec<Self> = Vec::new();
@@ -307,7 +357,12 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
             let member = found[at];
             if !is_free(member.op) || wanted.contains(&ir::key(member.value)) {
                 let own = *numbers.entry(root(&mut group, at)).or_insert_with(|| {
-                    cones.push(Self { targets: Vec::new(), members: Vec::new(), units: i64::MAX });
+                    cones.push(Self {
+                        targets: Vec::new(),
+                        olds: Vec::new(),
+                        members: Vec::new(),
+                        units: i64::MAX,
+                    });
                     cones.len() - 1
                 });
                 users[at].push(own);
@@ -324,12 +379,37 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
                     let extent = plain(member.value).map_or(0, |tensor| tensor.shape[member.dim]);
                     cones[number].units = cones[number].units.min(extent);
                     cones[number].targets.push(member);
+                    cones[number].olds.push(olds.get(&ir::key(member.value)).copied().flatten());
                 }
             }
         }
         cones.iter_mut().for_each(|cone| cone.members.reverse());
-        cones.retain(|cone| !cone.targets.is_empty() && cone.stands_alone() && cone.stores());
+        cones.retain(|cone| !cone.targets.is_empty() && cone.stands_alone());
+        cones.iter_mut().for_each(|cone| cone.keep_what_others_read());
         cones
+    }
+
+    /// Forgets about olds that may not be overwritten slab by slab: that something else reads, or as a whole.
+    fn keep_what_others_read(&mut self) {
+        let members: HashMap<usize, usize> = self
+            .members
+            .iter()
+            .filter(|member| !is_free(member.op))
+            .map(|member| (ir::op_key(member.op), member.dim))
+            .collect();
+        let element = |value: Value<'c, 'a>| ir::element_of(value.r#type());
+        // What is held is one value.
+        let alike = self.targets.iter().all(|target| element(target.value) == element(self.targets[0].value));
+        for (target, old) in self.targets.iter().zip(&mut self.olds) {
+            let by_rows = |old: Value<'c, 'a>| {
+                uses(old).all(|used| {
+                    let dims =
+                        members.get(&ir::op_key(used.user)).and_then(|&dim| operand_dims(used.user, dim));
+                    dims.and_then(|dims| *dims.get(used.operand)?) == Some(target.dim)
+                })
+            };
+            *old = old.filter(|old| alike && old.r#type() == target.value.r#type() && by_rows(*old));
+        }
     }
 
     /// The last of the ops that compute results: the loop goes there.
@@ -367,9 +447,20 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
                     name => is_elementwise(name) && uses(member.value).nth(1).is_some(),
                 }
         });
+        // A field that is updated from itself: each part of it is stored before the update.
+        let members: HashSet<usize> = self.members.iter().map(|member| ir::op_key(member.op)).collect();
+        let parts = self.members.iter().filter(|member| {
+            let slice = op_name(member.op) == "stablehlo.slice";
+            let base = member.op.operands().next().filter(|_| slice);
+            base.into_iter().flat_map(uses).any(|used| {
+                used.operand == 0
+                    && op_name(used.user) == "stablehlo.dynamic_update_slice"
+                    && members.contains(&ir::op_key(used.user))
+            })
+        });
         let all =
             |values: &mut dyn Iterator<Item = Value<'c, 'a>>| values.map(bytes).fold(0, i64::saturating_add);
-        all(&mut between.map(|member| member.value))
+        all(&mut between.chain(parts).map(|member| member.value))
             >= all(&mut self.targets.iter().map(|target| target.value))
     }
 
@@ -412,6 +503,13 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         let mut inside = Inside::new(self.units);
         let needs = Needs::of(self, |_| Rows { from: 0, to: self.units }, Some(&mut inside));
         let halo = needs.halo(self.units);
+        let reaches = |rows: &Rows| rows.from < 0 || rows.to > self.units;
+        let overwrites = self.olds.iter().flatten().any(|old| {
+            needs.rows(*old).iter().any(reaches) && bytes(*old) >= slab_bytes.saturating_mul(LARGE)
+        });
+        if !overwrites && !self.stores() {
+            return None;
+        }
         let row = self.members.iter().filter(|member| !is_free(member.op)).map(|member| {
             let extent = plain(member.value).map_or(1, |tensor| tensor.shape[member.dim]);
             bytes(member.value) / extent.max(1)
@@ -421,7 +519,9 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         if slab < (LEAST * halo).max(2) {
             return None;
         }
-        let (low, high) = (inside.low.max(0), inside.high.min(self.units));
+        // Where a field is overwritten, turns hand on a row before the slab at least.
+        let first = i64::from(self.olds.iter().any(Option::is_some));
+        let (low, high) = (inside.low.max(first), inside.high.min(self.units));
         let count = (high - low) / slab;
         // What is left goes to the slabs: the last rows are done by themselves.
         let slab = if count > 0 { (high - low) / count } else { slab };
@@ -429,6 +529,11 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         let rest = self.units - count * slab;
         (count >= 2 && rest <= 2 * slab + 2 * halo).then_some((slab, low, count))
     }
+}
+
+fn unite(group: &mut [usize], left: usize, right: usize) {
+    let (left, right) = (root(group, left), root(group, right));
+    group[left.max(right)] = left.min(right);
 }
 
 fn root(group: &mut [usize], mut at: usize) -> usize {

@@ -3,11 +3,12 @@
 //! Reads before writes: which version each read of a chain takes, and the values that make the order known.
 
 use super::chain::{Chain, FURTHEST, Read, Region};
+use crate::hold;
 use crate::ir::{self, Builder};
 use crate::rewrite::{carry_attributes, defining_op, is_unused};
 use crate::stream::plan::bytes;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef, Type, Value, ValueLike};
+use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,7 +128,7 @@ impl Order {
         if self.values.contains(&version) {
             parts.push(anchor.operand(1).expect("updates have a value"));
         }
-        let staged = together(&parts, build, location);
+        let staged = hold::together(&parts, build, location);
         for (&index, value) in reads.iter().zip(&staged) {
             let read = &chain.reads[index];
             if let Way::Composed(_) = self.ways[index] {
@@ -341,74 +342,6 @@ fn replace_in_place<'c: 'a, 'a>(read: &Read<'c, 'a>, value: Value<'c, 'a>, build
         build.replace_all_uses_with(result.into(), value);
     }
     build.erase_with_dead_producers(read.op, |_| {});
-}
-
-/// The same values, out of one value that holds them all: whoever waits for one waits for all.
-pub fn together<'c: 'a, 'a>(
-    parts: &[Value<'c, 'a>],
-    build: &Builder<'c, 'a>,
-    location: Location<'c>,
-) -> Vec<Value<'c, 'a>> {
-    let mut different: Vec<Value<'c, 'a>> = Vec::new();
-    let mut places = Vec::new();
-    for part in parts {
-        let same = different.iter().position(|other| is_same_slice(*other, *part));
-        places.push(same.unwrap_or_else(|| {
-            different.push(*part);
-            different.len() - 1
-        }));
-    }
-    if different.len() == 1 {
-        return places.iter().map(|&place| different[place]).collect();
-    }
-    let shapes: Vec<&[i64]> =
-        different.iter().filter_map(|part| Tensor::new(part.r#type())).map(|tensor| tensor.shape).collect();
-    let element = ir::element_of(different[0].r#type());
-    let rank = shapes[0].len();
-    let along = (0..rank).find(|&dim| {
-        shapes.iter().all(|shape| (0..rank).all(|other| other == dim || shape[other] == shapes[0][other]))
-    });
-    let mut pieces = different.clone();
-    if along.is_none() {
-        for (piece, shape) in pieces.iter_mut().zip(&shapes) {
-            *piece = build.reshape(*piece, Tensor::get(&[shape.iter().product()], element, None), location);
-        }
-    }
-    let dim = along.unwrap_or(0);
-    let all = barrier(build.concatenate(&pieces, dim, location), build, location);
-    let mut start = vec![0; along.map_or(1, |_| rank)];
-    let mut out = Vec::new();
-    for (piece, part) in pieces.iter().zip(&different) {
-        let mut value = build.slice(all, &start, piece.r#type(), location);
-        if along.is_none() {
-            value = build.reshape(value, part.r#type(), location);
-        }
-        out.push(value);
-        start[dim] += Tensor::new(piece.r#type()).map_or(0, |tensor| tensor.shape[dim]);
-    }
-    places.iter().map(|&place| out[place]).collect()
-}
-
-/// Whether two values are the same slice of the same value.
-fn is_same_slice(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {
-    let (Some(a), Some(b)) = (defining_op(left), defining_op(right)) else { return left == right };
-    left == right
-        || op_name(a) == "stablehlo.slice"
-            && op_name(b) == "stablehlo.slice"
-            && a.operands().next() == b.operands().next()
-            && ["start_indices", "limit_indices", "strides"]
-                .iter()
-                .all(|name| ir::i64_array(a, name) == ir::i64_array(b, name))
-}
-
-fn barrier<'c: 'a, 'a>(
-    value: Value<'c, 'a>,
-    build: &Builder<'c, 'a>,
-    location: Location<'c>,
-) -> Value<'c, 'a> {
-    let ty: [Type<'c>; 1] = [value.r#type()];
-    let op = build.op_with_blocks("stablehlo.optimization_barrier", &[value], &ty, &[], location);
-    op.result(0).expect("one result was asked for").into()
 }
 
 /// The same update with another value, in its place.

@@ -3,6 +3,7 @@
 //! Steps done a slab at a time: what is independent along a dimension becomes a loop over it that overwrites its arrays.
 
 use super::chain::{argument_attribute, is_donated};
+use crate::hold;
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
@@ -28,9 +29,9 @@ const LEAST: i64 = 16;
 
 /// An array that may be overwritten, and what takes its place.
 #[derive(Clone, Copy)]
-struct Place<'c, 'a> {
-    old: Value<'c, 'a>,
-    new: Value<'c, 'a>,
+pub struct Place<'c, 'a> {
+    pub old: Value<'c, 'a>,
+    pub new: Value<'c, 'a>,
 }
 
 /// A step and how to do it.
@@ -79,7 +80,7 @@ pub fn run<'c: 'a, 'a>(
 }
 
 /// Donated arguments of a function with the results that take their place.
-fn function_places<'c: 'a, 'a>(
+pub fn function_places<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
 ) -> Option<(BlockRef<'c, 'a>, Vec<Place<'c, 'a>>)> {
     let block = function.region(0).ok()?.first_block()?;
@@ -114,7 +115,7 @@ fn function_places<'c: 'a, 'a>(
 }
 
 /// What a loop carries, with what it gives back for it.
-fn loop_places<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<(BlockRef<'c, 'a>, Vec<Place<'c, 'a>>)> {
+pub fn loop_places<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<(BlockRef<'c, 'a>, Vec<Place<'c, 'a>>)> {
     let block = op.region(1).ok()?.first_block()?;
     let places = block
         .terminator()?
@@ -423,33 +424,14 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
     let slabs: Vec<Value<'c, 'a>> = if read.len() == 1 {
         vec![slab_of(read[0])]
     } else {
-        // All slabs are read before any is written: they come of one op that no back end takes apart.
+        // All slabs are read before any is written. Slabs that are not held would be computed wherever one is used: an update would read
+        // what the one before has written, or a copy of it.
         let types: Vec<Type> = read.iter().map(|&index| slab_type(arrays[index])).collect();
         let end = build.i64_constant(plan.units, location);
         let goes_on = build.compare(ComparisonDirection::Lt, at, end, location);
-        let read_all = build.op_with_blocks("stablehlo.if", &[goes_on], &types, &[&[], &[]], location);
-        for (region, taken) in [true, false].into_iter().enumerate() {
-            let block = read_all.region(region).ok().and_then(|region| region.first_block());
-            build.set_insertion_point_to_end(block.expect("made with blocks"));
-            let values: Vec<Value<'c, 'a>> = read
-                .iter()
-                .zip(&types)
-                .map(|(&index, ty)| if taken { slab_of(index) } else { build.zeros(*ty, location) })
-                .collect();
-            // Two branches of nothing but slices and zeros would be computed both, and selected from, wherever a slab is
-            // used: an update would read what the one before has written, or a copy of it.
-            let values: Vec<Value<'c, 'a>> = if taken {
-                let barrier =
-                    build.op_with_blocks("stablehlo.optimization_barrier", &values, &types, &[], location);
-                barrier.results().map(Value::from).collect()
-            } else {
-                values
-            };
-            build.terminator("stablehlo.return", &values, location);
-        }
-        let body = op.region(1).ok().and_then(|region| region.first_block()).expect("made with blocks");
-        build.set_insertion_point_to_end(body);
-        read_all.results().map(Value::from).collect()
+        hold::by_branch(build, goes_on, &types, location, || {
+            read.iter().map(|&index| slab_of(index)).collect()
+        })
     };
     let maker = Loop { build, plan, consumers: &[], chunk: *slab, part: (i64::MAX, i64::MAX), sunk: &[] };
     let mut chunks: Vec<Value<'c, 'a>> = Vec::with_capacity(plan.chunks.len());

@@ -4,12 +4,13 @@
 
 use super::rows::{Inside, Needs, Rows, all_of, joined, part, unpadded, updated};
 use super::{Cone, Member, operand_dims};
+use crate::hold;
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, is_unused, location_of};
 use crate::stream::plan::iota_dimension;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, RegionLike, Type, Value, ValueLike};
+use melior::ir::{Location, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
@@ -24,10 +25,17 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
     let high = low + count * slab;
     build.set_insertion_point_before(anchor);
 
-    let needs = Needs::of(cone, |_| Rows { from: 0, to: slab }, Some(&mut Inside::new(slab)));
-    let captured = captured(cone, &needs);
+    let mut needs = Needs::of(cone, |_| Rows { from: 0, to: slab }, Some(&mut Inside::new(slab)));
+    let windows = windows(cone, slab, &mut needs);
     let mut operands = vec![build.i64_constant(low, location)];
-    operands.extend(cone.targets.iter().map(|target| build.zeros(target.value.r#type(), location)));
+    for (target, window) in cone.targets.iter().zip(&windows) {
+        let zeros = || build.zeros(target.value.r#type(), location);
+        operands.push(window.map_or_else(zeros, |window| window.old));
+    }
+    // What is read around the loop of fields that it overwrites.
+    let held = Held::of(cone, &windows, (low, high), build, location);
+    operands.extend(held.as_ref().map(|held| held.all));
+    let captured = captured(cone, &needs);
     operands.extend(&captured);
     let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
     let op = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
@@ -42,18 +50,25 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
     build.terminator("stablehlo.return", &[goes_on], location);
 
     let given = arguments(1);
-    let (results, outside) = given[1..].split_at(cone.targets.len());
+    let (results, rest) = given[1..].split_at(cone.targets.len());
+    let (kept, outside) = rest.split_at(usize::from(held.is_some()));
     let names = captured.iter().map(|value| ir::key(*value)).zip(outside.iter().copied()).collect();
     let end = build.i64_constant(high, location);
-    let goes_on = Some(build.compare(ComparisonDirection::Lt, given[0], end, location));
-    let mut maker = Maker { build, cone, needs, made: HashMap::new(), at: Some(given[0]), goes_on, names };
+    let goes_on = build.compare(ComparisonDirection::Lt, given[0], end, location);
+    let (made, at) = (HashMap::new(), Some(given[0]));
+    let mut maker = Maker { build, cone, needs, made, slab, at, goes_on: Some(goes_on), names };
+    let kept = held
+        .as_ref()
+        .zip(kept.first())
+        .map(|(held, kept)| maker.read_windows(&windows, results, (held, *kept), goes_on, location));
     maker.make_all();
     let by = build.i64_constant(slab, location);
     let mut next = vec![build.binary("stablehlo.add", given[0], by, location)];
     for (target, result) in cone.targets.iter().zip(results) {
         let rows = maker.take(target.value, target.dim, Rows { from: 0, to: slab });
-        next.push(maker.put(*result, rows, target.dim, given[0], location));
+        next.push(put(build, *result, rows, target.dim, given[0], location));
     }
+    next.extend(kept);
     next.extend(outside);
     build.terminator("stablehlo.return", &next, location);
     build.set_insertion_point_before(anchor);
@@ -61,21 +76,16 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
     let mut results: Vec<Value<'c, 'a>> = (1..=cone.targets.len())
         .map(|index| op.result(index).expect("a result per operand").into())
         .collect();
-    let before = |_: &Member<'c, 'a>| Rows { from: 0, to: low };
-    let after = |target: &Member<'c, 'a>| Rows { from: high, to: all_of(target.value, target.dim).to };
-    for wanted in [&before as &dyn Fn(&Member<'c, 'a>) -> Rows, &after] {
-        let needs = Needs::of(cone, wanted, None);
-        let (made, names) = (HashMap::new(), HashMap::new());
-        let mut maker = Maker { build, cone, needs, made, at: None, goes_on: None, names };
-        maker.make_all();
-        for (target, result) in cone.targets.iter().zip(&mut results) {
-            let rows = wanted(target);
-            if rows.count() > 0 {
-                let made = maker.take(target.value, target.dim, rows);
-                let start = build.i64_constant(rows.from, location);
-                *result = maker.put(*result, made, target.dim, start, location);
-            }
+    let around = match &held {
+        Some(held) => {
+            let kept = op.result(1 + results.len()).expect("a result per operand").into();
+            held.around(kept, build, location)
         }
+        None => around(cone, (low, high), build),
+    };
+    for Around { target, from, rows } in around {
+        let start = build.i64_constant(from, location);
+        results[target] = put(build, results[target], rows, cone.targets[target].dim, start, location);
     }
     for (target, result) in cone.targets.iter().zip(results) {
         build.replace_all_uses_with(target.value, result);
@@ -87,18 +97,135 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
     }
 }
 
+/// What a turn reads of a field that it overwrites: the rows that turns before have overwritten, as they were, and the others from
+/// the slab's first one on.
+#[derive(Clone, Copy)]
+struct Window<'c, 'a> {
+    old: Value<'c, 'a>,
+    /// All of them.
+    rows: Rows,
+    /// Of these, those before the slab: one at least, since that is what the loop carries along.
+    before: i64,
+}
+
+/// The windows of the targets' olds, each in one piece.
+fn windows<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, needs: &mut Needs) -> Vec<Option<Window<'c, 'a>>> {
+    let window = |old: Option<Value<'c, 'a>>, needs: &mut Needs| {
+        let old = old?;
+        // The last rows of the slab are among those before the next one.
+        let rows = needs.join(old, |rows| Rows { from: rows.from.min(-1), to: rows.to.max(slab) })?;
+        Some(Window { old, rows, before: -rows.from })
+    };
+    cone.olds.iter().map(|old| window(*old, needs)).collect()
+}
+
+/// Rows of a target beside the loop's.
+struct Around<'c, 'a> {
+    target: usize,
+    from: i64,
+    rows: Value<'c, 'a>,
+}
+
+/// Makes the targets' rows before the loop's and after.
+fn around<'c: 'a, 'a>(
+    cone: &Cone<'c, 'a>,
+    (low, high): (i64, i64),
+    build: &Builder<'c, 'a>,
+) -> Vec<Around<'c, 'a>> {
+    let before = |_: &Member<'c, 'a>| Rows { from: 0, to: low };
+    let after = |target: &Member<'c, 'a>| Rows { from: high, to: all_of(target.value, target.dim).to };
+    let mut around = Vec::new();
+    for wanted in [&before as &dyn Fn(&Member<'c, 'a>) -> Rows, &after] {
+        let needs = Needs::of(cone, wanted, None);
+        let (made, names) = (HashMap::new(), HashMap::new());
+        let mut maker = Maker { build, cone, needs, made, slab: 0, at: None, goes_on: None, names };
+        maker.make_all();
+        for (number, target) in cone.targets.iter().enumerate() {
+            let rows = wanted(target);
+            if rows.count() > 0 {
+                let made = maker.take(target.value, target.dim, rows);
+                around.push(Around { target: number, from: rows.from, rows: made });
+            }
+        }
+    }
+    around
+}
+
+/// What is read around the loop of fields that it overwrites, in one value that the loop carries: so it is there before the loop begins. First
+/// the rows of each that the next turn will find overwritten, then the targets' rows around the loop's.
+struct Held<'c, 'a> {
+    all: Value<'c, 'a>,
+    joined: hold::Joined<'c>,
+    /// How many of the parts are rows before a slab.
+    before: usize,
+    /// Whose the others are, and where they belong.
+    around: Vec<(usize, i64)>,
+}
+
+impl<'c: 'a, 'a> Held<'c, 'a> {
+    fn of(
+        cone: &Cone<'c, 'a>,
+        windows: &[Option<Window<'c, 'a>>],
+        (low, high): (i64, i64),
+        build: &Builder<'c, 'a>,
+        location: Location<'c>,
+    ) -> Option<Self> {
+        let mut parts = Vec::new();
+        for (target, window) in cone.targets.iter().zip(windows) {
+            let Some(window) = window else { continue };
+            let ty = sized(window.old.r#type(), target.dim, window.before);
+            let mut starts = vec![0; rank_of(ty)];
+            starts[target.dim] = low - window.before;
+            parts.push(build.slice(window.old, &starts, ty, location));
+        }
+        let before = parts.len();
+        if before == 0 {
+            return None;
+        }
+        let around = around(cone, (low, high), build);
+        parts.extend(around.iter().map(|part| part.rows));
+        let joined = hold::Joined::of(&parts);
+        let all = joined.join(&parts, build, location);
+        Some(Self {
+            all,
+            joined,
+            before,
+            around: around.iter().map(|part| (part.target, part.from)).collect(),
+        })
+    }
+
+    /// The rows around the loop's, as `kept` holds them after it.
+    fn around(
+        &self,
+        kept: Value<'c, 'a>,
+        build: &Builder<'c, 'a>,
+        location: Location<'c>,
+    ) -> Vec<Around<'c, 'a>> {
+        let parts = self.around.iter().enumerate();
+        parts
+            .map(|(index, &(target, from))| {
+                let rows = self.joined.part(kept, self.before + index, build, location);
+                Around { target, from, rows }
+            })
+            .collect()
+    }
+}
+
 /// What turns of the loop need from outside.
 fn captured<'c: 'a, 'a>(cone: &Cone<'c, 'a>, needs: &Needs) -> Vec<Value<'c, 'a>> {
+    let members = cone.members.iter().map(|member| member.value);
     let mut known: HashMap<usize, ()> =
-        cone.members.iter().map(|member| (ir::key(member.value), ())).collect();
+        members.chain(cone.olds.iter().copied().flatten()).map(|value| (ir::key(value), ())).collect();
     let mut captured = Vec::new();
     for member in cone.members.iter().filter(|member| !needs.rows(member.value).is_empty()) {
         for (operand, dim) in
             member.op.operands().zip(operand_dims(member.op, member.dim).unwrap_or_default())
         {
             let unneeded = dim.is_some() && needs.rows(operand).is_empty();
-            let constant = dim.is_none() && ir::splat_constant(operand).is_some();
-            if !unneeded && !constant && known.insert(ir::key(operand), ()).is_none() {
+            if !unneeded
+                && ir::splat_constant(operand).is_none()
+                && known.insert(ir::key(operand), ()).is_none()
+            {
                 captured.push(operand);
             }
         }
@@ -112,6 +239,8 @@ struct Maker<'c, 'a, 'r> {
     cone: &'r Cone<'c, 'a>,
     needs: Needs,
     made: HashMap<(usize, Rows), Value<'c, 'a>>,
+    /// Rows of a slab.
+    slab: i64,
     /// Where the slab of this turn begins.
     at: Option<Value<'c, 'a>>,
     /// In the loop, whether there is another slab: there is.
@@ -127,7 +256,10 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
             for rows in self.needs.rows(member.value).to_vec() {
                 let mut made = self.make(*member, rows);
                 if let Some(goes_on) = self.goes_on.filter(|_| stored.contains(&ir::key(member.value))) {
-                    made = self.store(made, goes_on, member.op.location());
+                    // It has to be there before anything is made of it.
+                    let types = [made.r#type()];
+                    made =
+                        hold::by_branch(self.build, goes_on, &types, member.op.location(), || vec![made])[0];
                 }
                 self.made.insert((ir::key(member.value), rows), made);
             }
@@ -148,6 +280,9 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
             starts[dim] = rows.from - piece.from;
             return build.slice(made, &starts, ty, location);
         }
+        if let Some(op) = defining_op(value).filter(|_| ir::splat_constant(value).is_some()) {
+            return self.splat(op, ty);
+        }
         let there = self.named(value);
         match self.at {
             Some(at) => {
@@ -163,32 +298,63 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
         }
     }
 
-    /// A value that has to be there before anything is made of it: a branch hands it on that is always taken, and that back ends neither
-    /// fuse nor take apart. The barrier keeps them from making a select of it.
-    fn store(&self, value: Value<'c, 'a>, goes_on: Value<'c, 'a>, location: Location<'c>) -> Value<'c, 'a> {
-        let (build, types) = (self.build, [value.r#type()]);
-        let Some(body) = defining_op(goes_on).and_then(|op| op.block()) else { return value };
-        let branch = build.op_with_blocks("stablehlo.if", &[goes_on], &types, &[&[], &[]], location);
-        for (region, taken) in [true, false].into_iter().enumerate() {
-            let block = branch.region(region).ok().and_then(|region| region.first_block());
-            build.set_insertion_point_to_end(block.expect("made with blocks"));
-            let result = if taken {
-                let barrier =
-                    build.op_with_blocks("stablehlo.optimization_barrier", &[value], &types, &[], location);
-                barrier.result(0).expect("a result per operand").into()
-            } else {
-                build.zeros(types[0], location)
-            };
-            build.terminator("stablehlo.return", &[result], location);
+    /// Reads the rows of each old that this turn needs, before any is overwritten; gives what the next turn is to hold.
+    fn read_windows(
+        &mut self,
+        windows: &[Option<Window<'c, 'a>>],
+        fields: &[Value<'c, 'a>],
+        (held, kept): (&Held<'c, 'a>, Value<'c, 'a>),
+        goes_on: Value<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let build = self.build;
+        let reads: Vec<(usize, Window<'c, 'a>, Value<'c, 'a>)> = self
+            .cone
+            .targets
+            .iter()
+            .zip(windows.iter().zip(fields))
+            .filter_map(|(target, (window, field))| Some((target.dim, (*window)?, *field)))
+            .collect();
+        let types: Vec<Type> = reads
+            .iter()
+            .map(|(dim, window, field)| sized(field.r#type(), *dim, window.rows.count()))
+            .collect();
+        let at = self.at.expect("this is in the loop");
+        let read = || {
+            let rows = reads.iter().enumerate().map(|(index, (dim, window, field))| {
+                let ty = sized(field.r#type(), *dim, window.rows.to);
+                let mut starts = vec![build.i64_constant(0, location); rank_of(ty)];
+                starts[*dim] = at;
+                let before = held.joined.part(kept, index, build, location);
+                let rows = build.dynamic_slice(*field, &starts, ty, location);
+                build.concatenate(&[before, rows], *dim, location)
+            });
+            rows.collect()
+        };
+        let read = hold::by_branch(build, goes_on, &types, location, read);
+        let mut next = Vec::new();
+        for ((dim, window, field), rows) in reads.into_iter().zip(read) {
+            self.made.insert((ir::key(window.old), window.rows), rows);
+            let ty = sized(field.r#type(), dim, window.before);
+            let mut starts = vec![0; rank_of(ty)];
+            starts[dim] = self.slab;
+            next.push(build.slice(rows, &starts, ty, location));
         }
-        build.set_insertion_point_to_end(body);
-        branch.result(0).expect("made with one result").into()
+        held.joined.with_first(kept, &next, build, location)
     }
 
     /// What has been made of a value that has these rows.
     fn piece(&self, value: Value<'c, 'a>, rows: Rows) -> Option<(Rows, Value<'c, 'a>)> {
         let piece = *self.needs.rows(value).iter().find(|piece| piece.contains(rows))?;
         Some((piece, *self.made.get(&(ir::key(value), piece))?))
+    }
+
+    /// The constant's scalar, in this shape.
+    fn splat(&self, constant: OperationRef<'c, 'a>, ty: Type<'c>) -> Value<'c, 'a> {
+        let dense = constant.attribute("value").ok().and_then(|value| value.try_into().ok());
+        let (build, location) = (self.build, constant.location());
+        let scalar = build.scalar_constant(dense.expect("splats are dense"), element_of(ty), location);
+        build.broadcast_scalar(scalar, ty, location)
     }
 
     /// A value that is used whole.
@@ -214,20 +380,6 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
             return at;
         }
         self.build.binary("stablehlo.add", at, self.build.i64_constant(by, location), location)
-    }
-
-    /// A result with some rows put into it.
-    fn put(
-        &self,
-        result: Value<'c, 'a>,
-        rows: Value<'c, 'a>,
-        dim: usize,
-        at: Value<'c, 'a>,
-        location: Location<'c>,
-    ) -> Value<'c, 'a> {
-        let mut starts = vec![self.build.i64_constant(0, location); rank_of(result.r#type())];
-        starts[dim] = at;
-        self.build.dynamic_update_slice(result, rows, &starts, location)
     }
 
     fn make(&self, member: Member<'c, 'a>, rows: Rows) -> Value<'c, 'a> {
@@ -273,12 +425,7 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
                 build.strided_slice(taken, &start, &limit, &numbers("strides"), ty, location)
             }
             "stablehlo.dynamic_update_slice" => self.update(member, rows),
-            "stablehlo.constant" => {
-                let dense = op.attribute("value").ok().and_then(|value| value.try_into().ok());
-                let scalar =
-                    build.scalar_constant(dense.expect("splats are dense"), element_of(ty), location);
-                build.broadcast_scalar(scalar, ty, location)
-            }
+            "stablehlo.constant" => self.splat(op, ty),
             "stablehlo.iota" if iota_dimension(op) == Some(dim) => {
                 // Counted in i64, then converted, as the whole iota is: a float would round the sum, not the number.
                 let wide = Tensor::get(Tensor::new(ty).expect("it is one").shape, build.i64_type(), None);
@@ -339,6 +486,20 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
         let ty = operands[0].r#type();
         build.copy_with(op, &operands, &[], &[ty]).result(0).expect("updates have one result").into()
     }
+}
+
+/// A field with some rows put into it.
+fn put<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    field: Value<'c, 'a>,
+    rows: Value<'c, 'a>,
+    dim: usize,
+    at: Value<'c, 'a>,
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let mut starts = vec![build.i64_constant(0, location); rank_of(field.r#type())];
+    starts[dim] = at;
+    build.dynamic_update_slice(field, rows, &starts, location)
 }
 
 /// The same type with another extent.

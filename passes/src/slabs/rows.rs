@@ -108,6 +108,16 @@ impl Needs {
         self.0.get(&ir::key(value)).map_or(&[], Vec::as_slice)
     }
 
+    /// Lets all rows from the first to the last that are needed of a value be one piece, together with `also`; says which.
+    pub fn join(&mut self, value: Value<'_, '_>, also: impl Fn(Rows) -> Rows) -> Option<Rows> {
+        let pieces = self.0.get_mut(&ir::key(value))?;
+        let (from, to) =
+            (pieces.iter().map(|rows| rows.from).min()?, pieces.iter().map(|rows| rows.to).max()?);
+        let all = also(Rows { from, to });
+        *pieces = vec![all];
+        Some(all)
+    }
+
     /// How far rows reach beyond a slab of `slab` rows.
     pub fn halo(&self, slab: i64) -> i64 {
         self.0.values().flatten().map(|rows| (-rows.from).max(rows.to - slab)).max().unwrap_or(0)

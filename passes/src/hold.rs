@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Values that are all there before anything is made of one of them, whatever back ends fuse or put in another order. Reads of an array that is
+//! then overwritten are held, or the array would be copied for them.
+
+use crate::ir::{self, Builder};
+use crate::rewrite::defining_op;
+use melior::ir::operation::OperationLike;
+use melior::ir::{Location, RegionLike, Type, Value, ValueLike};
+use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::types::Tensor;
+
+/// What `values` makes, handed on by a branch that is always taken: back ends neither fuse a branch into what reads it nor take it apart. The
+/// barrier keeps them from making a select of it. `goes_on` is the condition of the loop around, computed again in its body, which is
+/// where ops go on being inserted afterwards. A back end that asks its host for conditions does so once more.
+pub fn by_branch<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    goes_on: Value<'c, 'a>,
+    types: &[Type<'c>],
+    location: Location<'c>,
+    values: impl FnOnce() -> Vec<Value<'c, 'a>>,
+) -> Vec<Value<'c, 'a>> {
+    let body = defining_op(goes_on).and_then(|op| op.block()).expect("it was computed in the loop's body");
+    let branch = build.op_with_blocks("stablehlo.if", &[goes_on], types, &[&[], &[]], location);
+    let begin = |region: usize| {
+        let block = branch.region(region).ok().and_then(|region| region.first_block());
+        build.set_insertion_point_to_end(block.expect("made with blocks"));
+    };
+    begin(0);
+    let barrier = build.op_with_blocks("stablehlo.optimization_barrier", &values(), types, &[], location);
+    let held: Vec<Value<'c, 'a>> = barrier.results().map(Value::from).collect();
+    build.terminator("stablehlo.return", &held, location);
+    begin(1);
+    let zeros: Vec<Value<'c, 'a>> = types.iter().map(|ty| build.zeros(*ty, location)).collect();
+    build.terminator("stablehlo.return", &zeros, location);
+    build.set_insertion_point_to_end(body);
+    branch.results().map(Value::from).collect()
+}
+
+/// The same values, out of one value that holds them all: whoever waits for one waits for all.
+pub fn together<'c: 'a, 'a>(
+    parts: &[Value<'c, 'a>],
+    build: &Builder<'c, 'a>,
+    location: Location<'c>,
+) -> Vec<Value<'c, 'a>> {
+    let mut different: Vec<Value<'c, 'a>> = Vec::new();
+    let mut places = Vec::new();
+    for part in parts {
+        let same = different.iter().position(|other| is_same_slice(*other, *part));
+        places.push(same.unwrap_or_else(|| {
+            different.push(*part);
+            different.len() - 1
+        }));
+    }
+    if different.len() == 1 {
+        return places.iter().map(|&place| different[place]).collect();
+    }
+    let joined = Joined::of(&different);
+    let all = barrier(joined.join(&different, build, location), build, location);
+    let out: Vec<Value<'c, 'a>> =
+        (0..different.len()).map(|index| joined.part(all, index, build, location)).collect();
+    places.iter().map(|&place| out[place]).collect()
+}
+
+/// How values of one element type lie in one that holds them all.
+pub struct Joined<'c> {
+    /// Their types.
+    types: Vec<Type<'c>>,
+    /// The dimension along which they lie side by side; none if each is a row of numbers.
+    along: Option<usize>,
+    /// Where each begins, and where the last one ends.
+    starts: Vec<i64>,
+}
+
+impl<'c> Joined<'c> {
+    pub fn of(parts: &[Value<'c, '_>]) -> Self {
+        let types: Vec<Type<'c>> = parts.iter().map(|part| part.r#type()).collect();
+        let shapes: Vec<&[i64]> =
+            types.iter().filter_map(|ty| Tensor::new(*ty)).map(|tensor| tensor.shape).collect();
+        let rank = shapes.first().map_or(0, |shape| shape.len());
+        let along = (0..rank).find(|&dim| {
+            let alike =
+                |shape: &[i64]| (0..rank).all(|other| other == dim || shape[other] == shapes[0][other]);
+            shapes.iter().all(|shape| shape.len() == rank && alike(shape))
+        });
+        let mut starts = vec![0];
+        for shape in shapes {
+            let extent = along.map_or_else(|| shape.iter().product(), |dim| shape[dim]);
+            starts.push(starts[starts.len() - 1] + extent);
+        }
+        Self { types, along, starts }
+    }
+
+    /// All of them in one value.
+    pub fn join<'a>(
+        &self,
+        parts: &[Value<'c, 'a>],
+        build: &Builder<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a>
+    where
+        'c: 'a,
+    {
+        let pieces: Vec<_> = parts.iter().map(|part| self.piece(*part, build, location)).collect();
+        build.concatenate(&pieces, self.along.unwrap_or(0), location)
+    }
+
+    /// A part, as it lies among the others.
+    fn piece<'a>(&self, part: Value<'c, 'a>, build: &Builder<'c, 'a>, location: Location<'c>) -> Value<'c, 'a>
+    where
+        'c: 'a,
+    {
+        let Some(tensor) = Tensor::new(part.r#type()).filter(|_| self.along.is_none()) else { return part };
+        build.reshape(part, Tensor::get(&[tensor.shape.iter().product()], tensor.element, None), location)
+    }
+
+    /// Part number `index` of the value that holds them.
+    pub fn part<'a>(
+        &self,
+        all: Value<'c, 'a>,
+        index: usize,
+        build: &Builder<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a>
+    where
+        'c: 'a,
+    {
+        let value = self.between(all, index, index + 1, build, location);
+        if self.along.is_some() { value } else { build.reshape(value, self.types[index], location) }
+    }
+
+    /// Parts `from` to before `to`, as they lie there.
+    fn between<'a>(
+        &self,
+        all: Value<'c, 'a>,
+        from: usize,
+        to: usize,
+        build: &Builder<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a>
+    where
+        'c: 'a,
+    {
+        let tensor = Tensor::new(all.r#type()).expect("parts are tensors");
+        let dim = self.along.unwrap_or(0);
+        let (mut start, mut shape) = (vec![0; tensor.rank()], tensor.shape.to_vec());
+        (start[dim], shape[dim]) = (self.starts[from], self.starts[to] - self.starts[from]);
+        build.slice(all, &start, Tensor::get(&shape, tensor.element, None), location)
+    }
+
+    /// The same value with other first parts.
+    pub fn with_first<'a>(
+        &self,
+        all: Value<'c, 'a>,
+        parts: &[Value<'c, 'a>],
+        build: &Builder<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a>
+    where
+        'c: 'a,
+    {
+        let mut pieces: Vec<_> = parts.iter().map(|part| self.piece(*part, build, location)).collect();
+        if parts.len() < self.types.len() {
+            pieces.push(self.between(all, parts.len(), self.types.len(), build, location));
+        }
+        match pieces[..] {
+            [only] => only,
+            _ => build.concatenate(&pieces, self.along.unwrap_or(0), location),
+        }
+    }
+}
+
+/// Whether two values are the same slice of the same value.
+fn is_same_slice(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {
+    let (Some(a), Some(b)) = (defining_op(left), defining_op(right)) else { return left == right };
+    left == right
+        || op_name(a) == "stablehlo.slice"
+            && op_name(b) == "stablehlo.slice"
+            && a.operands().next() == b.operands().next()
+            && ["start_indices", "limit_indices", "strides"]
+                .iter()
+                .all(|name| ir::i64_array(a, name) == ir::i64_array(b, name))
+}
+
+fn barrier<'c: 'a, 'a>(
+    value: Value<'c, 'a>,
+    build: &Builder<'c, 'a>,
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let ty: [Type<'c>; 1] = [value.r#type()];
+    let op = build.op_with_blocks("stablehlo.optimization_barrier", &[value], &ty, &[], location);
+    op.result(0).expect("one result was asked for").into()
+}
