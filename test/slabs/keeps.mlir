@@ -1,17 +1,6 @@
 // RUN: slimhlo-opt %s --slimhlo-slabs="min-bytes=1 slab-bytes=64" | FileCheck %s
 // CHECK-NOT: stablehlo.while
 
-// Nobody gives the old field away: its update is a kernel and a copy.
-func.func @not_donated(%x: tensor<64x4xf32>) -> tensor<64x4xf32> {
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %a = stablehlo.slice %x [0:62, 0:4] : (tensor<64x4xf32>) -> tensor<62x4xf32>
-  %b = stablehlo.slice %x [2:64, 0:4] : (tensor<64x4xf32>) -> tensor<62x4xf32>
-  %u = stablehlo.add %a, %b : tensor<62x4xf32>
-  %new = stablehlo.dynamic_update_slice %x, %u, %one, %zero : (tensor<64x4xf32>, tensor<62x4xf32>, tensor<i32>, tensor<i32>) -> tensor<64x4xf32>
-  return %new : tensor<64x4xf32>
-}
-
 // The old field is a result, too.
 func.func @returned(%x: tensor<64x4xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<64x4xf32>, tensor<64x4xf32>) {
   %f = stablehlo.constant dense<0.0> : tensor<f32>

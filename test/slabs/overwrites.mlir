@@ -62,3 +62,18 @@ func.func @carried(%u0: tensor<64x4xf32>, %v0: tensor<64x4xf32>, %n: tensor<i32>
   }
   return %r#1, %r#2 : tensor<64x4xf32>, tensor<64x4xf32>
 }
+
+// Nobody gives the old field away: the new one starts from zeros. Both parts that are read would be stored, too.
+// CHECK-LABEL: func @not_donated
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<64x4xf32>
+// CHECK: %[[ZEROS:[^ ]*]] = stablehlo.constant dense<0.000000e+00> : tensor<64x4xf32>
+// CHECK: stablehlo.while(%{{[^ ]*}} = %{{[^ ,]*}}, %{{[^ ]*}} = %[[ZEROS]], %{{[^ ]*}} = %[[X]])
+func.func @not_donated(%x: tensor<64x4xf32>) -> tensor<64x4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %a = stablehlo.slice %x [0:62, 0:4] : (tensor<64x4xf32>) -> tensor<62x4xf32>
+  %b = stablehlo.slice %x [2:64, 0:4] : (tensor<64x4xf32>) -> tensor<62x4xf32>
+  %u = stablehlo.add %a, %b : tensor<62x4xf32>
+  %new = stablehlo.dynamic_update_slice %x, %u, %one, %zero : (tensor<64x4xf32>, tensor<62x4xf32>, tensor<i32>, tensor<i32>) -> tensor<64x4xf32>
+  return %new : tensor<64x4xf32>
+}
