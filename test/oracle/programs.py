@@ -623,6 +623,53 @@ def layers_gradient(layers: int = 8, batch: int = 4, length: int = 512) -> Lower
     return jax.jit(jax.value_and_grad(loss)).lower(weights, spec((batch, length, width)))
 
 
+# --- explicit time steps ------------------------------------------------------------------------------------------
+
+
+@program(Goal(ratio=1.1), size=1024)
+def heat_steps(size: int = 4096, steps: int = 10) -> Lowered:
+    """The heat equation on the inside of a donated field."""
+
+    def step(_: int, u: Array) -> Array:
+        inner = u[1:-1, 1:-1]
+        around = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+        return u.at[1:-1, 1:-1].set(inner + 0.1 * (around - 4 * inner))
+
+    return jax.jit(lambda u: lax.fori_loop(0, steps, step, u), donate_argnums=0).lower(spec((size, size)))
+
+
+@program(Goal(ratio=1.25), size=1024)
+def reaction_steps(size: int = 4096, steps: int = 10) -> Lowered:
+    """Two substances that react and spread on a periodic square (Gray and Scott)."""
+
+    def step(_: int, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        u, v = state
+        spread = lambda f: sum(jnp.roll(f, by, axis) for axis in (0, 1) for by in (-1, 1)) - 4 * f
+        reaction = u * v * v
+        return u + 0.16 * spread(u) - reaction + 0.035 * (1 - u), v + 0.08 * spread(v) + reaction - 0.095 * v
+
+    field = spec((size, size))
+    return jax.jit(lambda *state: lax.fori_loop(0, steps, step, state)).lower(field, field)
+
+
+@program(Goal(ratio=1.25), size=1024)
+def runge_kutta_gradient(size: int = 4096) -> Lowered:
+    """How a classic Runge-Kutta step of advection depends on the field, applied to another one."""
+
+    def tendency(u: Array) -> Array:
+        return sum(0.5 * (jnp.roll(u, 1, axis) - jnp.roll(u, -1, axis)) for axis in (0, 1))
+
+    def step(u: Array, dt: float = 1e-3) -> Array:
+        first = tendency(u)
+        second = tendency(u + 0.5 * dt * first)
+        third = tendency(u + 0.5 * dt * second)
+        fourth = tendency(u + dt * third)
+        return u + dt / 6 * (first + 2 * second + 2 * third + fourth)
+
+    field = spec((size, size))
+    return jax.jit(lambda u, back: jax.vjp(step, u)[1](back)[0]).lower(field, field)
+
+
 # --- what is only reduced -----------------------------------------------------------------------------------------
 
 

@@ -196,7 +196,7 @@ impl Step {
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),
             Step::Elementwise => oracle::with_command(run, "elementwise.py", &[]),
-            Step::Kernels => oracle::with_command(run, "kernels.py", &[]),
+            Step::Kernels => oracle::kernels(run),
             Step::Backend => oracle::backend(run),
             Step::Ptxas => oracle::ptxas(run),
         }

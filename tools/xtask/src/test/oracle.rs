@@ -76,6 +76,11 @@ pub(super) fn backend(run: &mut Run) -> Result<Outcome> {
     with_command(run, "backend.py", &args)
 }
 
+pub(super) fn kernels(run: &mut Run) -> Result<Outcome> {
+    let args = if run.all { ["--all"].as_slice() } else { &[] };
+    with_command(run, "kernels.py", args)
+}
+
 /// A script that runs `slimhlo`.
 pub(super) fn with_command(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
     let command = run.shell.target.join("debug/slimhlo").to_string_lossy().into_owned();
