@@ -10,6 +10,12 @@ pub fn prefix() -> PathBuf {
     PathBuf::from(env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".into()))
 }
 
+/// Whether this is for clippy, which links nothing and has build scripts run once more for it: then C++ need not be compiled.
+pub fn is_only_linted() -> bool {
+    let wrapper = env::var_os("RUSTC_WORKSPACE_WRAPPER").map(PathBuf::from);
+    wrapper.is_some_and(|wrapper| wrapper.file_stem().is_some_and(|name| name == "clippy-driver"))
+}
+
 /// A compiler set up as LLVM's own is: without exceptions and run-time type information, which code that shares classes with
 /// libMLIR must not have either.
 pub fn compiler() -> cc::Build {

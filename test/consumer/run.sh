@@ -4,7 +4,7 @@
 # Installs slimhlo into a fresh folder, builds the C++ program next to this script against it by find_package alone, runs
 # it, and loads the installed plugin into a stock mlir-opt.
 #
-#   test/consumer/run.sh FOLDER [PROFILE]     PROFILE is dev or release (default)
+#   test/consumer/run.sh FOLDER [PROFILE]     PROFILE is dev or release (default); SLIMHLO_CARGO_FLAGS are more flags for cargo build
 
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,8 @@ rm -rf "$folder/slimhlo" "$folder/prefix" "$folder/consumer"
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 
-cmake -S "$here/../../cmake" -B "$folder/slimhlo" -DSLIMHLO_CARGO_PROFILE="$profile"
+cmake -S "$here/../../cmake" -B "$folder/slimhlo" -DSLIMHLO_CARGO_PROFILE="$profile" \
+  -DSLIMHLO_CARGO_FLAGS="${SLIMHLO_CARGO_FLAGS:-}"
 cmake --install "$folder/slimhlo" --prefix "$folder/prefix"
 cmake -S "$here" -B "$folder/consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$llvm/bin/clang++" \
   -DCMAKE_C_COMPILER="$llvm/bin/clang" -DCMAKE_PREFIX_PATH="$folder/prefix;$llvm"

@@ -245,7 +245,7 @@ impl Run<'_> {
     /// Runs a command of the step at work, and keeps what it prints.
     fn run(&mut self, command: &Expression) -> Result<Finished> {
         // For builds that CMake asks cargo for; see the top of this file.
-        let command = command.env("SLIMHLO_CARGO_FLAGS", "--workspace");
+        let command = command.env("SLIMHLO_CARGO_FLAGS", cargo::BUILT.join(" "));
         let finished = self.shell.watch_beside(&self.step, &command, self.beside)?;
         self.log.push_str(&finished.output);
         Ok(finished)

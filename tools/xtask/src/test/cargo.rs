@@ -6,6 +6,9 @@ use anyhow::{Result, ensure};
 use super::{Outcome, Run};
 use crate::shell::Finished;
 
+/// What is built, once.
+pub(super) const BUILT: [&str; 2] = ["--workspace", "--all-targets"];
+
 pub(super) fn fmt(run: &mut Run) -> Result<Outcome> {
     let finished = run.run(&run.shell.cargo(["fmt", "--all", "--", "--check"]))?;
     let hunks = finished.output.lines().filter(|line| line.starts_with("Diff in ")).count();
@@ -44,7 +47,7 @@ pub(super) fn clippy(run: &mut Run) -> Result<Outcome> {
 }
 
 pub(super) fn build(run: &mut Run) -> Result<Outcome> {
-    let finished = run.run(&run.shell.cargo(["build", "--workspace", "--all-targets"]))?;
+    let finished = run.run(&run.shell.cargo(["build"].into_iter().chain(BUILT)))?;
     Ok(compiled(&finished, "built"))
 }
 

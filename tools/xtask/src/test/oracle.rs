@@ -56,7 +56,7 @@ pub(super) fn generated(run: &mut Run, name: &str, count: usize) -> Result<Outco
 pub(super) fn optimize(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     let mut args = vec!["--corpus", &folder];
-    args.extend(run.all.then_some("--all"));
+    args.extend(if run.all { ["--all"].as_slice() } else { &["--sample", "300"] });
     with_driver(run, "optimize.py", &args)
 }
 
@@ -64,7 +64,7 @@ pub(super) fn memory_model(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     let mut args = vec!["--corpus", &folder, "--pipeline=--slimhlo-optimize"];
     if !run.all {
-        args.extend(["--sample", "400"]);
+        args.extend(["--sample", "300"]);
     }
     with_driver(run, "memory_model.py", &args)
 }
