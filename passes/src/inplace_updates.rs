@@ -88,7 +88,7 @@ mod chain;
 mod stage;
 mod sweep;
 
-pub(crate) use sweep::{function_places, loop_places};
+pub(crate) use sweep::{Place, function_places, loop_places};
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};

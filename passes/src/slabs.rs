@@ -40,6 +40,9 @@
 //! %new1 = stablehlo.dynamic_update_slice %loop#1, (rows of %loop#2), %c0, %c0
 //! ```
 //!
+//! A field that takes the place of another one as it is (leapfrog schemes hand on `(before, now)` as `(now, after)`) is put there in the
+//! same loop. So are reductions that need old fields: the loop adds them up, from those of both ends on.
+//!
 //! # How
 //!
 //! [`Cone`] finds what the results are made of and nothing else needs, along one dimension. From the results backwards each
@@ -51,7 +54,8 @@
 //! # Why it is right
 //!
 //! Each element is computed by the same ops from the same elements; elements of the halo more than once. Only the order
-//! in which a reduction of another dimension adds up is the back end's, and may be another one for fewer rows. A turn that overwrites rows
+//! in which a reduction adds up is the back end's, and may be another one for fewer rows; sums of floats of less than 32 bits are not taken
+//! apart. A turn that overwrites rows
 //! reads those beyond its slab before their turn comes, and has those before it from the turn before; whatever is at the ends is
 //! computed before the loop.
 //!
@@ -72,20 +76,21 @@
 //! * Nothing would be stored anyway: a single stencil fuses into one kernel, if its result takes no field's place; elementwise steps are
 //!   in place.
 //! * Single stencils of fields less than four times as large as a slab: they stay in caches, and turns cost microseconds.
-//! * Fields that something else reads, or as a whole, are not overwritten; nor those of several element types.
+//! * Fields that something else reads, or as a whole, are not overwritten, unless the loop waits for it in any case, as for a time step
+//!   that follows from the largest velocity; nor those of several element types.
 //! * Fields with too few rows for their halo, results of fewer than `min-bytes`.
 //! * Results that are updates of small parts, or of what a loop carries and nothing else reads: they are in place.
 //! * Programs for more than one partition, dynamic shapes, encodings, ops with discardable attributes.
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
-use crate::inplace_updates::{function_places, loop_places};
+use crate::inplace_updates::{Place, function_places, loop_places};
 use crate::ir::{self, Builder, discardable_attributes};
-use crate::rewrite::{defining_op, uses, walk};
+use crate::rewrite::{Use, defining_op, is_unused, uses, walk};
 use crate::stream::plan::{self, Along, Source, bytes, is_elementwise, plain};
-use crate::stream::{is_costly, is_partitioned, turns};
+use crate::stream::{combiner, fresh_identity, is_costly, is_partitioned, turns};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
+use melior::ir::{BlockRef, OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use std::collections::{HashMap, HashSet};
 
@@ -100,8 +105,8 @@ crate::pass_options! {
     /// Results that slices, pads, concatenations and elementwise ops make of fields in several stages are computed by a loop over
     /// slabs of their rows, each from the rows of the fields that it needs: what is between the stages takes no more than a slab. Rows
     /// near the ends, where fields wrap around or are padded, are computed by themselves. A result that takes the place of a donated
-    /// field, or of one that a loop carries, overwrites it. Every bit is kept, but for the order in which a reduction of another
-    /// dimension adds up.
+    /// field, or of one that a loop carries, overwrites it; fields that change places are moved, and what is reduced of old
+    /// fields is added up, in the same loop. Every bit is kept, but for the order in which a reduction adds up.
     ///
     /// ```mlir
     /// %flux = ... (rows of %x and of their neighbours)
@@ -150,6 +155,8 @@ pub(crate) struct Cone<'c, 'a> {
     targets: Vec<Member<'c, 'a>>,
     /// What each target takes the place of, where that may be overwritten.
     olds: Vec<Option<Value<'c, 'a>>>,
+    /// Reductions along the dimension of the slabs: the loop adds them up. Their values are what they reduce.
+    totals: Vec<Member<'c, 'a>>,
     /// In program order.
     members: Vec<Member<'c, 'a>>,
     /// The extent of the smallest target.
@@ -180,12 +187,14 @@ impl Pass for Slabs {
         });
         let build = Builder::new(root);
         let mut loops = 0;
-        for (block, places) in blocks {
+        for (block, mut places) in blocks {
+            name_moved(block, &mut places, &build, limit(self.min_bytes));
             let mut olds = Olds::new();
             for place in places {
                 olds.entry(ir::key(place.new)).and_modify(|old| *old = None).or_insert(Some(place.old));
             }
             loops += in_block(block, &olds, &build, limit(self.slab_bytes), limit(self.min_bytes));
+            forget_moved(block, &build);
         }
         context.count(&LOOPS, loops as u64);
         Ok(Changed::from(loops > 0))
@@ -194,6 +203,45 @@ impl Pass for Slabs {
 
 /// What values take the place of; nothing for one that takes several.
 type Olds<'c, 'a> = HashMap<usize, Option<Value<'c, 'a>>>;
+
+/// Gives each field that takes the place of another one as it is, as in a leapfrog scheme where `(before, now)` becomes `(now, after)`, an
+/// op that makes it: a slab of it is to be put in its place, too.
+fn name_moved<'c: 'a, 'a>(
+    block: BlockRef<'c, 'a>,
+    places: &mut [Place<'c, 'a>],
+    build: &Builder<'c, 'a>,
+    min_bytes: i64,
+) {
+    let (Some(first), Some(end)) = (block.first_operation(), block.terminator()) else { return };
+    let fields: HashSet<usize> = places.iter().map(|place| ir::key(place.old)).collect();
+    build.set_insertion_point_before(first);
+    for place in places.iter_mut().filter(|place| place.old != place.new) {
+        let field = place.new;
+        if !fields.contains(&ir::key(field)) || plain(field).is_none() || bytes(field) < min_bytes {
+            continue;
+        }
+        let mut given_back = (0..end.operand_count()).filter(|&index| end.operand(index) == Ok(field));
+        if let (Some(index), None) = (given_back.next(), given_back.next()) {
+            place.new = build.reshape(field, field.r#type(), end.location());
+            build.set_operand(end, index, place.new);
+        }
+    }
+}
+
+/// Takes these ops away where nothing came of it.
+fn forget_moved<'c: 'a, 'a>(block: BlockRef<'c, 'a>, build: &Builder<'c, 'a>) {
+    let Some(end) = block.terminator() else { return };
+    for (index, value) in end.operands().enumerate() {
+        let Some(op) = defining_op(value).filter(|op| op_name(*op) == "stablehlo.reshape") else { continue };
+        let Some(field) = op.operands().next().filter(|field| field.r#type() == value.r#type()) else {
+            continue;
+        };
+        build.set_operand(end, index, field);
+        if is_unused(op) {
+            build.erase(op);
+        }
+    }
+}
 
 /// Makes the loops of a block that pay; says how many.
 fn in_block<'c: 'a, 'a>(
@@ -231,7 +279,8 @@ fn in_block<'c: 'a, 'a>(
         tried.insert((dim, units));
         targets.retain(|target| extent(target, dim).is_some_and(|of| (of - units).abs() <= STAGGER));
         targets.iter_mut().for_each(|target| target.dim = dim);
-        for cone in Cone::all(block, &targets, olds) {
+        let totals = totals(block, olds, &targets);
+        for cone in Cone::all(block, &targets, &totals, olds) {
             if let Some((slab, low, count)) = cone.slabs(slab_bytes) {
                 emit::run(&cone, slab, (low, count), build);
                 loops += 1;
@@ -239,6 +288,59 @@ fn in_block<'c: 'a, 'a>(
         }
     }
     loops
+}
+
+/// Reductions along the dimension of the targets of what is made of fields that may be overwritten, and not just of targets: a
+/// residual, the energy of the field before.
+fn totals<'c: 'a, 'a>(
+    block: BlockRef<'c, 'a>,
+    olds: &Olds<'c, 'a>,
+    targets: &[Member<'c, 'a>],
+) -> Vec<Member<'c, 'a>> {
+    let Some(dim) = targets.first().map(|target| target.dim) else { return Vec::new() };
+    let extent = |value: Value<'c, 'a>| plain(value)?.shape.get(dim).copied();
+    let made: HashSet<usize> = targets.iter().map(|target| ir::key(target.value)).collect();
+    let mut of_olds: HashSet<usize> = olds.values().flatten().map(|old| ir::key(*old)).collect();
+    let mut totals = Vec::new();
+    for op in std::iter::successors(block.first_operation(), |op| op.next_in_block()) {
+        if op.result_count() != 1 || !op.operands().any(|operand| of_olds.contains(&ir::key(operand))) {
+            continue;
+        }
+        let (Ok(result), Ok(operand)) = (op.result(0), op.operand(0)) else { continue };
+        if op_name(op) == "stablehlo.reduce" {
+            let near = extent(operand)
+                .zip(extent(targets[0].value))
+                .is_some_and(|(of, units)| (of - units).abs() <= STAGGER);
+            if near && is_total(op, dim) {
+                totals.push(Member { op, value: operand, dim });
+            }
+        } else if !made.contains(&ir::key(result.into()))
+            && extent(result.into()).is_some()
+            && operand_dims(op, dim).is_some()
+        {
+            of_olds.insert(ir::key(result.into()));
+        }
+    }
+    totals
+}
+
+/// Whether a reduction along `dim` may be made of those of slabs: it combines in any order, and starts from what changes nothing.
+fn is_total(op: OperationRef<'_, '_>, dim: usize) -> bool {
+    let along = ir::i64_array(op, "dimensions").is_some_and(|dims| dims.contains(&(dim as i64)));
+    let element = op.result(0).map(|result| ir::element_of(Value::from(result).r#type()));
+    let (Some(combine), Ok(element), Ok(initial)) = (combiner(op), element, op.operand(1)) else {
+        return false;
+    };
+    // A sum of few bits loses more of them the more often it is rounded.
+    let rounds = element.is_float() && plan::element_bytes(element).is_none_or(|bytes| bytes < 4);
+    let orders = matches!(combine, "stablehlo.maximum" | "stablehlo.minimum");
+    op.operand_count() == 2
+        && along
+        && (orders || !rounds)
+        && ir::splat_constant(initial).is_some()
+        && plan::is_closed(op)
+        && discardable_attributes(op).is_empty()
+        && fresh_identity(op, combine, element) == Some(None)
 }
 
 /// Whether a value is something else but for some updates: of small parts, or of what the block was given and nothing else reads.
@@ -256,6 +358,18 @@ fn is_updated_in_place(value: Value<'_, '_>) -> bool {
 /// Whether an op is done again wherever it is needed.
 fn is_free(op: OperationRef<'_, '_>) -> bool {
     matches!(op_name(op), "stablehlo.constant" | "stablehlo.iota" | "stablehlo.broadcast_in_dim")
+}
+
+/// Whether an op may be done later.
+fn moves_freely(op: OperationRef<'_, '_>) -> bool {
+    const MORE: [&str; 5] = [
+        "stablehlo.reduce",
+        "stablehlo.dot_general",
+        "stablehlo.pad",
+        "stablehlo.concatenate",
+        "stablehlo.dynamic_update_slice",
+    ];
+    ir::is_fusible(op_name(op)) || MORE.contains(&op_name(op))
 }
 
 /// For each operand along which dimension rows of an op's result are made of rows of it; none if it is used whole. `None` if
@@ -294,7 +408,14 @@ pub(crate) fn operand_dims(op: OperationRef<'_, '_>, dim: usize) -> Option<Vec<O
 
 impl<'c: 'a, 'a> Cone<'c, 'a> {
     /// What the targets are made of and nothing else needs; those that have ops in common together.
-    fn all(block: BlockRef<'c, 'a>, targets: &[Member<'c, 'a>], olds: &Olds<'c, 'a>) -> Vec<Self> {
+    fn all(
+        block: BlockRef<'c, 'a>,
+        targets: &[Member<'c, 'a>],
+        totals: &[Member<'c, 'a>],
+        olds: &Olds<'c, 'a>,
+    ) -> Vec<Self> {
+        let total: HashMap<usize, Member<'c, 'a>> =
+            totals.iter().map(|total| (ir::op_key(total.op), *total)).collect();
         // The dimensions along which values are taken; none if they are taken in different ways.
         let mut taken: HashMap<usize, Option<usize>> =
             targets.iter().map(|target| (ir::key(target.value), Some(target.dim))).collect();
@@ -307,6 +428,12 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
             let Some(value) = op.result(0).ok().map(Value::from).filter(|_| op.result_count() == 1) else {
                 continue;
             };
+            if let Some(total) = total.get(&ir::op_key(op)) {
+                taken.entry(ir::key(total.value)).or_insert(Some(total.dim));
+                places.insert(ir::op_key(op), found.len());
+                found.push(*total);
+                continue;
+            }
             let Some(Some(dim)) = taken.get(&ir::key(value)).copied() else { continue };
             let alone = uses(value).all(|used| {
                 let user = ir::op_key(used.user);
@@ -360,6 +487,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
                     cones.push(Self {
                         targets: Vec::new(),
                         olds: Vec::new(),
+                        totals: Vec::new(),
                         members: Vec::new(),
                         units: i64::MAX,
                     });
@@ -374,6 +502,10 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
                 users[operand].extend(&own);
             }
             for number in own {
+                if total.contains_key(&ir::op_key(member.op)) {
+                    cones[number].totals.push(member);
+                    continue;
+                }
                 cones[number].members.push(member);
                 if wanted.contains(&ir::key(member.value)) {
                     let extent = plain(member.value).map_or(0, |tensor| tensor.shape[member.dim]);
@@ -383,56 +515,119 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
                 }
             }
         }
-        cones.iter_mut().for_each(|cone| cone.members.reverse());
-        cones.retain(|cone| !cone.targets.is_empty() && cone.stands_alone());
-        cones.iter_mut().for_each(|cone| cone.keep_what_others_read());
+        cones.retain(|cone| !cone.targets.is_empty());
+        cones.iter_mut().for_each(|cone| {
+            cone.members.reverse();
+            cone.totals.reverse();
+            cone.keep_what_others_read();
+        });
+        // Totals are there for the fields that can be overwritten with them.
+        let in_vain = |cone: &Self| {
+            !cone.totals.is_empty() && (cone.olds.iter().all(Option::is_none) || !cone.stands_alone())
+        };
+        if cones.iter().any(in_vain) {
+            return Self::all(block, targets, &[], olds);
+        }
+        cones.retain(Self::stands_alone);
         cones
     }
 
-    /// Forgets about olds that may not be overwritten slab by slab: that something else reads, or as a whole.
+    /// Forgets about olds that may not be overwritten slab by slab: that something else reads, or as a whole. What the loop waits for may.
     fn keep_what_others_read(&mut self) {
-        let members: HashMap<usize, usize> = self
-            .members
-            .iter()
-            .filter(|member| !is_free(member.op))
-            .map(|member| (ir::op_key(member.op), member.dim))
-            .collect();
+        let members = self.members.iter().filter(|member| !is_free(member.op));
+        let dims: HashMap<usize, usize> = members.map(|member| (ir::op_key(member.op), member.dim)).collect();
+        let totals: HashMap<usize, usize> =
+            self.totals.iter().map(|total| (ir::op_key(total.op), total.dim)).collect();
+        let before = self.what_comes_before();
         let element = |value: Value<'c, 'a>| ir::element_of(value.r#type());
         // What is held is one value.
         let alike = self.targets.iter().all(|target| element(target.value) == element(self.targets[0].value));
         for (target, old) in self.targets.iter().zip(&mut self.olds) {
             let by_rows = |old: Value<'c, 'a>| {
                 uses(old).all(|used| {
-                    let dims =
-                        members.get(&ir::op_key(used.user)).and_then(|&dim| operand_dims(used.user, dim));
-                    dims.and_then(|dims| *dims.get(used.operand)?) == Some(target.dim)
+                    let user = ir::op_key(used.user);
+                    let of_total = totals.get(&user).filter(|_| used.operand == 0).copied();
+                    let of_member = || *operand_dims(used.user, *dims.get(&user)?)?.get(used.operand)?;
+                    before.contains(&user) || of_total.or_else(of_member) == Some(target.dim)
                 })
             };
             *old = old.filter(|old| alike && old.r#type() == target.value.r#type() && by_rows(*old));
         }
     }
 
+    /// Ops around the cone that are done before the loop begins, wherever a back end fuses them: what waits for them is the loop alone, or
+    /// they are reductions, which are done once. The time step that the fastest wave allows is made of fields so.
+    fn what_comes_before(&self) -> HashSet<usize> {
+        let own: HashSet<usize> =
+            self.members.iter().chain(&self.totals).map(|member| ir::op_key(member.op)).collect();
+        let block = self.anchor().block();
+        let operands = self.members.iter().flat_map(|member| member.op.operands());
+        let mut open: Vec<_> = operands.filter_map(defining_op).collect();
+        let (mut seen, mut before) = (HashSet::new(), HashSet::new());
+        while let Some(op) = open.pop() {
+            let key = ir::op_key(op);
+            if op.block() != block || own.contains(&key) {
+                continue;
+            }
+            let waits = |used: Use<'c, 'a>| {
+                let user = ir::op_key(used.user);
+                own.contains(&user) || before.contains(&user)
+            };
+            let comes_before = op_name(op) == "stablehlo.reduce"
+                || op.results().flat_map(|result| uses(result.into())).all(waits);
+            // Once when something needs it, and again when all of that comes before, too.
+            if seen.insert(key) | (comes_before && before.insert(key)) {
+                open.extend(op.operands().filter_map(defining_op));
+            }
+        }
+        before
+    }
+
     /// The last of the ops that compute results: the loop goes there.
     fn anchor(&self) -> OperationRef<'c, 'a> {
         let first = self.targets[0].op;
-        let ops = self.targets.iter().map(|target| target.op);
+        let ops = self.targets.iter().chain(&self.totals).map(|member| member.op);
         ops.fold(first, |last, op| if ir::is_before(last, op) { op } else { last })
     }
 
-    /// Whether whoever else uses a result comes after the last of them.
+    /// Whether the results can all be made where the last of them is: nothing that it takes needs one of them.
     fn stands_alone(&self) -> bool {
+        self.users_before_anchor().is_some()
+    }
+
+    /// What needs a result and comes before the last of them: it can come after it as well, unless a result needs it in turn (`None`).
+    pub fn users_before_anchor(&self) -> Option<Vec<OperationRef<'c, 'a>>> {
         let anchor = self.anchor();
-        let members: HashSet<usize> = self.members.iter().map(|member| ir::op_key(member.op)).collect();
-        self.targets.iter().all(|target| {
-            uses(target.value).all(|used| {
+        let own: HashSet<usize> =
+            self.members.iter().chain(&self.totals).map(|member| ir::op_key(member.op)).collect();
+        let totals: HashSet<usize> = self.totals.iter().map(|total| ir::op_key(total.op)).collect();
+        let mut late = HashSet::new();
+        let mut pending: Vec<OperationRef<'c, 'a>> =
+            self.targets.iter().chain(&self.totals).map(|member| member.op).collect();
+        let mut found = Vec::new();
+        while let Some(op) = pending.pop() {
+            for used in op.results().flat_map(|result| uses(result.into())) {
                 let mut user = used.user;
                 while user.block() != anchor.block() {
-                    let Some(parent) = user.parent_operation() else { return false };
-                    user = parent;
+                    user = user.parent_operation()?;
                 }
-                members.contains(&ir::op_key(user)) || ir::is_before(anchor, user)
-            })
-        })
+                let key = ir::op_key(user);
+                if own.contains(&key) {
+                    // Members read other targets' rows.
+                    let by_rows = own.contains(&ir::op_key(op)) && !totals.contains(&ir::op_key(op));
+                    by_rows.then_some(())?;
+                } else if !ir::is_before(anchor, user) && late.insert(key) {
+                    moves_freely(user).then_some(())?;
+                    found.push(user);
+                    pending.push(user);
+                }
+            }
+        }
+        found.sort_by(|left, right| match ir::is_before(*left, *right) {
+            true => std::cmp::Ordering::Less,
+            false => std::cmp::Ordering::Greater,
+        });
+        Some(found)
     }
 
     /// Whether much is stored between the fields and the results, as far as is easily seen: the memory model has the last word.
@@ -469,6 +664,8 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
     /// each of its neighbours.
     fn stored(&self, needs: &Needs) -> HashSet<usize> {
         let mut stored = HashSet::new();
+        let totals = !self.totals.is_empty();
+        let results: HashSet<usize> = self.targets.iter().map(|target| ir::key(target.value)).collect();
         let members: HashSet<usize> = self.members.iter().map(|member| ir::op_key(member.op)).collect();
         let mut reads: HashMap<usize, u32> = HashMap::new();
         for member in self.members.iter().filter(|member| !needs.rows(member.value).is_empty()) {
@@ -488,7 +685,9 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
                 members.contains(&ir::op_key(*user))
                     && value.is_some_and(|value| !needs.rows(value).is_empty())
             });
-            if own > FEW_READS && is_elementwise(name) && users.count() > 1 {
+            // What is a result and goes into a total is read by the update and by the reduction.
+            let twice = totals && results.contains(&ir::key(member.value));
+            if own > FEW_READS && is_elementwise(name) && users.count() + usize::from(twice) > 1 {
                 stored.insert(ir::key(member.value));
                 own = 1;
             }

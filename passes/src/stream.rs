@@ -639,7 +639,7 @@ fn scatter_dims(op: OperationRef<'_, '_>, commutes: bool) -> Option<Vec<usize>> 
 }
 
 /// The op that a reducer is, if it is just one that is associative and commutative.
-fn combiner(op: OperationRef<'_, '_>) -> Option<&'static str> {
+pub(crate) fn combiner(op: OperationRef<'_, '_>) -> Option<&'static str> {
     const KNOWN: [&str; 6] = [
         "stablehlo.add",
         "stablehlo.multiply",
@@ -697,7 +697,11 @@ fn keeps_one(op: OperationRef<'_, '_>, combiner: Option<&str>) -> bool {
 
 /// What chunks of a reduction start from so that its initial value counts once: nothing special if the value may count
 /// any number of times, otherwise the identity; `None` if that is not known.
-fn fresh_identity(op: OperationRef<'_, '_>, combine: &str, element: Type<'_>) -> Option<Option<f64>> {
+pub(crate) fn fresh_identity(
+    op: OperationRef<'_, '_>,
+    combine: &str,
+    element: Type<'_>,
+) -> Option<Option<f64>> {
     fresh_identity_of(op, 1, combine, element)
 }
 

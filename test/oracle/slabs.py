@@ -5,7 +5,8 @@
 
 Fields of two and three dimensions and several element types; each program is a few stages, each made of those before: rolled, padded
 in all of jnp.pad's ways, differences on staggered points, parts that are overwritten, maxima over a dimension, masks by position, transposed, as
-one step or several in a loop, which overwrite what they are made of, donated or not. They are executed without XLA's fusion, within which products and sums contract as it happens, and
+one step or several in a loop, which overwrite what they are made of, donated or not; fields are handed on as they are, and the
+largest elements of fields and of their changes are results or what stages start from. They are executed without XLA's fusion, within which products and sums contract as it happens, and
 must give the same bits. Where they do not, the StableHLO interpreter decides: XLA for CPU keeps bf16 in f32 as it sees fit, drops
 NaNs from a maximum, and has been seen to give zeros for x - max(x) of uint8. The interpreter compares programs without scatters,
 since its scatter overwrites the operand for other users, too.
@@ -114,9 +115,19 @@ def program(seed: int, number: int) -> tuple[str, jax.stages.Wrapped, tuple[int,
     results = int(random.integers(1, 3))
     turns = int(random.choice((0, 0, 3)))
     staggered = bool(random.random() < 0.2) and not turns
+    # What was the newest field is handed on as the one before, as it is.
+    moved = results == 2 and not staggered and bool(random.random() < 0.4)
+    total = str(random.choice(("", "", "", "old", "change", "both", "first")))
 
-    def step(*fields: jax.Array) -> tuple[jax.Array, ...]:
+    def largest(x: jax.Array) -> jax.Array:
+        finite = x if jnp.issubdtype(x.dtype, jnp.integer) else jnp.where(jnp.isfinite(x), x, 0)
+        return jnp.max(finite).astype(jnp.float32)
+
+    def step(*state: jax.Array) -> tuple[jax.Array, ...]:
+        fields = state[:results]
         known = list(fields)
+        if total == "first":
+            known.append(known[0] + largest(known[-1]).astype(known[-1].dtype))
         for run, picks in stages:
             # Rather the newest.
             left, right = (known[int(len(known) * (1 - pick * pick))] if pick > 0 else known[-1] for pick in picks)
@@ -124,11 +135,23 @@ def program(seed: int, number: int) -> tuple[str, jax.stages.Wrapped, tuple[int,
         made = known[-results:]
         if staggered:
             made[0] = lax.slice_in_dim(made[0], 1, shape[main], axis=main) + 1
+        if moved:
+            made = [fields[1], made[1]]
+        if total in ("old", "both"):
+            made.append(largest(fields[0]))
+        if total in ("change", "both") and not staggered:
+            made.append(largest(made[results - 1] - fields[results - 1]))
         return tuple(made)
 
     def function(*fields: jax.Array) -> tuple[jax.Array, ...]:
-        return lax.fori_loop(0, turns, lambda _, state: step(*state), fields) if turns else step(*fields)
+        if not turns:
+            return step(*fields)
+        totals = jax.eval_shape(step, *fields)[results:]
+        state = (*fields, *(jnp.zeros((), total.dtype) for total in totals))
+        return lax.fori_loop(0, turns, lambda _, state: step(*state), state)
 
+    kinds |= {f"total {total}"} if total else set()
+    kinds |= {"moved"} if moved else set()
     # Each result takes the place of an argument, or none does.
     donated = tuple(range(results)) if random.random() < 0.4 and not staggered else ()
     jitted = jax.jit(function, keep_unused=True, donate_argnums=donated)

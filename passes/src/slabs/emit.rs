@@ -6,7 +6,8 @@ use super::rows::{Inside, Needs, Rows, all_of, joined, part, unpadded, updated};
 use super::{Cone, Member, operand_dims};
 use crate::hold;
 use crate::ir::{self, Builder, element_of};
-use crate::rewrite::{defining_op, is_unused, location_of};
+use crate::rewrite::{defining_op, is_unused, location_of, uses};
+use crate::stream::combiner;
 use crate::stream::plan::iota_dimension;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -23,17 +24,26 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
     let ops: Vec<_> = cone.targets.iter().map(|target| target.op).collect();
     let location = location_of(&ops).unwrap_or(anchor.location());
     let high = low + count * slab;
+    // Whatever needs a result comes after the loop.
+    let after = anchor.next_in_block().expect("a terminator comes last");
+    for user in cone.users_before_anchor().unwrap_or_default() {
+        build.move_before(user, after);
+    }
     build.set_insertion_point_before(anchor);
 
     let mut needs = Needs::of(cone, |_| Rows { from: 0, to: slab }, Some(&mut Inside::new(slab)));
     let windows = windows(cone, slab, &mut needs);
     let mut operands = vec![build.i64_constant(low, location)];
-    for (target, window) in cone.targets.iter().zip(&windows) {
-        let zeros = || build.zeros(target.value.r#type(), location);
-        operands.push(window.map_or_else(zeros, |window| window.old));
+    for (target, (old, window)) in cone.targets.iter().zip(cone.olds.iter().zip(&windows)) {
+        // Where nothing reads an old field, nothing has to be held of it.
+        let old = old.filter(|old| window.is_some() || uses(*old).next().is_none());
+        operands.push(old.unwrap_or_else(|| build.zeros(target.value.r#type(), location)));
     }
-    // What is read around the loop of fields that it overwrites.
-    let held = Held::of(cone, &windows, (low, high), build, location);
+    // What is read around the loop of fields that it overwrites, and of those that are added up.
+    let overwrites = windows.iter().any(Option::is_some);
+    let first = (overwrites || !cone.totals.is_empty()).then(|| Ends::of(cone, (low, high), build));
+    operands.extend(first.iter().flat_map(|ends| &ends.totals));
+    let held = first.as_ref().and_then(|ends| Held::of(cone, &windows, low, ends, build, location));
     operands.extend(held.as_ref().map(|held| held.all));
     let captured = captured(cone, &needs);
     operands.extend(&captured);
@@ -51,6 +61,7 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
 
     let given = arguments(1);
     let (results, rest) = given[1..].split_at(cone.targets.len());
+    let (sums, rest) = rest.split_at(cone.totals.len());
     let (kept, outside) = rest.split_at(usize::from(held.is_some()));
     let names = captured.iter().map(|value| ir::key(*value)).zip(outside.iter().copied()).collect();
     let end = build.i64_constant(high, location);
@@ -68,20 +79,22 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
         let rows = maker.take(target.value, target.dim, Rows { from: 0, to: slab });
         next.push(put(build, *result, rows, target.dim, given[0], location));
     }
+    for (total, sum) in cone.totals.iter().zip(sums) {
+        let part = maker.total(total, Rows { from: 0, to: slab });
+        next.push(combined(total, *sum, part, build));
+    }
     next.extend(kept);
     next.extend(outside);
     build.terminator("stablehlo.return", &next, location);
     build.set_insertion_point_before(anchor);
 
-    let mut results: Vec<Value<'c, 'a>> = (1..=cone.targets.len())
-        .map(|index| op.result(index).expect("a result per operand").into())
-        .collect();
-    let around = match &held {
-        Some(held) => {
-            let kept = op.result(1 + results.len()).expect("a result per operand").into();
-            held.around(kept, build, location)
-        }
-        None => around(cone, (low, high), build),
+    let result = |index: usize| -> Value<'c, 'a> { op.result(index).expect("a result per operand").into() };
+    let mut results: Vec<Value<'c, 'a>> = (1..=cone.targets.len()).map(result).collect();
+    let sums = 1 + results.len()..1 + results.len() + cone.totals.len();
+    let around = match (held, first) {
+        (Some(held), _) => held.around(result(sums.end), build, location),
+        (None, Some(ends)) => ends.around,
+        (None, None) => Ends::of(cone, (low, high), build).around,
     };
     for Around { target, from, rows } in around {
         let start = build.i64_constant(from, location);
@@ -89,6 +102,10 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
     }
     for (target, result) in cone.targets.iter().zip(results) {
         build.replace_all_uses_with(target.value, result);
+    }
+    for (total, sum) in cone.totals.iter().zip(sums.map(result)) {
+        build.replace_all_uses_with(total.op.result(0).expect("reductions have one").into(), sum);
+        build.erase(total.op);
     }
     for member in cone.members.iter().rev() {
         if is_unused(member.op) {
@@ -126,29 +143,53 @@ struct Around<'c, 'a> {
     rows: Value<'c, 'a>,
 }
 
-/// Makes the targets' rows before the loop's and after.
-fn around<'c: 'a, 'a>(
-    cone: &Cone<'c, 'a>,
-    (low, high): (i64, i64),
-    build: &Builder<'c, 'a>,
-) -> Vec<Around<'c, 'a>> {
-    let before = |_: &Member<'c, 'a>| Rows { from: 0, to: low };
-    let after = |target: &Member<'c, 'a>| Rows { from: high, to: all_of(target.value, target.dim).to };
-    let mut around = Vec::new();
-    for wanted in [&before as &dyn Fn(&Member<'c, 'a>) -> Rows, &after] {
-        let needs = Needs::of(cone, wanted, None);
-        let (made, names) = (HashMap::new(), HashMap::new());
-        let mut maker = Maker { build, cone, needs, made, slab: 0, at: None, goes_on: None, names };
-        maker.make_all();
-        for (number, target) in cone.targets.iter().enumerate() {
-            let rows = wanted(target);
-            if rows.count() > 0 {
-                let made = maker.take(target.value, target.dim, rows);
-                around.push(Around { target: number, from: rows.from, rows: made });
+/// What the rows before the loop's and after come to.
+struct Ends<'c, 'a> {
+    /// The targets' rows there.
+    around: Vec<Around<'c, 'a>>,
+    /// The totals of both ends.
+    totals: Vec<Value<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a> Ends<'c, 'a> {
+    fn of(cone: &Cone<'c, 'a>, (low, high): (i64, i64), build: &Builder<'c, 'a>) -> Self {
+        let before = |_: &Member<'c, 'a>| Rows { from: 0, to: low };
+        let after = |member: &Member<'c, 'a>| Rows { from: high, to: all_of(member.value, member.dim).to };
+        let mut around = Vec::new();
+        let mut parts: Vec<Vec<Value<'c, 'a>>> = vec![Vec::new(); cone.totals.len()];
+        for wanted in [&before as &dyn Fn(&Member<'c, 'a>) -> Rows, &after] {
+            let needs = Needs::of(cone, wanted, None);
+            let (made, names) = (HashMap::new(), HashMap::new());
+            let mut maker = Maker { build, cone, needs, made, slab: 0, at: None, goes_on: None, names };
+            maker.make_all();
+            for (number, target) in cone.targets.iter().enumerate() {
+                let rows = wanted(target);
+                if rows.count() > 0 {
+                    let made = maker.take(target.value, target.dim, rows);
+                    around.push(Around { target: number, from: rows.from, rows: made });
+                }
+            }
+            for (total, parts) in cone.totals.iter().zip(&mut parts) {
+                let rows = wanted(total);
+                parts.extend((rows.count() > 0).then(|| maker.total(total, rows)));
             }
         }
+        let totals = cone.totals.iter().zip(parts).map(|(total, parts)| {
+            let all = parts.into_iter().reduce(|left, right| combined(total, left, right, build));
+            all.expect("there is a row before the loop's")
+        });
+        Self { around, totals: totals.collect() }
     }
-    around
+}
+
+/// Both parts of a total.
+fn combined<'c: 'a, 'a>(
+    total: &Member<'c, 'a>,
+    left: Value<'c, 'a>,
+    right: Value<'c, 'a>,
+    build: &Builder<'c, 'a>,
+) -> Value<'c, 'a> {
+    build.binary(combiner(total.op).expect("totals combine"), left, right, total.op.location())
 }
 
 /// What is read around the loop of fields that it overwrites, in one value that the loop carries: so it is there before the loop begins. First
@@ -166,7 +207,8 @@ impl<'c: 'a, 'a> Held<'c, 'a> {
     fn of(
         cone: &Cone<'c, 'a>,
         windows: &[Option<Window<'c, 'a>>],
-        (low, high): (i64, i64),
+        low: i64,
+        ends: &Ends<'c, 'a>,
         build: &Builder<'c, 'a>,
         location: Location<'c>,
     ) -> Option<Self> {
@@ -182,15 +224,14 @@ impl<'c: 'a, 'a> Held<'c, 'a> {
         if before == 0 {
             return None;
         }
-        let around = around(cone, (low, high), build);
-        parts.extend(around.iter().map(|part| part.rows));
+        parts.extend(ends.around.iter().map(|part| part.rows));
         let joined = hold::Joined::of(&parts);
         let all = joined.join(&parts, build, location);
         Some(Self {
             all,
             joined,
             before,
-            around: around.iter().map(|part| (part.target, part.from)).collect(),
+            around: ends.around.iter().map(|part| (part.target, part.from)).collect(),
         })
     }
 
@@ -229,6 +270,9 @@ fn captured<'c: 'a, 'a>(cone: &Cone<'c, 'a>, needs: &Needs) -> Vec<Value<'c, 'a>
                 captured.push(operand);
             }
         }
+    }
+    for total in &cone.totals {
+        captured.extend(known.insert(ir::key(total.value), ()).is_none().then_some(total.value));
     }
     captured
 }
@@ -424,6 +468,8 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
                 (start[dim], limit[dim]) = (0, rows.count());
                 build.strided_slice(taken, &start, &limit, &numbers("strides"), ty, location)
             }
+            // A field that is handed on as it is.
+            "stablehlo.reshape" if operand(0).r#type() == value.r#type() => self.take(operand(0), dim, rows),
             "stablehlo.dynamic_update_slice" => self.update(member, rows),
             "stablehlo.constant" => self.splat(op, ty),
             "stablehlo.iota" if iota_dimension(op) == Some(dim) => {
@@ -455,6 +501,15 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
                 build.copy_with(op, &operands, &[], &[ty]).result(0).expect("members have one result").into()
             }
         }
+    }
+
+    /// What these rows come to.
+    fn total(&self, total: &Member<'c, 'a>, rows: Rows) -> Value<'c, 'a> {
+        let taken = self.take(total.value, total.dim, rows);
+        let result = total.op.result(0).expect("reductions have one");
+        let initial = self.whole(total.op.operand(1).expect("reductions start from something"));
+        let made = self.build.copy_with(total.op, &[taken, initial], &[], &[Value::from(result).r#type()]);
+        made.result(0).expect("it is a copy").into()
     }
 
     /// Rows of what a `dynamic_update_slice` makes.

@@ -77,6 +77,15 @@ impl Needs {
                 needs.0.entry(ir::key(target.value)).or_default().push(rows);
             }
         }
+        for total in &cone.totals {
+            let rows = wanted(total);
+            if let Some(inside) = inside.as_deref_mut() {
+                inside.keep(rows, all_of(total.value, total.dim));
+            }
+            if rows.count() > 0 {
+                needs.0.entry(ir::key(total.value)).or_default().push(rows);
+            }
+        }
         for member in cone.members.iter().rev() {
             let Some(all) = needs.0.get_mut(&ir::key(member.value)) else { continue };
             merge(all);
