@@ -6,7 +6,7 @@
 JAX's functions for each kind of kernel that is more than one element computed for itself: reductions, scatters, sorts, running sums,
 products of matrices, convolutions, windows, random bits, Fourier transforms, Cholesky decompositions and triangular systems; and modules
 of ops that JAX does not use. Each is
-run by `slimhlo run --device cpu` with blocks of one thread and of one of the larger sizes by turns, or of all sizes; more than one thread are threads of the operating system, which meet at
+run by `slimhlo run --device cpu` with blocks of each size by turns, or of all sizes; more than one thread are threads of the operating system, which meet at
 the kernels' barriers and hand each other values as the kernels say. Results are compared as in backend.py. Where several
 updates set one element, any of them may win on a GPU; such programs run with one thread only.
 """
@@ -458,7 +458,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains this")
-    parser.add_argument("--all", action="store_true", help="each program in blocks of all sizes, not the larger ones by turns")
+    parser.add_argument("--all", action="store_true", help="each program in blocks of all sizes, not of one by turns")
     args = parser.parse_args()
     started = time.monotonic()
     programs = itertools.count()
@@ -468,8 +468,8 @@ def main() -> int:
     def compare(
         name: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], blocks: tuple[int, ...]
     ) -> None:
-        if not args.all and len(blocks) > 2:
-            blocks = (blocks[0], blocks[1 + next(programs) % (len(blocks) - 1)])
+        if not args.all:
+            blocks = (blocks[next(programs) % len(blocks)],)
         for block in blocks:
             found = pool.submit(run, args.slimhlo, text, arguments, wanted, block)
             pending.append((f"{name}, {block} threads", found))

@@ -653,6 +653,35 @@ def reaction_steps(size: int = 4096, steps: int = 10) -> Lowered:
 
 
 @program(Goal(ratio=1.25), size=1024)
+def wave_steps(size: int = 4096, steps: int = 10) -> Lowered:
+    """The wave equation on a periodic square, by a leapfrog scheme: each field is handed on as the one before."""
+
+    def step(_: int, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        before, now = state
+        around = sum(jnp.roll(now, by, axis) for axis in (0, 1) for by in (-1, 1))
+        return now, 2 * now - before + 0.1 * (around - 4 * now)
+
+    field = spec((size, size))
+    function = lambda *state: lax.fori_loop(0, steps, step, state)
+    return jax.jit(function, donate_argnums=(0, 1)).lower(field, field)
+
+
+@program(Goal(ratio=1.25), size=1024)
+def relaxation(size: int = 4096, steps: int = 10) -> Lowered:
+    """Jacobi's method until nothing changes by much, on the inside of a donated field."""
+
+    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        u, _, turn = state
+        around = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+        new = u.at[1:-1, 1:-1].set(0.25 * around)
+        return new, jnp.max(jnp.abs(new - u)), turn + 1
+
+    goes_on = lambda state: (state[1] > 1e-6) & (state[2] < steps)
+    function = lambda u: lax.while_loop(goes_on, step, (u, jnp.inf, 0))
+    return jax.jit(function, donate_argnums=0).lower(spec((size, size)))
+
+
+@program(Goal(ratio=1.25), size=1024)
 def runge_kutta_gradient(size: int = 4096) -> Lowered:
     """How a classic Runge-Kutta step of advection depends on the field, applied to another one."""
 

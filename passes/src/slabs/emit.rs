@@ -461,11 +461,16 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
         match op_name(op) {
             "stablehlo.slice" => {
                 let (mut start, mut limit) = (numbers("start_indices"), numbers("limit_indices"));
-                let taken = self.take(operand(0), dim, rows.after(-start[dim]));
+                let inner = rows.after(-start[dim]);
+                // Straight from what has been made: whoever knows what reads a field that is updated in place looks at slices of it.
+                let (from, taken) = match self.piece(operand(0), inner) {
+                    Some((piece, made)) => (inner.from - piece.from, made),
+                    None => (0, self.take(operand(0), dim, inner)),
+                };
                 if taken.r#type() == ty {
                     return taken;
                 }
-                (start[dim], limit[dim]) = (0, rows.count());
+                (start[dim], limit[dim]) = (from, from + rows.count());
                 build.strided_slice(taken, &start, &limit, &numbers("strides"), ty, location)
             }
             // A field that is handed on as it is.

@@ -40,7 +40,7 @@ pub(super) fn mutate(run: &mut Run) -> Result<Outcome> {
 
 pub(super) fn differential(run: &mut Run) -> Result<Outcome> {
     // With `=`, since the value looks like a flag.
-    let args = ["--pipeline=--slimhlo-dus-to-pad", "--count", "2000", "--seed", "0"];
+    let args = ["--pipeline=--slimhlo-dus-to-pad", "--count", "1500", "--seed", "0"];
     with_driver(run, "differential.py", &args)
 }
 
@@ -56,7 +56,7 @@ pub(super) fn generated(run: &mut Run, name: &str, count: usize) -> Result<Outco
 pub(super) fn optimize(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     let mut args = vec!["--corpus", &folder];
-    args.extend(if run.all { ["--all"].as_slice() } else { &["--sample", "300"] });
+    args.extend(if run.all { ["--all"].as_slice() } else { &["--sample", "200"] });
     with_driver(run, "optimize.py", &args)
 }
 
@@ -64,7 +64,7 @@ pub(super) fn memory_model(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     let mut args = vec!["--corpus", &folder, "--pipeline=--slimhlo-optimize"];
     if !run.all {
-        args.extend(["--sample", "300"]);
+        args.extend(["--sample", "250"]);
     }
     with_driver(run, "memory_model.py", &args)
 }
