@@ -118,6 +118,9 @@
 //! Results of bf16 and 8-bit floats are not updated in place either where back ends know no moves of them: each turn rewrites them.
 //! So turns take a quarter of such results at least, within the same limits.
 //!
+//! Rows that take the work of several elementary functions go through a branch that is always taken before they are put in their place: XLA
+//! for CPU divides a fusion among cores, but not one that ends in an update in place.
+//!
 //! # What it costs
 //!
 //! Reducing the order of accumulation to chunks, and computing again what is cheap and also used elsewhere. A plan

@@ -4,8 +4,9 @@
 
 use super::beside::{Readers, Sunk, repeated};
 use super::parts::Parts;
-use super::plan::{self, Along, Chunk, Plan, Source};
+use super::plan::{self, Along, Chunk, Plan, Source, bytes, is_elementwise};
 use super::{Consumer, Role, is_costly, turns};
+use crate::hold;
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, is_unused, location_of};
 use melior::ir::block::BlockLike;
@@ -14,7 +15,7 @@ use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, Valu
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Ops of a value that the loop's body makes itself.
 const MOST_MADE_AGAIN: usize = 16;
@@ -68,6 +69,31 @@ pub struct Loop<'c, 'a, 'r> {
     pub part: (i64, i64),
     /// Values used whole that the loop has another way to come by.
     pub sunk: &'r [Sunk<'c, 'a>],
+}
+
+/// Work on an element from which on it is kept out of the update of the result: a back end that divides work among cores leaves updates
+/// in place, and what it fuses into them, to one.
+const MUCH_WORK: u32 = 4;
+/// Bytes of a chunk from which on it is divided among cores.
+const DIVIDED: i64 = 256 << 10;
+/// Ops looked at for that.
+const NEAR: usize = 64;
+
+/// How much work a back end may fuse into what stores a value, in elementary functions.
+fn work_before(value: Value<'_, '_>) -> u32 {
+    let mut pending = vec![value];
+    let mut seen = HashSet::new();
+    let mut work = 0;
+    while let Some(value) = pending.pop() {
+        let Some(op) = defining_op(value).filter(|op| is_elementwise(op_name(*op))) else { continue };
+        if seen.len() < NEAR && seen.insert(ir::op_key(op)) {
+            // Polynomials of a dozen terms, on several intervals.
+            let functions = if op_name(op).starts_with("chlo.") { MUCH_WORK } else { 1 };
+            work += if is_costly(op_name(op)) { functions } else { 0 };
+            pending.extend(op.operands());
+        }
+    }
+    work
 }
 
 impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
@@ -752,7 +778,16 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 let run = shape[consumer.dim] / self.plan.units;
                 let mut starts = vec![build.i64_constant(0, location); shape.len()];
                 starts[consumer.dim] = self.position(start, run, 0, location);
-                return build.dynamic_update_slice(accumulator, next(), &starts, location);
+                let mut rows = next();
+                if let Start::At(at) = start
+                    && bytes(rows) >= DIVIDED
+                    && work_before(rows) >= MUCH_WORK
+                {
+                    let units = build.i64_constant(self.plan.units, location);
+                    let goes_on = build.compare(ComparisonDirection::Lt, at, units, location);
+                    rows = hold::by_branch(build, goes_on, &[rows.r#type()], location, || vec![rows])[0];
+                }
+                return build.dynamic_update_slice(accumulator, rows, &starts, location);
             }
             Role::Contract => {
                 let (left, right) = (next(), next());
