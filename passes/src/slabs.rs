@@ -138,6 +138,8 @@ const STAGGER: i64 = 8;
 const FEW_READS: u32 = 3;
 /// Reads that take as long as a function.
 const COSTLY: u32 = 4;
+/// Ops before a loop that are looked at.
+const FAR: usize = 256;
 /// Dimensions and extents tried in one block.
 const TRIES: usize = 8;
 
@@ -564,9 +566,22 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         let operands = self.members.iter().flat_map(|member| member.op.operands());
         let mut open: Vec<_> = operands.filter_map(defining_op).collect();
         let (mut seen, mut before) = (HashSet::new(), HashSet::new());
+        // Elementwise steps need no slabs to overwrite their fields.
+        let moves = |member: &Member<'c, 'a>| {
+            matches!(
+                op_name(member.op),
+                "stablehlo.slice"
+                    | "stablehlo.pad"
+                    | "stablehlo.concatenate"
+                    | "stablehlo.dynamic_update_slice"
+            )
+        };
+        if self.olds.iter().all(Option::is_none) || !self.members.iter().any(moves) {
+            return before;
+        }
         while let Some(op) = open.pop() {
             let key = ir::op_key(op);
-            if op.block() != block || own.contains(&key) {
+            if op.block() != block || own.contains(&key) || seen.len() >= FAR {
                 continue;
             }
             let waits = |used: Use<'c, 'a>| {
