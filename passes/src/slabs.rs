@@ -281,8 +281,11 @@ fn in_block<'c: 'a, 'a>(
         tried.insert((dim, units));
         targets.retain(|target| extent(target, dim).is_some_and(|of| (of - units).abs() <= STAGGER));
         targets.iter_mut().for_each(|target| target.dim = dim);
-        let totals = totals(block, olds, &targets);
-        for cone in Cone::all(block, &targets, &totals, olds) {
+        let mut cones = Cone::all(block, &targets, &[], olds);
+        if cones.iter().any(|cone| cone.lacks_olds(olds)) {
+            cones = Cone::all(block, &targets, &totals(block, olds, &targets), olds);
+        }
+        for cone in cones {
             if let Some((slab, low, count)) = cone.slabs(slab_bytes) {
                 emit::run(&cone, slab, (low, count), build);
                 loops += 1;
@@ -557,6 +560,25 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         }
     }
 
+    /// Whether rows are made of others than those in the same place: elementwise steps need no slabs to overwrite their fields.
+    fn moves(&self) -> bool {
+        self.members.iter().any(|member| {
+            matches!(
+                op_name(member.op),
+                "stablehlo.slice"
+                    | "stablehlo.pad"
+                    | "stablehlo.concatenate"
+                    | "stablehlo.dynamic_update_slice"
+            )
+        })
+    }
+
+    /// Whether something else reads a field that could be overwritten but for that.
+    fn lacks_olds(&self, olds: &Olds<'c, 'a>) -> bool {
+        let had = |target: &Member<'c, 'a>| olds.get(&ir::key(target.value)).copied().flatten().is_some();
+        self.moves() && self.targets.iter().zip(&self.olds).any(|(target, old)| old.is_none() && had(target))
+    }
+
     /// Ops around the cone that are done before the loop begins, wherever a back end fuses them: what waits for them is the loop alone, or
     /// they are reductions, which are done once. The time step that the fastest wave allows is made of fields so.
     fn what_comes_before(&self) -> HashSet<usize> {
@@ -566,17 +588,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         let operands = self.members.iter().flat_map(|member| member.op.operands());
         let mut open: Vec<_> = operands.filter_map(defining_op).collect();
         let (mut seen, mut before) = (HashSet::new(), HashSet::new());
-        // Elementwise steps need no slabs to overwrite their fields.
-        let moves = |member: &Member<'c, 'a>| {
-            matches!(
-                op_name(member.op),
-                "stablehlo.slice"
-                    | "stablehlo.pad"
-                    | "stablehlo.concatenate"
-                    | "stablehlo.dynamic_update_slice"
-            )
-        };
-        if self.olds.iter().all(Option::is_none) || !self.members.iter().any(moves) {
+        if self.olds.iter().all(Option::is_none) || !self.moves() {
             return before;
         }
         while let Some(op) = open.pop() {
