@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 //! Values that are all there before anything is made of one of them, whatever back ends fuse or put in another order. Reads of an array that is
-//! then overwritten are held, or the array would be copied for them.
+//! then overwritten are held, or the array would be copied for them; so are chunks that take much work, or one core would do all of it.
 
 use crate::ir::{self, Builder};
 use crate::rewrite::defining_op;
