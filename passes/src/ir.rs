@@ -42,6 +42,14 @@ pub fn key(value: Value<'_, '_>) -> usize {
     value.to_raw().ptr as usize
 }
 
+/// The first result of an op, if it has one.
+///
+/// `OperationLike::result` prints an op that has none, to say so, and names all values around it for that: asked of each terminator it
+/// takes longer than whole passes.
+pub fn first_result<'c, 'a>(op: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
+    op.results().next().map(Value::from)
+}
+
 /// The discardable attributes of an op: shardings, frontend attributes and whatever else was hung on it.
 pub fn discardable_attributes<'c>(op: OperationRef<'c, '_>) -> Attributes<'c> {
     // SAFETY: the op is alive and the index in range.

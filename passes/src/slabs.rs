@@ -311,7 +311,7 @@ fn totals<'c: 'a, 'a>(
         if op.result_count() != 1 || !op.operands().any(|operand| of_olds.contains(&ir::key(operand))) {
             continue;
         }
-        let (Ok(result), Ok(operand)) = (op.result(0), op.operand(0)) else { continue };
+        let (Some(result), Some(operand)) = (ir::first_result(op), op.operands().next()) else { continue };
         if op_name(op) == "stablehlo.reduce" {
             let near = extent(operand)
                 .zip(extent(targets[0].value))
@@ -319,11 +319,11 @@ fn totals<'c: 'a, 'a>(
             if near && is_total(op, dim) {
                 totals.push(Member { op, value: operand, dim });
             }
-        } else if !made.contains(&ir::key(result.into()))
-            && extent(result.into()).is_some()
+        } else if !made.contains(&ir::key(result))
+            && extent(result).is_some()
             && operand_dims(op, dim).is_some()
         {
-            of_olds.insert(ir::key(result.into()));
+            of_olds.insert(ir::key(result));
         }
     }
     totals
@@ -332,8 +332,8 @@ fn totals<'c: 'a, 'a>(
 /// Whether a reduction along `dim` may be made of those of slabs: it combines in any order, and starts from what changes nothing.
 fn is_total(op: OperationRef<'_, '_>, dim: usize) -> bool {
     let along = ir::i64_array(op, "dimensions").is_some_and(|dims| dims.contains(&(dim as i64)));
-    let element = op.result(0).map(|result| ir::element_of(Value::from(result).r#type()));
-    let (Some(combine), Ok(element), Ok(initial)) = (combiner(op), element, op.operand(1)) else {
+    let element = ir::first_result(op).map(|result| ir::element_of(result.r#type()));
+    let (Some(combine), Some(element), Some(initial)) = (combiner(op), element, op.operands().nth(1)) else {
         return false;
     };
     // A sum of few bits loses more of them the more often it is rounded.
@@ -380,10 +380,10 @@ fn moves_freely(op: OperationRef<'_, '_>) -> bool {
 /// For each operand along which dimension rows of an op's result are made of rows of it; none if it is used whole. `None` if
 /// rows are not made of rows.
 pub(crate) fn operand_dims(op: OperationRef<'_, '_>, dim: usize) -> Option<Vec<Option<usize>>> {
-    let result = plain(op.result(0).ok()?.into())?;
+    let result = plain(ir::first_result(op)?)?;
     let name = op_name(op);
     match name {
-        "stablehlo.constant" => return ir::splat_constant(op.result(0).ok()?.into()).map(|_| Vec::new()),
+        "stablehlo.constant" => return ir::splat_constant(ir::first_result(op)?).map(|_| Vec::new()),
         "stablehlo.iota" => return Some(Vec::new()),
         "stablehlo.slice" => return (ir::i64_array(op, "strides")?[dim] == 1).then(|| vec![Some(dim)]),
         "stablehlo.pad" => {
@@ -430,7 +430,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         let mut retained: HashSet<usize> = HashSet::new();
         let ops: Vec<_> = std::iter::successors(block.first_operation(), |op| op.next_in_block()).collect();
         for op in ops.into_iter().rev() {
-            let Some(value) = op.result(0).ok().map(Value::from).filter(|_| op.result_count() == 1) else {
+            let Some(value) = ir::first_result(op).filter(|_| op.result_count() == 1) else {
                 continue;
             };
             if let Some(total) = total.get(&ir::op_key(op)) {
@@ -708,7 +708,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
                 _ => of.fold(u32::from(is_costly(name)) * COSTLY, u32::saturating_add),
             };
             let users = uses(member.value).map(|used| used.user).filter(|user| {
-                let value = user.result(0).ok().map(Value::from);
+                let value = ir::first_result(*user);
                 members.contains(&ir::op_key(*user))
                     && value.is_some_and(|value| !needs.rows(value).is_empty())
             });

@@ -666,7 +666,8 @@ def wave_steps(size: int = 4096, steps: int = 10) -> Lowered:
     return jax.jit(function, donate_argnums=(0, 1)).lower(field, field)
 
 
-@program(Goal(ratio=1.25), size=1024)
+# Small enough for the StableHLO interpreter, which knows when to stop if there are NaNs.
+@program(Goal(ratio=1.25), size=512)
 def relaxation(size: int = 4096, steps: int = 10) -> Lowered:
     """Jacobi's method until nothing changes by much, on the inside of a donated field."""
 

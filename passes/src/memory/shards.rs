@@ -7,7 +7,7 @@
 
 use super::ffi;
 use super::graph::body;
-use crate::ir::{i64_array, key};
+use crate::ir::{first_result, i64_array, key};
 use crate::rewrite::walk;
 use melior::ir::attribute::{
     ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, IntegerAttribute, StringAttribute,
@@ -149,8 +149,8 @@ impl Shards {
                 let list = if name == "sdy.manual_computation" { "out_shardings" } else { "sdy.sharding" };
                 let Some(list) = attribute_of(op, list) else {
                     let text = attribute_of(op, "mhlo.sharding");
-                    if let (Some(text), Ok(result)) = (text, op.result(0)) {
-                        self.set(result.into(), of_text(text));
+                    if let (Some(text), Some(result)) = (text, first_result(op)) {
+                        self.set(result, of_text(text));
                     }
                     return;
                 };
@@ -230,8 +230,7 @@ impl Shards {
         if op_name(op) == "stablehlo.while" {
             return self.carried_by_loop(op);
         }
-        let Ok(result) = op.result(0) else { return };
-        let result: Value = result.into();
+        let Some(result) = first_result(op) else { return };
         let (Some(cut), Some(to)) = (self.of(result).map(<[i64]>::to_vec), Tensor::new(result.r#type()))
         else {
             return;

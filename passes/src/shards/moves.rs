@@ -378,8 +378,8 @@ fn is_shared_through<'c: 'a, 'a>(
         if all.any(|other| other != first) {
             return true;
         }
-        match first.result(0) {
-            Ok(result) if is_one(first) => value = result.into(),
+        match ir::first_result(first) {
+            Some(result) if is_one(first) => value = result,
             _ => return false,
         }
     }

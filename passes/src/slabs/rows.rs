@@ -193,7 +193,7 @@ pub fn main_segment(op: OperationRef<'_, '_>, dim: usize) -> Option<(usize, Rows
         // The first of the largest.
         return segments.into_iter().enumerate().max_by_key(|(at, rows)| (rows.count(), usize::MAX - at));
     }
-    let end = all_of(op.result(0).ok()?.into(), dim).to;
+    let end = all_of(ir::first_result(op)?, dim).to;
     let around = |rows: Rows| {
         let around = [Rows { from: 0, to: rows.from }, Rows { from: rows.to, to: end }];
         around.into_iter().max_by_key(|rows| rows.count())
