@@ -171,7 +171,7 @@ pub const STAGES: &[Stage] = &[
     },
     Stage {
         name: "slabs",
-        pipeline: "func.func(slimhlo-slabs{slab-bytes=$chunk})",
+        pipeline: "func.func(slimhlo-slabs{slab-bytes=$chunk at-peak})",
         tidy: TIDY,
         judge: Judge::Better,
     },

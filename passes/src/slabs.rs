@@ -80,11 +80,14 @@
 //!   that follows from the largest velocity; nor those of several element types.
 //! * Fields with too few rows for their halo, results of fewer than `min-bytes`.
 //! * Results that are updates of small parts, or of what a loop carries and nothing else reads: they are in place.
+//! * With `at-peak`: when a function needs most, nothing of what would be computed in slabs is there, by the memory model. Parameters of a
+//!   network that are stacked for their update, say: making loops of them, for a pipeline to find that they save nothing, takes it long.
 //! * Programs for more than one partition, dynamic shapes, encodings, ops with discardable attributes.
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::inplace_updates::{Place, function_places, loop_places};
 use crate::ir::{self, Builder, discardable_attributes};
+use crate::memory;
 use crate::rewrite::{Use, defining_op, is_unused, uses, walk};
 use crate::stream::plan::{self, Along, Source, bytes, is_elementwise, plain};
 use crate::stream::{combiner, fresh_identity, is_costly, is_partitioned, turns};
@@ -119,6 +122,8 @@ crate::pass_options! {
         pub slab_bytes: Bytes = Bytes(4 << 20),
         /// Smaller results are left alone.
         pub min_bytes: Bytes = Bytes(1 << 20),
+        /// Only where something of what would be computed in slabs is there when a function needs most, by the memory model.
+        pub at_peak: bool = false,
     }
 }
 
@@ -188,6 +193,7 @@ impl Pass for Slabs {
             WalkResult::Advance
         });
         let build = Builder::new(root);
+        let mut peak = if self.at_peak { Peak::Unknown(root) } else { Peak::Any };
         let mut loops = 0;
         for (block, mut places) in blocks {
             name_moved(block, &mut places, &build, limit(self.min_bytes));
@@ -195,11 +201,34 @@ impl Pass for Slabs {
             for place in places {
                 olds.entry(ir::key(place.new)).and_modify(|old| *old = None).or_insert(Some(place.old));
             }
-            loops += in_block(block, &olds, &build, limit(self.slab_bytes), limit(self.min_bytes));
+            loops += in_block(block, &olds, &mut peak, &build, limit(self.slab_bytes), limit(self.min_bytes));
             forget_moved(block, &build);
         }
         context.count(&LOOPS, loops as u64);
         Ok(Changed::from(loops > 0))
+    }
+}
+
+/// What of a function is there when it needs most.
+enum Peak<'c, 'a> {
+    /// Of this function; nobody has asked.
+    Unknown(OperationRef<'c, 'a>),
+    Known(Option<HashSet<usize>>),
+    /// Nobody asks, or ops have been replaced since.
+    Any,
+}
+
+impl<'c: 'a, 'a> Peak<'c, 'a> {
+    /// Whether something of a cone, or the loop that it is in, is there as far as is known: else slabs would lower nothing.
+    fn has(&mut self, cone: &Cone<'c, 'a>) -> bool {
+        if let Self::Unknown(function) = *self {
+            *self = Self::Known(memory::alive_at_peak(function));
+        }
+        let Self::Known(Some(alive)) = self else { return true };
+        cone.members.iter().any(|member| {
+            let around = std::iter::successors(Some(member.op), |op| op.parent_operation());
+            around.into_iter().any(|op| alive.contains(&ir::op_key(op)))
+        })
     }
 }
 
@@ -249,6 +278,7 @@ fn forget_moved<'c: 'a, 'a>(block: BlockRef<'c, 'a>, build: &Builder<'c, 'a>) {
 fn in_block<'c: 'a, 'a>(
     block: BlockRef<'c, 'a>,
     olds: &Olds<'c, 'a>,
+    peak: &mut Peak<'c, 'a>,
     build: &Builder<'c, 'a>,
     slab_bytes: i64,
     min_bytes: i64,
@@ -285,11 +315,15 @@ fn in_block<'c: 'a, 'a>(
         if cones.iter().any(|cone| cone.lacks_olds(olds)) {
             cones = Cone::all(block, &targets, &totals(block, olds, &targets), olds);
         }
-        for cone in cones {
-            if let Some((slab, low, count)) = cone.slabs(slab_bytes) {
-                emit::run(&cone, slab, (low, count), build);
-                loops += 1;
-            }
+        let slabs = cones.into_iter().filter_map(|cone| Some((cone.slabs(slab_bytes)?, cone)));
+        let slabs: Vec<_> = slabs.collect();
+        if !slabs.iter().any(|(_, cone)| peak.has(cone)) {
+            continue;
+        }
+        for ((slab, low, count), cone) in slabs {
+            emit::run(&cone, slab, (low, count), build);
+            *peak = Peak::Any;
+            loops += 1;
         }
     }
     loops
@@ -733,7 +767,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         let overwrites = self.olds.iter().flatten().any(|old| {
             needs.rows(*old).iter().any(reaches) && bytes(*old) >= slab_bytes.saturating_mul(LARGE)
         });
-        if !overwrites && !self.stores() {
+        if !self.moves() || !overwrites && !self.stores() {
             return None;
         }
         let row = self.members.iter().filter(|member| !is_free(member.op)).map(|member| {

@@ -70,6 +70,7 @@ mod source;
 pub use print::{PrintMemory, bytes};
 pub use source::{Source, source_of};
 
+use crate::ir::op_key;
 use assign::{Frame, Place, Plan, plan};
 use graph::{Class, Graph, Import};
 use melior::ir::attribute::{IntegerAttribute, StringAttribute};
@@ -77,6 +78,7 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef};
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
+use std::collections::HashSet;
 
 /// Bytes that a program needs, on one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -210,6 +212,30 @@ pub fn footprint(function: OperationRef<'_, '_>) -> Option<Footprint> {
     let frame = frame(function, &graph);
     let plan = plan(&graph, &frame);
     Some(sums(&graph, &frame, &plan))
+}
+
+/// Keys of the ops of a function's own block whose results have temporary memory when most is alive there, and of the one that runs then.
+/// Empty where nothing but arguments and results ever is.
+pub fn alive_at_peak(function: OperationRef<'_, '_>) -> Option<HashSet<usize>> {
+    let mut import = Import::new(function);
+    let graph = import.function(function)?;
+    let frame = frame(function, &graph);
+    let plan = plan(&graph, &frame);
+    let steps = 0..plan.live.len();
+    // The first of the highest.
+    let Some(peak) = steps.max_by_key(|&step| (plan.live[step], std::cmp::Reverse(step))) else {
+        return Some(HashSet::new());
+    };
+    if plan.live[peak] == 0 {
+        return Some(HashSet::new());
+    }
+    let alive = plan.memory.iter().filter(|memory| {
+        memory.place == Place::Own && (memory.from as usize..=memory.to as usize).contains(&peak)
+    });
+    let nodes = alive.flat_map(|memory| &memory.values).map(|&value| graph.values[value as usize].node);
+    let running = plan.order.get(peak).map(|&kernel| plan.kernels.kernels[kernel as usize].node);
+    let ops = nodes.chain(running).filter_map(|node| graph.nodes[node as usize].op);
+    Some(ops.map(op_key).collect())
 }
 
 fn module_of<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
@@ -366,7 +392,7 @@ fn add_steps<'c>(
         at.push((start, report.steps.len().saturating_sub(1).max(start)));
     }
     at.push((report.steps.len(), report.steps.len()));
-    let results: std::collections::HashSet<_> = graph.results.iter().copied().collect();
+    let results: HashSet<_> = graph.results.iter().copied().collect();
     for memory in &plan.memory {
         for (index, &value) in memory.values.iter().enumerate() {
             let content = graph.values[value as usize];
