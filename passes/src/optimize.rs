@@ -107,13 +107,16 @@ pub struct Stage {
 }
 
 /// What leaves the module simple after a stage, as the next one finds it.
-const TIDY: &str = "func.func(canonicalize,cse)";
+///
+/// Regions have one block each, and dead ops go anyway.
+const TIDY: &str = "func.func(canonicalize{region-simplify=disabled},cse)";
 
 /// The stages of a round, in order.
 pub const STAGES: &[Stage] = &[
     Stage {
         name: "inline and simplify",
-        pipeline: "inline,func.func(canonicalize,cse),symbol-dce",
+        // Callees are simplified where they arrive.
+        pipeline: "inline{default-pipeline=},func.func(canonicalize{region-simplify=disabled},cse),symbol-dce",
         tidy: "",
         judge: Judge::Pass,
     },
@@ -292,11 +295,10 @@ pub fn optimize<'c>(
                 "{} changed what it did not say",
                 stage.name
             );
-            let mut after = if unchanged { now } else { fingerprint(module) };
-            if after != now && !stage.tidy.is_empty() {
+            if !unchanged && !stage.tidy.is_empty() {
                 run(module, Step { round, stage: index, pipeline: stage.tidy })?;
-                after = fingerprint(module);
             }
+            let mut after = if unchanged { now } else { fingerprint(module) };
             if snapshots.is_empty() {
                 // The first stage, whose changes are always kept.
                 let same = after == now;
@@ -363,14 +365,16 @@ fn settle<'c, 'o>(
     let mut now = Snapshots::with_capacity(snapshots.len());
     let mut taken_back = false;
     let functions: Vec<OperationRef> = functions(module).collect();
+    // Something has changed: where there is one function, that.
+    let alone = functions.len() == 1;
     for function in functions {
         let name = name_of(function);
         let Some(last) = snapshots.remove(&name) else {
             now.insert(name, Snapshot::of(function));
             continue;
         };
-        let changed = fingerprint(function);
-        if last.fingerprint() == changed {
+        let changed = OnceCell::new();
+        if !alone && last.fingerprint() == *changed.get_or_init(|| fingerprint(function)) {
             now.insert(name, last);
             continue;
         }
@@ -386,7 +390,7 @@ fn settle<'c, 'o>(
         observe(&Event { round, stage, function: &name, before: last.footprint, after, kept });
         if kept {
             let copy = Copied::Own(copy_of(function));
-            now.insert(name, Snapshot { copy, fingerprint: changed.into(), footprint: after });
+            now.insert(name, Snapshot { copy, fingerprint: changed, footprint: after });
         } else {
             put_in_place(function, copy_of(last.copy()));
             now.insert(name, last);

@@ -469,26 +469,26 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             intervals.truncate(MOST_PACKED);
         }
         intervals.sort_unstable_by_key(key);
-        let mut packed: Vec<(u64, u64, u32, u32)> = Vec::new();
+        // From the lowest on.
+        let mut packed: Vec<(u64, u64, u32, u32)> = Vec::with_capacity(intervals.len());
         let mut height = 0;
         for (_, (bytes, from, to)) in intervals {
-            let mut overlapping: Vec<(u64, u64)> = packed
-                .iter()
-                .filter(|&&(_, _, start, end)| start <= to && from <= end)
-                .map(|&(low, high, _, _)| (low, high))
-                .collect();
-            overlapping.sort_unstable();
             let mut best: Option<(u64, u64)> = None;
             let mut top = 0;
-            for (low, high) in overlapping {
+            for &(low, high, start, end) in &packed {
+                if start > to || from > end {
+                    continue;
+                }
                 if low > top && low - top >= bytes && best.is_none_or(|(gap, _)| low - top < gap) {
                     best = Some((low - top, top));
                 }
                 top = top.max(high);
             }
             let low = best.map_or(top, |(_, low)| low);
-            packed.push((low, low.saturating_add(bytes), from, to));
-            height = height.max(low.saturating_add(bytes));
+            let high = low.saturating_add(bytes);
+            let at = packed.partition_point(|&(other, end, ..)| (other, end) < (low, high));
+            packed.insert(at, (low, high, from, to));
+            height = height.max(high);
         }
         height
     }

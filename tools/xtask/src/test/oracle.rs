@@ -56,7 +56,7 @@ pub(super) fn generated(run: &mut Run, name: &str, count: usize) -> Result<Outco
 pub(super) fn optimize(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     let mut args = vec!["--corpus", &folder];
-    args.extend(if run.all { ["--all"].as_slice() } else { &["--sample", "200"] });
+    args.extend(if run.all { ["--all"].as_slice() } else { &["--sample", "160"] });
     with_driver(run, "optimize.py", &args)
 }
 
