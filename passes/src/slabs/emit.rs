@@ -2,8 +2,8 @@
 
 //! The loop over slabs, and the rows at both ends.
 
+use super::cone::{Cone, Member, operand_dims};
 use super::rows::{Inside, Needs, Rows, all_of, joined, part, unpadded, updated};
-use super::{Cone, Member, operand_dims};
 use crate::hold;
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, is_unused, location_of, uses};

@@ -2,7 +2,7 @@
 
 //! Which rows of what a slab is made of.
 
-use super::{Cone, Member, operand_dims};
+use super::cone::{Cone, Member, operand_dims};
 use crate::ir;
 use crate::stream::plan::plain;
 use melior::ir::operation::OperationLike;
