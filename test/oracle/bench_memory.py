@@ -190,7 +190,7 @@ def main() -> int:
             Race(text, outcome.output or "", program.below, args.seconds)
             for text, outcome, program in zip(small, driver.run(small, flags), chosen.values(), strict=True)
         ]
-        times = map_items(race, races, **limit)
+        times = map_items(race, races, **limit, fresh=True)
 
     head = ["program", "ratio", "temp", "", "ratio", "temp", "", "ratio", "temp", "", "goal", "verdict", "run time", ""]
     titles = ["", "XLA", "MiB", "", "Enzyme", "MiB", "", "slimhlo", "MiB", "", "", "", "before s", "ratio"]

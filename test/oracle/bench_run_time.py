@@ -253,7 +253,7 @@ def main() -> int:
     span = 20
     for first in range(0, len(tasks), span):
         part = tasks[first : first + span]
-        for task, row in zip(part, map_items(measure, part, seconds=SECONDS_PER_PROGRAM, jobs=1), strict=True):
+        for task, row in zip(part, map_items(measure, part, seconds=SECONDS_PER_PROGRAM, jobs=1, fresh=True), strict=True):
             row = Row(f"{task.source} {task.seed}/{task.number}", None, row.reason) if isinstance(row, Lost) else row
             rows.append(row)
             if row.times:

@@ -34,9 +34,13 @@ class Lost:
 
 
 def map_items(
-    work: Callable[[Item], Result], items: Sequence[Item], *, seconds: float = 60.0, jobs: int = JOBS
+    work: Callable[[Item], Result], items: Sequence[Item], *, seconds: float = 60.0, jobs: int = JOBS, fresh: bool = False
 ) -> list[Result | Lost]:
-    """`work` of each item, in order. It is a function of a module's top level, and raises nothing it wants reported."""
+    """`work` of each item, in order. It is a function of a module's top level, and raises nothing it wants reported.
+
+    With `fresh` each item has a process of its own: whether memory is new to a process, whose pages are then made one by
+    one, depends on what it has freed before.
+    """
     results: list[Result | Lost] = [Lost("not run")] * len(items)
     waiting = collections.deque(enumerate(items))
 
@@ -50,6 +54,9 @@ def map_items(
             worker = worker or Worker(work)
             results[number] = worker.ask(item, seconds)
             if isinstance(results[number], Lost) and worker.dead:
+                worker = None
+            elif fresh:
+                worker.stop()
                 worker = None
         if worker:
             worker.stop()
