@@ -68,8 +68,8 @@
 //! What is between takes a slab where it took a field, and often stays in caches. What several stages read, and is not made of next to
 //! nothing, goes through a branch that is always taken: back ends that fuse a stage into all that read it would do it many times over. A slab has at least four times, mostly eight times, as many
 //! rows as the halo of all stages together; so arithmetic grows by an eighth or so. Results are written once more (the zeros they start
-//! from). Ops of the cone are there three times. A walk over each block per dimension tried and per extent of fields, eight at most;
-//! still the slowest pass on a transformer step of many layers.
+//! from). Ops of the cone are there three times. A walk over each block per dimension tried and per extent of fields, eight at most,
+//! and with `at-peak` the memory model once per function in which there would be loops.
 //!
 //! # When it must not fire
 //!
