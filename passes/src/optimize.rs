@@ -106,17 +106,23 @@ pub struct Stage {
     pub judge: Judge,
 }
 
+/// What [`TIDY`] is, for others to be made of.
+macro_rules! tidy {
+    () => {
+        // Regions have one block each, and dead ops go anyway.
+        "func.func(canonicalize{region-simplify=disabled},cse)"
+    };
+}
+
 /// What leaves the module simple after a stage, as the next one finds it.
-///
-/// Regions have one block each, and dead ops go anyway.
-const TIDY: &str = "func.func(canonicalize{region-simplify=disabled},cse)";
+const TIDY: &str = tidy!();
 
 /// The stages of a round, in order.
 pub const STAGES: &[Stage] = &[
     Stage {
         name: "inline and simplify",
         // Callees are simplified where they arrive.
-        pipeline: "inline{default-pipeline=},func.func(canonicalize{region-simplify=disabled},cse),symbol-dce",
+        pipeline: concat!("inline{default-pipeline=},", tidy!(), ",symbol-dce"),
         tidy: "",
         judge: Judge::Pass,
     },

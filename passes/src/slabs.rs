@@ -180,8 +180,8 @@ impl Pass for Slabs {
 enum Peak<'c, 'a> {
     /// Of this function; nobody has asked.
     Unknown(OperationRef<'c, 'a>),
-    Known(Option<HashSet<usize>>),
-    /// Nobody asks, or ops have been replaced since.
+    Known(HashSet<usize>),
+    /// Nobody asks, the model does not know, or ops have been replaced since.
     Any,
 }
 
@@ -189,13 +189,12 @@ impl<'c: 'a, 'a> Peak<'c, 'a> {
     /// Whether something of a cone, or the loop that it is in, is there as far as is known: else slabs would lower nothing.
     fn has(&mut self, cone: &Cone<'c, 'a>) -> bool {
         if let Self::Unknown(function) = *self {
-            *self = Self::Known(memory::alive_at_peak(function));
+            *self = memory::alive_at_peak(function).map_or(Self::Any, Self::Known);
         }
-        let Self::Known(Some(alive)) = self else { return true };
-        cone.members.iter().any(|member| {
-            let around = std::iter::successors(Some(member.op), |op| op.parent_operation());
-            around.into_iter().any(|op| alive.contains(&ir::op_key(op)))
-        })
+        let Self::Known(alive) = self else { return true };
+        let mut around = std::iter::successors(cone.anchor().parent_operation(), |op| op.parent_operation());
+        let mut members = cone.members.iter().map(|member| member.op);
+        members.any(|op| alive.contains(&ir::op_key(op))) || around.any(|op| alive.contains(&ir::op_key(op)))
     }
 }
 

@@ -199,36 +199,25 @@ pub enum Unmodelled {
 pub fn analyze<'c>(module: OperationRef<'c, '_>) -> Result<Report<'c>, Unmodelled> {
     let mut import = Import::new(module);
     let entry = entry(&import).ok_or(Unmodelled::NoEntry)?;
-    let graph = import.function(entry).ok_or(Unmodelled::NoBody)?;
-    let frame = frame(entry, &graph);
-    let plan = plan(&graph, &frame);
+    let (graph, frame, plan) = modelled(&mut import, entry).ok_or(Unmodelled::NoBody)?;
     Ok(report(entry, &graph, &frame, &plan, &ffi::Names::new(module)))
 }
 
 /// Models one function, without names.
 pub fn footprint(function: OperationRef<'_, '_>) -> Option<Footprint> {
-    let mut import = Import::new(module_of(function));
-    let graph = import.function(function)?;
-    let frame = frame(function, &graph);
-    let plan = plan(&graph, &frame);
+    let (graph, frame, plan) = modelled(&mut Import::new(module_of(function)), function)?;
     Some(sums(&graph, &frame, &plan))
 }
 
 /// Keys of the ops of a function's own block whose results have temporary memory when most is alive there, and of the one that runs then.
 /// Empty where nothing but arguments and results ever is.
 pub fn alive_at_peak(function: OperationRef<'_, '_>) -> Option<HashSet<usize>> {
-    let mut import = Import::new(function);
-    let graph = import.function(function)?;
-    let frame = frame(function, &graph);
-    let plan = plan(&graph, &frame);
-    let steps = 0..plan.live.len();
+    let (graph, _, plan) = modelled(&mut Import::new(function), function)?;
+    let steps = (0..plan.live.len()).filter(|&step| plan.live[step] > 0);
     // The first of the highest.
     let Some(peak) = steps.max_by_key(|&step| (plan.live[step], std::cmp::Reverse(step))) else {
         return Some(HashSet::new());
     };
-    if plan.live[peak] == 0 {
-        return Some(HashSet::new());
-    }
     let alive = plan.memory.iter().filter(|memory| {
         memory.place == Place::Own && (memory.from as usize..=memory.to as usize).contains(&peak)
     });
@@ -236,6 +225,17 @@ pub fn alive_at_peak(function: OperationRef<'_, '_>) -> Option<HashSet<usize>> {
     let running = plan.order.get(peak).map(|&kernel| plan.kernels.kernels[kernel as usize].node);
     let ops = nodes.chain(running).filter_map(|node| graph.nodes[node as usize].op);
     Some(ops.map(op_key).collect())
+}
+
+/// A function's graph, what its caller gives it, and how it runs.
+fn modelled<'c: 'a, 'a>(
+    import: &mut Import<'c, 'a>,
+    function: OperationRef<'c, 'a>,
+) -> Option<(Graph<'c, 'a>, Frame, Plan)> {
+    let graph = import.function(function)?;
+    let frame = frame(function, &graph);
+    let plan = plan(&graph, &frame);
+    Some((graph, frame, plan))
 }
 
 fn module_of<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
