@@ -20,7 +20,7 @@ import sys
 
 import programs  # first: it sets the flags with which JAX starts
 import turns
-from opt import PIPELINE, Driver, with_values
+from opt import PIPELINE, Driver, needs_more, with_values
 from workers import Lost, map_items
 
 MIB = 2**20
@@ -63,7 +63,7 @@ def misses(goal: programs.Goal | None, alone: Figures | Lost, found: Figures) ->
     if goal is None:
         if isinstance(alone, Lost):
             return []
-        return [] if found.total <= 1.01 * alone.total + 4096 else ["more than XLA alone"]
+        return ["more than XLA alone"] if needs_more(alone.total, found.total) else []
     wrong = []
     if goal.ratio is not None and found.ratio > goal.ratio:
         wrong.append(f"ratio {found.ratio:.3f} > {goal.ratio}")

@@ -31,14 +31,13 @@ from collections.abc import Callable
 import numpy as np
 
 import slices
-from opt import PIPELINE, Driver, with_values
+from opt import PIPELINE, Driver, needs_more, with_values
 from slices import Shape, tensor
 from workers import Lost, map_items
 
 SPAN = 25
 SECONDS_PER_SPAN = 240.0
 CHANGED_SHARE = 0.2
-SLACK = (1.01, 4096)
 
 # Whole numbers up to here are exact.
 EXACT = {"f64": 2**53, "f32": 2**24, "f16": 2**11, "bf16": 2**8}
@@ -789,8 +788,8 @@ def weigh(case: Case) -> str:
     import referee
 
     before, after = referee.measure("", case.program.text), referee.measure("", case.after)
-    most = SLACK[0] * before.total + SLACK[1]
-    return f"XLA needs {after.total} bytes instead of {before.total}" if after.total > most else ""
+    worse = needs_more(before.total, after.total)
+    return f"XLA needs {after.total} bytes instead of {before.total}" if worse else ""
 
 
 def shape_of(text: str) -> str:

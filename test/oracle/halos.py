@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 from jax import lax
-from opt import Driver
+from opt import Driver, needs_more
 
 jax.config.update("jax_enable_x64", True)
 
@@ -36,8 +36,6 @@ KINDS = ("periodic", "copy", "copy", "mirror", "flip", "constant")
 STENCILS = ("none", "none", "none", "own", "swap", "flux", "shift")
 FORMS = ("at", "dus", "dynamic")
 CHANGED_SHARE = 0.1
-# What small arrays and the growth of others may cost, and what a loop's own scalars take.
-SLACK_BYTES = 4096
 
 
 @dataclasses.dataclass(frozen=True)
@@ -278,8 +276,7 @@ def main() -> int:
                     (old, old_temp), (new, new_temp) = total(text), total(after.output)
                     gained[0] += old_temp
                     gained[1] += new_temp
-                    worse = new > old * 1.01 + SLACK_BYTES
-                    wrong = [f"needs {old} bytes, then {new}"] if worse else []
+                    wrong = [f"needs {old} bytes, then {new}"] if needs_more(old, new) else []
                     if args.verbose:
                         size = int(np.prod(spec.shape(True))) * np.dtype(jnp.dtype(spec.dtype)).itemsize
                         print(f"{spec.name}: {old_temp / size:.3f} -> {new_temp / size:.3f} arrays of temporaries; {spec}")

@@ -26,11 +26,11 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 
+from opt import needs_more
+
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 MIB = 2**20
-# What a pipeline may add.
-GROWTH, SLACK = 1.01, 4096
 NUMBERS = re.compile(r"memory: peak (\d+) = arguments (\d+) \+ results (\d+) - aliased (\d+) \+ temporaries (\d+)")
 
 
@@ -221,7 +221,7 @@ def main() -> int:
         if None in truth or None in guess:
             continue
         change = truth[1].total - truth[0].total
-        if truth[1].total > GROWTH * truth[0].total + SLACK:
+        if needs_more(truth[0].total, truth[1].total):
             grown.append(after.name)
         if abs(change) > 0.05 * truth[0].total:
             changed += 1

@@ -16,9 +16,17 @@ from collections.abc import Sequence
 # The default pipeline: what tests and benchmarks of the whole run unless told otherwise.
 PIPELINE = "--slimhlo-optimize"
 
+# What a pipeline may add to what XLA needs: a factor, and bytes.
+GROWTH, SLACK = 1.01, 4096
+
 MARKER = "//---- next module ----//"
 _DIAGNOSTIC = re.compile(r"^(?:<stdin>|-|\S*?):(\d+):\d+: error: (.*)$")
 _ERROR = re.compile(r"^(?:.*?: )?error: (.*)$")
+
+
+def needs_more(before: int, after: int) -> bool:
+    """Whether a module of `after` bytes is worse than the original of `before`, beyond what a pipeline may add."""
+    return after > GROWTH * before + SLACK
 
 
 @dataclasses.dataclass(frozen=True)

@@ -30,7 +30,7 @@ import numpy as np
 
 import differential
 import slices
-from opt import Driver, with_values
+from opt import Driver, needs_more, with_values
 from slices import Shape, is_complex, is_float
 
 # Folding and the order of operands are not what is tested; XLA makes x of x + 0.0 once it sees the zero.
@@ -39,7 +39,6 @@ PIPELINE = "--slimhlo-simplify --slimhlo-coalesce-pads"
 TAIL = 2048
 CHANGED_SHARE = 0.3
 EXECUTED_SHARE = 0.9
-SLACK = (1.01, 4096)
 NARROW = ("bf16", "f16", "f8E4M3FN", "f8E5M2")
 MOVES_PAYLOADS = differential.keeps_payloads
 LEAVES = ("argument", "argument", "splat", "iota")
@@ -454,7 +453,7 @@ def measure(pairs: list[tuple[str, str, str]]) -> tuple[list[Memory], int, int, 
             continue
         compiled += 1
         shrunk += has < had
-        if has > had * SLACK[0] + SLACK[1]:
+        if needs_more(had, has):
             grown.append(Memory(name, had, has))
     return grown, shrunk, compiled, errors
 
