@@ -9,6 +9,7 @@
 //! * slices of slices, concatenates, broadcasts, pads, updates and iotas; reshapes and transposes of one another and of
 //!   broadcasts; broadcasts of broadcasts and of reshapes; reverses of broadcasts; pads of splats, pads that only cut;
 //! * concatenates of concatenates, with empty operands, of neighbouring slices of one value;
+//! * dots of transposed values;
 //! * conversions after conversions that lose nothing;
 //! * comparisons, minima, maxima and clamps of integers whose ranges settle them (an iota against its bounds, the
 //!   sign fix of an index that cannot be negative);
@@ -48,6 +49,7 @@
 //!   shards of its operands was for the partitioner to say.
 
 pub(crate) mod concat;
+pub(crate) mod dot;
 pub(crate) mod number;
 pub(crate) mod shape;
 pub(crate) mod site;
@@ -63,7 +65,7 @@ crate::pass_options! {
     /// Simplify how elements are moved, chosen and repeated.
     ///
     /// Slices, reshapes, transposes, broadcasts, concatenates, pads and conversions of one another become fewer, integer
-    /// comparisons and limits that ranges settle go, indices known at compile time become slices, and arithmetic that
+    /// comparisons and limits that ranges settle go, dots of transposed values take what these are made from, indices known at compile time become slices, and arithmetic that
     /// changes no bit is dropped. Constants are folded and merged along the way. Nothing is computed twice and nothing
     /// large is kept for longer.
     ///
@@ -87,6 +89,7 @@ const EVERYWHERE: Rules = &[
     ("stablehlo.compare", &[number::settled_compare]),
     ("stablehlo.convert", &[number::convert_of_convert]),
     ("stablehlo.divide", &[number::neutral_operand]),
+    ("stablehlo.dot_general", &[dot::dot_of_transpose]),
     ("stablehlo.maximum", &[number::idle_limit]),
     ("stablehlo.minimum", &[number::idle_limit]),
     ("stablehlo.multiply", &[number::neutral_operand]),

@@ -155,6 +155,7 @@ mod own_shards;
 mod parts;
 pub(crate) mod plan;
 pub(crate) mod turns;
+mod wide;
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes, element_of};
@@ -893,6 +894,7 @@ impl Stream {
         let build = Builder::new(root);
         for made in loops {
             order::run(made, &build);
+            wide::run(made, &build);
             ones::run(made, &build);
         }
         changed

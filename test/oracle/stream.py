@@ -598,6 +598,26 @@ def searches(source: Source) -> Made:
     return f, [table, values, weights], count, True
 
 
+def projection(source: Source) -> Made:
+    """Gradients of products over rows, heads and batches in any order, with the rows contracted."""
+    size = {name: int(source.one((1, 2, 3, 8))) for name in "bhekl"} | {"r": sizes(source)}
+    dtype = source.one(("float32", "bfloat16", "bfloat16", "bfloat16"))
+    batch, free, summed = source.one(("", "", "b")), source.one(("e", "he", "he")), source.one(("k", "kl"))
+
+    def in_some_order(dims: str) -> str:
+        return "".join(source.random.permutation(list(dims))) if source.random.integers(4) == 0 else dims
+
+    left, right, result = map(in_some_order, (f"{batch}r{summed}", f"{batch}{summed}{free}", f"{batch}r{free}"))
+
+    def loss(x, w):
+        return jnp.sum(jnp.cos(jnp.einsum(f"{left},{right}->{result}", x, w)).astype(jnp.float32))
+
+    made = jax.grad(loss, source.one((1, (0, 1))))
+    made.cancels = True
+    inputs = [source.values(tuple(size[name] for name in dims), dtype) for dims in (left, right)]
+    return made, inputs, size["r"] * 8, False
+
+
 FAMILIES = (
     searches,
     scatters,
@@ -627,6 +647,7 @@ FAMILIES = (
     gates,
     random_numbers,
     turns,
+    projection,
 )
 
 

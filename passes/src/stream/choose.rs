@@ -849,6 +849,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if names_products_of_vectors(&plan, &group, chunk) {
             return None;
         }
+        // What a turn adds to takes longer than it should where it is of narrow floats, see `narrow_sums`.
+        if narrow_sums(&group).saturating_mul(plan.units / chunk) > saved {
+            return None;
+        }
         let thin = chunk.saturating_mul(4) < wanted.min(plan.units);
         let fits = unit_bytes.saturating_mul(chunk) <= threshold.max(stretch);
         let small =
@@ -911,6 +915,16 @@ fn rewritten<'c: 'a, 'a>(group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
     let places = group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Place));
     let values = places.map(|(_, consumer)| consumer.result());
     values.filter(|value| is_narrow(*value) && !half(*value)).map(bytes).fold(0, i64::saturating_add)
+}
+
+/// Bytes, in f32, of the products of narrow floats that a loop adds up. Each turn reads and writes all of them, and multiplies for them
+/// in ways that are slower than a back end's for the whole, which widens both operands at once: if all turns together move more of them
+/// than the loop saves, that is a lot of time for little memory.
+fn narrow_sums<'c: 'a, 'a>(group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
+    let sums = group
+        .iter()
+        .filter(|(_, consumer)| matches!(consumer.role, Role::Contract) && consumer.widen.is_some());
+    sums.map(|(_, consumer)| bytes(consumer.result()).saturating_mul(2)).fold(0, i64::saturating_add)
 }
 
 /// Bytes that loops in a plan carry in chunks and that nothing in the plan asks for.

@@ -20,7 +20,9 @@
 //! large as all else in a turn, that would be transposed. Products commute, and are added up along the same dimension. The
 //! transposed result is small, and mostly transposed once more by what follows.
 //!
-//! It is done where fewer bytes are transposed then, those of the result included; not where precisions are given by operand.
+//! It is done where fewer bytes are transposed then, those of the result included; not where precisions are given by operand, nor for
+//! dots of narrow floats with wider results: XLA for CPU turns a transposed product of matrices around once more, after it has chosen who
+//! computes it, and then has nobody for some of them, see `wide.rs`.
 //!
 //! What accumulates over chunks is transposed once at the end otherwise, by one more copy of all of it: before there are loops, dots of
 //! which only the transposed result is wanted (JAX's gradients of weights) compute that, unless the above would undo it.
@@ -159,6 +161,9 @@ impl<'c: 'a, 'a> Dot<'c, 'a> {
 
 fn swap<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Option<()> {
     let dot = Dot::of(op)?;
+    if dot.left.tensor.element != dot.element {
+        return None;
+    }
     let (now, then) = dot.turned();
     if now <= then.saturating_add(plan::bytes(dot.result)) {
         return None;

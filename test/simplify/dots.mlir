@@ -1,0 +1,72 @@
+// RUN: slimhlo-opt %s --slimhlo-simplify --split-input-file | FileCheck %s
+
+// A table that JAX transposes for its product with hidden states.
+// CHECK-LABEL: func @transposed_table
+func.func @transposed_table(%x: tensor<3x4xf32>, %w: tensor<5x4xf32>) -> tensor<3x5xf32> {
+  // CHECK-NEXT: %[[R:.*]] = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [1], precision = [DEFAULT, HIGHEST] : (tensor<3x4xf32>, tensor<5x4xf32>) -> tensor<3x5xf32>
+  // CHECK-NEXT: return %[[R]]
+  %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return %1 : tensor<3x5xf32>
+}
+
+// -----
+
+// Both operands; what is batched over stays where it is.
+// CHECK-LABEL: func @both
+func.func @both(%x: tensor<2x4x3xf32>, %w: tensor<2x5x4xf32>) -> tensor<2x3x5xf32> {
+  // CHECK-NEXT: %[[R:.*]] = stablehlo.dot_general %arg0, %arg1, batching_dims = [0] x [0], contracting_dims = [1] x [2]
+  // CHECK-NEXT: return %[[R]]
+  %0 = stablehlo.transpose %x, dims = [0, 2, 1] : (tensor<2x4x3xf32>) -> tensor<2x3x4xf32>
+  %1 = stablehlo.transpose %w, dims = [0, 2, 1] : (tensor<2x5x4xf32>) -> tensor<2x4x5xf32>
+  %2 = stablehlo.dot_general %0, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+  return %2 : tensor<2x3x5xf32>
+}
+
+// -----
+
+// A value of the program's own, of which all that read the transpose can do without it.
+// CHECK-LABEL: func @all_users
+func.func @all_users(%x: tensor<3x4xf32>, %w: tensor<5x4xf32>) -> (tensor<3x5xf32>, tensor<4x4xf32>) {
+  // CHECK-NOT: stablehlo.transpose
+  %0 = stablehlo.negate %w : tensor<5x4xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %3 = stablehlo.dot_general %1, %1, contracting_dims = [1] x [1] : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x4xf32>
+  return %2, %3 : tensor<3x5xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// The transpose is there for another reason: to keep what it is of as well would take more.
+// CHECK-LABEL: func @needed
+func.func @needed(%x: tensor<3x4xf32>, %w: tensor<5x4xf32>) -> (tensor<3x5xf32>, tensor<4x5xf32>) {
+  // CHECK: %[[T:.*]] = stablehlo.transpose
+  // CHECK: stablehlo.dot_general %arg0, %[[T]], contracting_dims = [1] x [0]
+  %0 = stablehlo.negate %w : tensor<5x4xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return %2, %1 : tensor<3x5xf32>, tensor<4x5xf32>
+}
+
+// -----
+
+// The result would come in another order.
+// CHECK-LABEL: func @reordered
+func.func @reordered(%x: tensor<3x4xf32>, %w: tensor<5x6x4xf32>) -> tensor<3x6x5xf32> {
+  // CHECK: stablehlo.transpose
+  %0 = stablehlo.transpose %w, dims = [2, 1, 0] : (tensor<5x6x4xf32>) -> tensor<4x6x5xf32>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x6x5xf32>) -> tensor<3x6x5xf32>
+  return %1 : tensor<3x6x5xf32>
+}
+
+// -----
+
+// Heads that were moved to the front would have to be moved there once more.
+// CHECK-LABEL: func @heads
+func.func @heads(%x: tensor<7x2x4xf32>, %w: tensor<2x5x4xf32>) -> tensor<2x7x5xf32> {
+  // CHECK: stablehlo.transpose
+  %0 = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<7x2x4xf32>) -> tensor<2x7x4xf32>
+  %1 = stablehlo.dot_general %0, %w, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x7x4xf32>, tensor<2x5x4xf32>) -> tensor<2x7x5xf32>
+  return %1 : tensor<2x7x5xf32>
+}

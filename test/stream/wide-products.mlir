@@ -1,0 +1,42 @@
+// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=65536 --split-input-file | FileCheck %s
+
+// The gradient of a projection onto heads, added up in f32. XLA for CPU (jaxlib 0.10.2) compiles a matrix times what is no matrix yet to
+// what it cannot run, so the heads' dimensions become one.
+// CHECK-LABEL: func.func @heads
+// CHECK: stablehlo.while
+// CHECK: %[[FLAT:.*]] = stablehlo.reshape %{{.*}} : (tensor<[[N:[0-9]+]]x8x128xbf16>) -> tensor<[[N]]x1024xbf16>
+// CHECK: stablehlo.dot_general %{{.*}}, %[[FLAT]], contracting_dims = [0] x [0] : (tensor<[[N]]x64xbf16>, tensor<[[N]]x1024xbf16>) -> tensor<64x1024xf32>
+// CHECK: stablehlo.reshape %{{.*}} : (tensor<64x1024xf32>) -> tensor<64x8x128xf32>
+func.func @heads(%x: tensor<32768x64xbf16>, %y: tensor<32768x8x128xbf16>) -> tensor<64x8x128xbf16> {
+  %0 = stablehlo.cosine %y : tensor<32768x8x128xbf16>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [0] x [0] : (tensor<32768x64xbf16>, tensor<32768x8x128xbf16>) -> tensor<64x8x128xbf16>
+  return %1 : tensor<64x8x128xbf16>
+}
+
+// -----
+
+// What is contracted lies between the heads' dimensions: both operands are widened.
+// CHECK-LABEL: func.func @between
+// CHECK: stablehlo.while
+// CHECK: stablehlo.convert %{{.*}} : (tensor<[[N:[0-9]+]]x64xbf16>) -> tensor<[[N]]x64xf32>
+// CHECK: stablehlo.convert %{{.*}} : (tensor<8x[[N]]x128xbf16>) -> tensor<8x[[N]]x128xf32>
+// CHECK: stablehlo.dot_general %{{.*}}, %{{.*}}, contracting_dims = [0] x [1] : (tensor<[[N]]x64xf32>, tensor<8x[[N]]x128xf32>) -> tensor<64x8x128xf32>
+func.func @between(%x: tensor<32768x64xbf16>, %y: tensor<8x32768x128xbf16>) -> tensor<64x8x128xbf16> {
+  %0 = stablehlo.cosine %y : tensor<8x32768x128xbf16>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [0] x [1] : (tensor<32768x64xbf16>, tensor<8x32768x128xbf16>) -> tensor<64x8x128xbf16>
+  return %1 : tensor<64x8x128xbf16>
+}
+
+// -----
+
+// Matrices stay as they are.
+// CHECK-LABEL: func.func @matrices
+// CHECK: stablehlo.while
+// CHECK-NOT: stablehlo.reshape
+// CHECK: stablehlo.dot_general %{{.*}}, %{{.*}}, contracting_dims = [0] x [0] : (tensor<[[N:[0-9]+]]x64xbf16>, tensor<[[N]]x1024xbf16>) -> tensor<64x1024xf32>
+// CHECK-NOT: stablehlo.reshape
+func.func @matrices(%x: tensor<32768x64xbf16>, %y: tensor<32768x1024xbf16>) -> tensor<64x1024xbf16> {
+  %0 = stablehlo.cosine %y : tensor<32768x1024xbf16>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [0] x [0] : (tensor<32768x64xbf16>, tensor<32768x1024xbf16>) -> tensor<64x1024xbf16>
+  return %1 : tensor<64x1024xbf16>
+}
