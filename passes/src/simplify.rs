@@ -64,10 +64,10 @@ use site::{Rules, add_rules};
 crate::pass_options! {
     /// Simplify how elements are moved, chosen and repeated.
     ///
-    /// Slices, reshapes, transposes, broadcasts, concatenates, pads and conversions of one another become fewer, integer
-    /// comparisons and limits that ranges settle go, dots of transposed values take what these are made from, indices known at compile time become slices, and arithmetic that
-    /// changes no bit is dropped. Constants are folded and merged along the way. Nothing is computed twice and nothing
-    /// large is kept for longer.
+    /// Slices, reshapes, transposes, broadcasts, concatenates, pads and conversions of one another become fewer, dots of
+    /// transposed values take what these are made from, integer comparisons and limits that ranges settle go, indices
+    /// known at compile time become slices, and arithmetic that changes no bit is dropped. Constants are folded and merged
+    /// along the way. Nothing is computed twice and nothing large is kept for longer.
     ///
     /// ```mlir
     /// %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>

@@ -88,7 +88,7 @@
 //! Dots in the loops take their larger operand as it lies (`order.rs`): what a turn would have to transpose first is a chunk of
 //! scores or weights otherwise. A product as large as a table is added to its sum a part at a time (`parts.rs`): a loop over rows of a
 //! large vocabulary's loss has logits computed once, for the loss and for both its gradients, and stores neither the logits nor a
-//! second table.
+//! second table. Dots of narrow floats with wider results take the forms that XLA for CPU can run (`wide.rs`).
 //!
 //! Chunks are smaller in programs of little memory (a 64th of arguments and results, up to twice that for the cost of a turn
 //! to be no matter, if it is little of what is saved), and larger where dots would have too few
@@ -360,7 +360,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
     }
 
     fn reduce(op: OperationRef<'c, 'a>, f32_type: Type<'c>) -> Option<Vec<Self>> {
-        if !discardable_attributes(op).is_empty() || !plan::is_closed(op) || outside::is_small_reduction(op) {
+        if !discardable_attributes(op).is_empty() || !plan::is_closed(op) {
             return None;
         }
         for operand in op.operands() {

@@ -405,7 +405,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         // What it could save at most is soon known, and mostly too little.
         let largest = plan.chunks.iter().filter(|chunk| chunk.source.is_op()).map(|chunk| chunk.size);
-        let most = largest.clone().fold(widened(&plan, &group), i64::saturating_add);
+        // A scatter reads updates that are all alike from memory, too.
+        let alike = plan.chunks.iter().filter(|chunk| chunk.source == Source::Splat).map(|chunk| chunk.size);
+        let alike = alike.filter(|_| matches!(group[0].1.role, Role::Scatter));
+        let most = largest.clone().chain(alike).fold(widened(&plan, &group), i64::saturating_add);
         if most <= self.chunk_bytes.saturating_mul(GAIN) {
             return None;
         }

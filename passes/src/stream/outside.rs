@@ -14,6 +14,7 @@ use super::plan::{self, Plan, Source, bytes};
 use super::{Consumer, Role, SMALL, dot_numbers, turns};
 use crate::ir;
 use crate::rewrite::{defining_op, users, uses};
+use crate::simplify::site::is_kept_argument;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
@@ -131,12 +132,18 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
         // Those that are sliced anyway, for values that are computed again.
         let mut accepted = Bits::default();
+        // Those that cheap arithmetic makes of what is sliced or counted.
+        let mut simple = Bits::default();
         for (at, chunk) in plan.chunks.iter().enumerate() {
             let users = self.users_of(at);
             let mut from = Bits::default();
             plan.operands(at).for_each(|at| from.extend(&leaves[at]));
             let through = plan.operands(at).map(|at| largest[at]).max().unwrap_or(0);
             largest.push(if chunk.source.is_op() { through.max(chunk.size) } else { 0 });
+            let on_the_fly = chunk.kind.fusible && !chunk.kind.costly;
+            if !chunk.source.is_op() || on_the_fly && plan.operands(at).all(|from| simple.contains(from)) {
+                simple.insert(at);
+            }
             if !chunk.source.is_op() || chunk.kind.free {
                 if chunk.source == Source::Slice {
                     from.insert(at);
@@ -170,6 +177,10 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 let work = chunk.work;
                 let known = from.is_subset(&accepted);
                 let expands = expands(plan, &from, chunk.size);
+                // Of arguments nothing is kept for longer.
+                let of_arguments = simple.contains(at)
+                    && size_of(plan, &from) <= chunk.size
+                    && from.iter().all(|leaf| is_kept_argument(plan.chunks[leaf].value));
                 let cheap = match name {
                     "stablehlo.sort" | "stablehlo.convolution" => false,
                     // Where there is room for what comes of it, once is enough.
@@ -182,7 +193,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                     }
                     _ => work <= once,
                 };
-                if cheap && (known || expands) && fleeting.is(chunk.value) {
+                if cheap && (known || expands || of_arguments) && fleeting.is(chunk.value) {
                     once -= work;
                     accepted.extend(&from);
                 } else {
