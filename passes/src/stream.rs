@@ -889,6 +889,9 @@ impl Stream {
             if !more && (round > 0 || !waited) {
                 break;
             }
+            // Dots in the loops made may be worth loops of their own as they will be: what is known of others' addresses is forgotten.
+            loops.iter().for_each(|made| order::run(*made, &rewrite.build));
+            facts.clear();
             facts.next_round();
         }
         let build = Builder::new(root);
