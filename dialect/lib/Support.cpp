@@ -35,6 +35,17 @@ const int64_t *slimhloShapedTypeGetShape(MlirType type, intptr_t *rank) {
   return shape.data();
 }
 
+const int64_t *slimhloRankedTensorTypeGetParts(MlirType type, intptr_t *rank, MlirType *element) {
+  auto tensor = dyn_cast_or_null<RankedTensorType>(unwrap(type));
+  if (!tensor) {
+    *rank = -1;
+    return nullptr;
+  }
+  *element = wrap(tensor.getElementType());
+  *rank = tensor.getRank();
+  return tensor.getShape().data();
+}
+
 template <typename ArrayAttr, typename Value>
 static const Value *getData(MlirAttribute attribute, intptr_t *count) {
   auto array = dyn_cast_or_null<ArrayAttr>(unwrap(attribute));

@@ -27,6 +27,7 @@ unsafe extern "C" {
     fn slimhloEmitOpErrorAt(location: MlirLocation, op_name: MlirStringRef, message: MlirStringRef);
     fn slimhloRegisterDialects(registry: MlirDialectRegistry);
     fn slimhloShapedTypeGetShape(ty: MlirType, rank: *mut isize) -> *const i64;
+    fn slimhloRankedTensorTypeGetParts(ty: MlirType, rank: *mut isize, element: *mut MlirType) -> *const i64;
     fn slimhloDenseI64ArrayGetData(attribute: MlirAttribute, count: *mut isize) -> *const i64;
     fn slimhloDenseI32ArrayGetData(attribute: MlirAttribute, count: *mut isize) -> *const i32;
     fn slimhloDenseBoolArrayGetData(attribute: MlirAttribute, count: *mut isize) -> *const bool;
@@ -71,6 +72,16 @@ pub fn shape<'c>(ty: Type<'c>) -> Option<&'c [i64]> {
     let data = unsafe { slimhloShapedTypeGetShape(ty.to_raw(), &mut rank) };
     // SAFETY: as above; `rank` values follow `data` whenever rank is not negative.
     unsafe { slice_of(data, rank) }
+}
+
+/// Sizes and element type of a ranked tensor type; `None` if the type is another. Passes ask for little else: MLIR's C interface
+/// would look up what kind of type it is for each part of the answer.
+pub fn ranked_tensor_parts<'c>(ty: Type<'c>) -> Option<(&'c [i64], Type<'c>)> {
+    let (mut rank, mut element) = (-1, ty.to_raw());
+    // SAFETY: the type is alive; what it returns is uniqued storage that lives as long as the context.
+    let data = unsafe { slimhloRankedTensorTypeGetParts(ty.to_raw(), &mut rank, &mut element) };
+    // SAFETY: as above; `rank` values follow `data`, and the element type is set, whenever rank is not negative.
+    unsafe { Some((slice_of(data, rank)?, Type::from_raw(element))) }
 }
 
 /// The values of a `DenseI64ArrayAttr`, or `None` if the attribute is another.
@@ -216,6 +227,9 @@ pub(crate) unsafe fn text<'c>(raw: MlirStringRef) -> &'c str {
 
 /// Element type of a shaped type, or `None` for any other type.
 pub fn element_type<'c>(ty: Type<'c>) -> Option<Type<'c>> {
+    if let Some((_, element)) = ranked_tensor_parts(ty) {
+        return Some(element);
+    }
     // SAFETY: the type is alive and known to be shaped where the element is asked for.
     unsafe {
         mlirTypeIsAShaped(ty.to_raw()).then(|| Type::from_raw(mlirShapedTypeGetElementType(ty.to_raw())))

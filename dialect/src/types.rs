@@ -30,10 +30,8 @@ pub struct Tensor<'c> {
 impl<'c> Tensor<'c> {
     /// Views a ranked tensor type; `None` for any other type.
     pub fn new(ty: Type<'c>) -> Option<Self> {
-        if !ty.is_ranked_tensor() {
-            return None;
-        }
-        Some(Self { ty, element: ffi::element_type(ty)?, shape: ffi::shape(ty)? })
+        let (shape, element) = ffi::ranked_tensor_parts(ty)?;
+        Some(Self { ty, element, shape })
     }
 
     /// Builds a ranked tensor type. `bounds` (one per dimension, [`DYNAMIC`] for none) become `#stablehlo.bounds`

@@ -796,6 +796,7 @@ impl Stream {
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
         let facts: Rc<plan::Facts> = Rc::default();
         let mut loops = Vec::new();
+        let mut in_order = Keys::default();
         // The consumers that were gone over in the last round after its last loop was made.
         let mut settled: Vec<Consumer> = Vec::new();
         for round in 0..ROUNDS {
@@ -889,9 +890,12 @@ impl Stream {
             if !more && (round > 0 || !waited) {
                 break;
             }
-            // Dots in the loops made may be worth loops of their own as they will be: what is known of others' addresses is forgotten.
-            loops.iter().for_each(|made| order::run(*made, &rewrite.build));
-            facts.clear();
+            // Dots in the loops made may be worth loops of their own as they will be.
+            let new = loops.iter().filter(|made| in_order.insert(ir::op_key(**made)));
+            if new.filter(|made| order::run(**made, &rewrite.build)).count() > 0 {
+                // What is known of values is not to be taken for what is known of others at their addresses.
+                facts.clear();
+            }
             facts.next_round();
         }
         let build = Builder::new(root);

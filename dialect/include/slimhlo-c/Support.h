@@ -26,6 +26,10 @@ void slimhloRegisterDialects(MlirDialectRegistry registry);
 /// long as the context; `rank` is -1 and the pointer null if the type is not a ranked shaped type.
 const int64_t *slimhloShapedTypeGetShape(MlirType type, intptr_t *rank);
 
+/// Sizes of a ranked tensor type and the type of its elements, by one look at the type. Null, with
+/// a rank of -1, if the type is another.
+const int64_t *slimhloRankedTensorTypeGetParts(MlirType type, intptr_t *rank, MlirType *element);
+
 /// The values of a `DenseI64ArrayAttr`, valid as long as the context; null and -1 if it is not one.
 const int64_t *slimhloDenseI64ArrayGetData(MlirAttribute attribute, intptr_t *count);
 

@@ -37,11 +37,9 @@ use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 
-/// Reorders the dots in an op.
-pub fn run<'c: 'a, 'a>(root: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) {
-    for op in ops_named(root, "stablehlo.dot_general") {
-        swap(op, build);
-    }
+/// Reorders the dots in an op; whether there were any to reorder.
+pub fn run<'c: 'a, 'a>(root: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> bool {
+    ops_named(root, "stablehlo.dot_general").into_iter().filter(|op| swap(*op, build).is_some()).count() > 0
 }
 
 /// Lets dots whose transposed result alone is wanted, and that take at least so many bytes, compute that instead; whether there were
