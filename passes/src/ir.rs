@@ -781,11 +781,15 @@ pub fn insert_kernel_dialects(registry: &DialectRegistry) {
     }
 }
 
+/// Which dimensions a `dot_general` batches over and which it sums over; `None` for other ops.
+pub fn dot_numbers<'c>(op: OperationRef<'c, '_>) -> Option<DotDimensionNumbers<'c>> {
+    ffi::attribute_of(op, "dot_dimension_numbers")?.try_into().ok()
+}
+
 /// Whether a product is one of matrices, batch by batch, for a library that reduces on its way to it: either operand has
 /// dimensions of its own with more than one element, and none of them, be it of one element, before those of the batch.
 pub fn is_matrix_product(op: OperationRef<'_, '_>) -> bool {
-    let numbers = ffi::attribute_of(op, "dot_dimension_numbers")
-        .and_then(|numbers| DotDimensionNumbers::try_from(numbers).ok());
+    let numbers = dot_numbers(op);
     (0..2).all(|index| {
         let Some(tensor) = op.operands().nth(index).and_then(|operand| Tensor::new(operand.r#type())) else {
             return false;

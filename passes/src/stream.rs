@@ -105,6 +105,10 @@
 //!
 //! # Where it does not pay
 //!
+//! Loops that add up products of narrow floats are not made where all turns together rewrite more of the sums than the loop saves: they
+//! take longer than one product, for which back ends widen both operands once. What cheap arithmetic makes of the program's
+//! arguments, such as indices without their signs, is not stored for two loops: each makes it of the same chunk again.
+//!
 //! XLA for CPU hands a dot, plain arithmetic and reductions of it, and one dot more to a library that stores nothing between
 //! them, if they are not in a loop: such attention without a mask is left alone, except where operands have to be transposed
 //! first. XLA for CPU has no slices of bf16 either: it would make an f32 copy of all that a loop slices, before the loop. A barrier with
@@ -158,7 +162,7 @@ pub(crate) mod turns;
 mod wide;
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
-use crate::ir::{self, Builder, discardable_attributes, element_of};
+use crate::ir::{self, Builder, discardable_attributes, dot_numbers, element_of};
 use crate::rewrite::{defining_op, take_body, users, walk};
 use choose::{Neighbours, Rewrite};
 use cuts::Cuts;
@@ -169,7 +173,7 @@ use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use plan::{Plan, Stop, bytes};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::{DotAlgorithm, DotDimensionNumbers, ScatterDimensionNumbers};
+use slimhlo_dialect::stablehlo::attrs::{DotAlgorithm, ScatterDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -603,10 +607,6 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
     }
 }
 
-fn dot_numbers<'c>(op: OperationRef<'c, '_>) -> Option<DotDimensionNumbers<'c>> {
-    ffi::attribute_of(op, "dot_dimension_numbers")?.try_into().ok()
-}
-
 /// Whether a dot's algorithm adds up products in this type.
 fn accumulates_in<'c>(algorithm: Attribute<'c>, element: Type<'c>) -> bool {
     DotAlgorithm::try_from(algorithm).is_ok_and(|algorithm| algorithm.accumulation_type() == Some(element))
@@ -796,7 +796,6 @@ impl Stream {
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
         let facts: Rc<plan::Facts> = Rc::default();
         let mut loops = Vec::new();
-        let mut in_order = Keys::default();
         // The consumers that were gone over in the last round after its last loop was made.
         let mut settled: Vec<Consumer> = Vec::new();
         for round in 0..ROUNDS {
@@ -891,8 +890,7 @@ impl Stream {
                 break;
             }
             // Dots in the loops made may be worth loops of their own as they will be.
-            let new = loops.iter().filter(|made| in_order.insert(ir::op_key(**made)));
-            if new.filter(|made| order::run(**made, &rewrite.build)).count() > 0 {
+            if loops.iter().filter(|made| order::run(**made, &rewrite.build)).count() > 0 {
                 // What is known of values is not to be taken for what is known of others at their addresses.
                 facts.clear();
             }
@@ -900,7 +898,6 @@ impl Stream {
         }
         let build = Builder::new(root);
         for made in loops {
-            order::run(made, &build);
             wide::run(made, &build);
             ones::run(made, &build);
         }

@@ -13,9 +13,8 @@ use crate::simplify::site::{Pad, Site, is_kept_argument, plain, producer};
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value};
-use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::quant::Number;
-use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 
 const PAD: &str = "stablehlo.pad";
@@ -564,7 +563,7 @@ pub fn reduce_of_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
 /// -0.0 the padding decides on the sign of their sum.
 pub fn dot_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let pads = [own_growing_pad(site, site.operand(0)?)?, own_growing_pad(site, site.operand(1)?)?];
-    let numbers = DotDimensionNumbers::try_from(ffi::attribute_of(site.op, "dot_dimension_numbers")?).ok()?;
+    let numbers = crate::ir::dot_numbers(site.op)?;
     let summed = [numbers.lhs_contracting_dimensions(), numbers.rhs_contracting_dimensions()];
     for (&left, &right) in summed[0].iter().zip(summed[1]) {
         let (left, right) = (usize::try_from(left).ok()?, usize::try_from(right).ok()?);

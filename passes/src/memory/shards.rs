@@ -19,7 +19,6 @@ use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, s
 use slimhlo_dialect::sdy::attrs::{TensorSharding, TensorShardingPerValue};
 use slimhlo_dialect::sdy::mesh::{Axes, piece_count};
 use slimhlo_dialect::sdy::sharding::mesh_of;
-use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashMap;
 
@@ -279,7 +278,7 @@ fn carried(op: OperationRef<'_, '_>, at: usize, dim: usize, from: &[i64], to: &[
             None
         }
         "dot_general" => {
-            let numbers = DotDimensionNumbers::try_from(attribute_of(op, "dot_dimension_numbers")?).ok()?;
+            let numbers = crate::ir::dot_numbers(op)?;
             let (batch, contracted) = if at == 0 {
                 (numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())
             } else {

@@ -17,8 +17,7 @@ use melior::ir::{OperationRef, Value};
 use petgraph::algo::dinics;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
-use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
+use slimhlo_dialect::ffi::op_name;
 use std::collections::HashSet;
 
 /// What cannot be cut.
@@ -204,7 +203,7 @@ fn is_growing(op: OperationRef<'_, '_>) -> bool {
     let made: i64 = op.results().map(|result| bytes(result.into())).sum();
     let read: i64 = op.operands().map(bytes).sum();
     let depth = || {
-        let numbers = DotDimensionNumbers::try_from(ffi::attribute_of(op, "dot_dimension_numbers")?).ok()?;
+        let numbers = crate::ir::dot_numbers(op)?;
         let left = plain(op.operand(0).ok()?)?;
         let sizes = numbers.lhs_contracting_dimensions().iter().map(|&dim| left.shape[dim as usize]);
         Some(sizes.product::<i64>())

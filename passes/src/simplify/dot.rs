@@ -7,7 +7,7 @@ use crate::ir;
 use crate::rewrite::users;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, Value, ValueLike};
-use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
 
 const DOT: &str = "stablehlo.dot_general";
@@ -23,7 +23,7 @@ struct Numbers {
 
 impl Numbers {
     fn of(op: OperationRef<'_, '_>) -> Option<Self> {
-        let numbers = DotDimensionNumbers::try_from(ffi::attribute_of(op, "dot_dimension_numbers")?).ok()?;
+        let numbers = ir::dot_numbers(op)?;
         Some(Self {
             batching: [numbers.lhs_batching_dimensions().into(), numbers.rhs_batching_dimensions().into()],
             contracting: [

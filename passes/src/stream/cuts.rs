@@ -24,9 +24,7 @@ use melior::ir::{Attribute, OperationRef, RegionLike, TypeLike, Value, ValueLike
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{DimensionSharding, TensorSharding, TensorShardingPerValue, View};
 use slimhlo_dialect::sdy::sharding::{manual_axes_of, mesh_of};
-use slimhlo_dialect::stablehlo::attrs::{
-    DotDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers,
-};
+use slimhlo_dialect::stablehlo::attrs::{GatherDimensionNumbers, ScatterDimensionNumbers};
 
 /// The name under which shardings hang on functions' arguments and results, and on ops.
 const SHARDING: &str = "sdy.sharding";
@@ -556,7 +554,7 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
     }
 
     fn dot(&mut self, op: OperationRef<'c, 'a>, along: &mut Vec<u32>) -> Option<()> {
-        let numbers = DotDimensionNumbers::try_from(ffi::attribute_of(op, "dot_dimension_numbers")?).ok()?;
+        let numbers = ir::dot_numbers(op)?;
         let (left, right) = (op.operands().next()?, op.operands().nth(1)?);
         let to: Value<'c, 'a> = op.results().next()?.into();
         let rank = |value: Value<'c, 'a>| ffi::shape(value.r#type()).map(<[i64]>::len);

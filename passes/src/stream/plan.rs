@@ -19,7 +19,7 @@ use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{
-    ConvDimensionNumbers, DotDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers,
+    ConvDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers,
 };
 use slimhlo_dialect::types::Tensor;
 use std::cell::RefCell;
@@ -824,8 +824,7 @@ pub(crate) fn source_of<'c: 'a, 'a>(
                 .then(|| vec![at(numbers.input_batch_dimension()), None])
         })(),
         "stablehlo.dot_general" => (|| {
-            let numbers =
-                DotDimensionNumbers::try_from(ffi::attribute_of(op, "dot_dimension_numbers")?).ok()?;
+            let numbers = ir::dot_numbers(op)?;
             let (left, right) = (tensor(0)?, tensor(1)?);
             let batch = numbers.lhs_batching_dimensions();
             if let Some(&from) = batch.get(dim) {

@@ -21,7 +21,7 @@
 //! dots into the form of a product of matrices. One whose left operand is a matrix already, with what is contracted first, and whose
 //! right operand is not yet a matrix, passes for one of those there are kernels for; as a product of matrices it is none, and the program
 //! fails as it runs: `DotThunk: BF16 x BF16 = F32`. Of 997 random products the 73 that failed were of this kind, and all of this kind
-//! failed but for some with dimensions of one element. So the right operand is made a matrix here, by a reshape that moves nothing:
+//! failed but for some with dimensions of one element (measured by hand). So the right operand is made a matrix here, by a reshape that moves nothing:
 //! dimensions of one element are left out and neighbours that are not contracted become one. Where that cannot be, both
 //! operands are widened, which changes no bit.
 //!
