@@ -3,16 +3,17 @@
 //! Values that are all there before anything is made of one of them, whatever back ends fuse or put in another order. Reads of an array that is
 //! then overwritten are held, or the array would be copied for them; so are chunks that take much work, or one core would do all of it.
 
-use crate::ir::{self, Builder};
+use crate::ir::{self, Builder, element_of};
 use crate::rewrite::defining_op;
 use melior::ir::operation::OperationLike;
+use melior::ir::r#type::IntegerType;
 use melior::ir::{Location, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
 /// What `values` makes, handed on by a branch that is always taken: back ends neither fuse a branch into what reads it nor take it apart. The
-/// barrier keeps them from making a select of it. `goes_on` is the condition of the loop around, computed again in its body, which is
-/// where ops go on being inserted afterwards. A back end that asks its host for conditions does so once more.
+/// barrier keeps them from making a select of it. `goes_on` is a condition that holds: that of the loop around, computed again in its body,
+/// or [`always`]. Ops go on being inserted at the end of its block. A back end that asks its host for conditions does so once more.
 pub fn by_branch<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
     goes_on: Value<'c, 'a>,
@@ -35,6 +36,26 @@ pub fn by_branch<'c: 'a, 'a>(
     build.terminator("stablehlo.return", &zeros, location);
     build.set_insertion_point_to_end(body);
     branch.results().map(Value::from).collect()
+}
+
+/// A condition that always holds, and that back ends do not find out about: that what is between 1 and 1, whatever it was, is true. It was the bits
+/// of an element of `value`.
+pub fn always<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    value: Value<'c, 'a>,
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let tensor = Tensor::new(value.r#type()).expect("arrays are tensors");
+    let rank = tensor.shape.len();
+    let one = build.slice(value, &vec![0; rank], Tensor::get(&vec![1; rank], tensor.element, None), location);
+    let one = build.reshape(one, Tensor::get(&[], tensor.element, None), location);
+    let width = crate::stream::plan::element_bytes(tensor.element).unwrap_or_default() as u32 * 8;
+    let bits = Tensor::get(&[], IntegerType::new(build.context(), width).into(), None);
+    let some = build.insert("stablehlo.bitcast_convert", &[one], &[], bits, location);
+    let one = build.number(1.0, element_of(bits), location);
+    let one = build.insert("stablehlo.clamp", &[one, some, one], &[], bits, location);
+    let condition = Tensor::get(&[], IntegerType::new(build.context(), 1).into(), None);
+    build.convert(one, condition, location)
 }
 
 /// The same values, out of one value that holds them all: whoever waits for one waits for all.

@@ -88,6 +88,7 @@ mod chain;
 mod stage;
 mod sweep;
 
+pub(crate) use chain::is_donated;
 pub(crate) use sweep::{Place, function_places, loop_places};
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};

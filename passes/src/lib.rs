@@ -21,6 +21,7 @@ pub mod gpu;
 pub mod inplace_updates;
 pub mod late_splats;
 pub mod memory;
+pub mod narrow_updates;
 pub mod optimize;
 pub mod recompute_residuals;
 pub mod reuse_gather_indices;
@@ -51,6 +52,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<late_splats::LateSplats>(),
             PassInfo::of::<gpu::plan_buffers::PlanBuffers>(),
             PassInfo::of::<memory::PrintMemory>(),
+            PassInfo::of::<narrow_updates::NarrowUpdates>(),
             PassInfo::of::<optimize::Optimize>(),
             PassInfo::of::<recompute_residuals::RecomputeResiduals>(),
             PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),

@@ -185,6 +185,13 @@ pub const STAGES: &[Stage] = &[
         judge: Judge::Better,
     },
     Stage {
+        name: "updates of narrow floats",
+        pipeline: "func.func(slimhlo-narrow-updates)",
+        tidy: TIDY,
+        // What it does not let be copied the model does not see.
+        judge: Judge::Nearly,
+    },
+    Stage {
         name: "late splats",
         pipeline: "func.func(slimhlo-late-splats)",
         tidy: TIDY,
