@@ -51,6 +51,7 @@ SPECIAL = (math.nan, math.inf, -math.inf, -0.0)
 PASSES = (
     "slimhlo-simplify", "slimhlo-scatter-to-update", "slimhlo-dus-to-pad", "slimhlo-coalesce-pads", "slimhlo-simplify",
     "slimhlo-reuse-gather-indices", "slimhlo-inplace-updates", "slimhlo-exchange-shards", "slimhlo-stream=chunk-bytes=96",
+    "slimhlo-narrow-updates=least-bytes=1",
 )  # fmt: skip
 
 

@@ -740,9 +740,9 @@ def main() -> int:
     changed = 0
     for chunk_bytes in CHUNK_BYTES:
         some = [program for program in programs if program.chunk_bytes == chunk_bytes]
-        stream = f"--slimhlo-stream=chunk-bytes={chunk_bytes}"
-        once = driver.run([program.text for program in some], ["--inline", stream])
-        twice = driver.run([outcome.output or "" for outcome in once], [stream])
+        flags = [f"--slimhlo-stream=chunk-bytes={chunk_bytes}", "--slimhlo-narrow-updates=least-bytes=1"]
+        once = driver.run([program.text for program in some], ["--inline", *flags])
+        twice = driver.run([outcome.output or "" for outcome in once], flags)
         plain = driver.run([outcome.output or "" for outcome in once])
         for program, after, again, same in zip(some, once, twice, plain, strict=True):
             if after.output is None:
