@@ -40,3 +40,29 @@ func.func @matrices(%x: tensor<32768x64xbf16>, %y: tensor<32768x1024xbf16>) -> t
   %1 = stablehlo.dot_general %x, %0, contracting_dims = [0] x [0] : (tensor<32768x64xbf16>, tensor<32768x1024xbf16>) -> tensor<64x1024xbf16>
   return %1 : tensor<64x1024xbf16>
 }
+
+// -----
+
+// XLA for CPU has slower kernels for this one than for f32.
+// CHECK-LABEL: func.func @rows
+// CHECK: stablehlo.while
+// CHECK: %[[LEFT:.*]] = stablehlo.convert %{{.*}} : (tensor<1024x[[N:[0-9]+]]xbf16>) -> tensor<1024x[[N]]xf32>
+// CHECK: %[[RIGHT:.*]] = stablehlo.convert %{{.*}} : (tensor<[[N]]x64xbf16>) -> tensor<[[N]]x64xf32>
+// CHECK: stablehlo.dot_general %[[LEFT]], %[[RIGHT]], contracting_dims = [1] x [0], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32,
+func.func @rows(%x: tensor<1024x32768xbf16>, %y: tensor<32768x64xbf16>) -> tensor<1024x64xbf16> {
+  %0 = stablehlo.cosine %x : tensor<1024x32768xbf16>
+  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<1024x32768xbf16>, tensor<32768x64xbf16>) -> tensor<1024x64xbf16>
+  return %1 : tensor<1024x64xbf16>
+}
+
+// -----
+
+// A product with few columns may be none of matrices.
+// CHECK-LABEL: func.func @columns
+// CHECK: stablehlo.while
+// CHECK-NOT: algorithm
+func.func @columns(%x: tensor<1024x32768xbf16>, %y: tensor<32768x4xbf16>) -> tensor<1024x4xbf16> {
+  %0 = stablehlo.cosine %x : tensor<1024x32768xbf16>
+  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<1024x32768xbf16>, tensor<32768x4xbf16>) -> tensor<1024x4xbf16>
+  return %1 : tensor<1024x4xbf16>
+}

@@ -791,9 +791,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             }
             Role::Contract => {
                 let (left, right) = (next(), next());
-                let whole = || Parts::of(op, accumulator.r#type(), self.part);
-                // Narrow operands are widened for each part once more.
-                if let Some(parts) = consumer.widen.is_none().then(whole).flatten() {
+                if let Some(parts) = Parts::of(op, accumulator.r#type(), self.part) {
                     return parts.accumulate(op, [left, right], accumulator, build);
                 }
                 build.copy_with(op, &[left, right], &[], &[accumulator.r#type()])
