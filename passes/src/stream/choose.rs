@@ -764,7 +764,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 Role::Scatter => wide,
                 // Beside the accumulator there is a part of the product, see `parts.rs`.
                 Role::Contract if wide == 0 => result.min(self.chunk_bytes),
-                Role::Contract => wide.saturating_add(wide.min(self.chunk_bytes)),
+                // A sum of narrow floats takes as long as if there were all of it.
+                Role::Contract => wide.saturating_add(wide),
                 Role::Reduce { .. } => wide,
                 Role::Place => 0,
             });
