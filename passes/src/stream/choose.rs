@@ -106,7 +106,8 @@ impl<'c: 'a, 'a> Found<'c, 'a> {
     fn beats(&self, other: &Self, chunk_bytes: i64, spare: i64) -> bool {
         let net = |found: &Self| {
             let net = found.saved.saturating_sub(found.leaves());
-            if found.thin { net / THIN } else { net }
+            // To compute dots again takes longer than thin ones do.
+            if found.thin && self.again == other.again { net / THIN } else { net }
         };
         // Less than a chunk's difference is no difference: the first way and dimension is the natural one.
         let margin = match (self.again, other.again) {
@@ -823,6 +824,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let stretch = if sums { self.stretch.saturating_mul(2) } else { self.stretch };
         let stretch = stretch.min(net / share);
         let wanted = wanted_units(&plan, &group);
+        // A little more may be the next power of two, which thin dots are worth where it is no large part of the program.
+        let more = stretch + stretch / SHARE;
+        let rows = 1 << (more / unit_bytes.max(1)).max(1).ilog2();
+        let is_thin = dots && rows < wanted && wanted < plan.units;
+        let has_room = cost.saturating_add(unit_bytes.saturating_mul(rows)) <= self.floor / 5 * 2;
+        let stretch = if is_thin && has_room { more.min(net / share) } else { stretch };
         // What a unit takes is known but roughly: a little more does not matter.
         let units = |stretch: i64| {
             let room = if nested { stretch + stretch / SHARE } else { stretch };

@@ -21,12 +21,16 @@
 //! their dimensions, which reshapes in between, by which a compiler leaves out some of those of one element, keep it from: a softmax's
 //! gradient takes several times as long then. Reshapes that only add or leave out such dimensions move nothing.
 //!
+//! What a loop only adds products to is carried without such dimensions for the same reason: a product that a compiler has made one of
+//! matrices is added to a matrix in place, and to what is none in a copy.
+//!
 //! Elements are computed by the same ops, in the same order. Products stay as they are: which of their dimensions are of the batch says how
 //! back ends take them. Blocks without products of that kind are left alone.
 
 use super::{dot_numbers, plan};
 use crate::ir::{self, Builder, discardable_attributes};
-use crate::rewrite::{defining_op, is_unused};
+use crate::rewrite::{Use, defining_op, is_unused, uses};
+use crate::splat::Splat;
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -38,15 +42,14 @@ use std::collections::HashMap;
 /// Leaves out dimensions of one element in the body of a loop.
 pub fn run<'c: 'a, 'a>(made: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) {
     let Some(body) = made.region(1).ok().and_then(|region| region.first_block()) else { return };
-    let mut ops = Vec::new();
-    let mut next = body.first_operation();
-    while let Some(op) = next {
-        ops.push(op);
-        next = op.next_in_block();
-    }
-    if !ops.iter().any(|op| has_batch_of_one(*op)) {
+    let ops = || std::iter::successors(body.first_operation(), |op| op.next_in_block());
+    if !ops().any(has_batch_of_one) {
         return;
     }
+    (0..made.result_count()).for_each(|index| {
+        thin_sum(made, index, build);
+    });
+    let ops: Vec<_> = ops().collect();
     let mut thin = Thin { build, known: HashMap::new(), made: Vec::new() };
     for op in ops {
         thin.rewrite(op);
@@ -56,6 +59,59 @@ pub fn run<'c: 'a, 'a>(made: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) {
             build.erase(op);
         }
     }
+}
+
+/// Carries what a loop only adds a product to without dimensions of one element: a back end that leaves these out of the product has
+/// the sum in a shape that is not the accumulator's, and copies it there.
+fn thin_sum<'c: 'a, 'a>(made: OperationRef<'c, 'a>, index: usize, build: &Builder<'c, 'a>) -> Option<()> {
+    let result: Value = made.result(index).ok()?.into();
+    let tensor = plan::plain(result)?;
+    let ty = thinned(&tensor).filter(|ty| *ty != result.r#type())?;
+    let arguments: Vec<Value> = (0..made.region_count())
+        .filter_map(|region| Some(made.region(region).ok()?.first_block()?.argument(index).ok()?.into()))
+        .collect();
+    let [condition, sum]: [Value; 2] = arguments.try_into().ok()?;
+    let end = made.region(1).ok()?.first_block()?.terminator()?;
+    let added = only_use(sum)?.user;
+    let next = ir::first_result(added)?;
+    let adds = op_name(added) == "stablehlo.add" && added.block() == end.block();
+    let goes_on = only_use(next)?;
+    if !adds || goes_on.user != end || goes_on.operand != index || uses(condition).next().is_some() {
+        return None;
+    }
+    let other = added.operands().find(|operand| *operand != sum)?;
+    let product = ["stablehlo.dot_general", "stablehlo.transpose"];
+    defining_op(other).filter(|op| product.contains(&op_name(*op)))?;
+    let (start, location) = (made.operands().nth(index)?, made.location());
+    build.set_insertion_point_before(made);
+    let splat = Splat::of(start).and_then(|splat| splat.bytes());
+    let thin = splat
+        .and_then(|bytes| build.splat_of_bytes(&bytes, ty, location))
+        .unwrap_or_else(|| build.reshape(start, ty, location));
+    build.set_operand(made, index, thin);
+    if let Some(unused) = defining_op(start).filter(|op| is_unused(*op)) {
+        build.erase(unused);
+    }
+    for value in [condition, sum, result] {
+        build.set_type(value, ty);
+    }
+    build.set_insertion_point_before(added);
+    let thin = build.reshape(other, ty, added.location());
+    let operands: Vec<Value> =
+        added.operands().map(|operand| if operand == sum { sum } else { thin }).collect();
+    let next = build.insert("stablehlo.add", &operands, &[], ty, added.location());
+    build.set_operand(end, index, next);
+    build.erase(added);
+    let readers: Vec<_> = uses(result).collect();
+    build.set_insertion_point_before(made.next_in_block()?);
+    let whole = build.reshape(result, Tensor::get(tensor.shape, tensor.element, None), location);
+    readers.into_iter().for_each(|used| build.set_operand(used.user, used.operand, whole));
+    Some(())
+}
+
+fn only_use<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Use<'c, 'a>> {
+    let mut all = uses(value);
+    all.next().filter(|_| all.next().is_none())
 }
 
 /// Whether an op is a product with a batch dimension of one element.

@@ -245,7 +245,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
     }
 
     /// Results of dots in a plan, on the way to its consumers, that are no larger than what they are computed from: nothing is
-    /// gained by computing those in chunks, and all that is further up.
+    /// gained by computing those in chunks, and all that is further up, unless that is computed for something else, too.
     pub fn condensed(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> Vec<Value<'c, 'a>> {
         let mut condensed = Vec::new();
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
@@ -255,6 +255,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             if let Some(op) = dot
                 && group.iter().all(|(_, member)| member.source != op && member.value != chunk.value)
                 && !expands(plan, &from, chunk.size)
+                && !shares_dots(plan, group, at)
             {
                 plan.condense(chunk.value);
                 condensed.push(chunk.value);
@@ -471,6 +472,34 @@ pub fn sources(plan: &Plan<'_, '_>) -> (Vec<i64>, Vec<i64>) {
         leaves.push(from);
     }
     (sources, temporaries)
+}
+
+/// Whether a dot's result is made of dots in a plan from which it makes something else, too: were the one result there, these would be
+/// done twice, once to make it.
+fn shares_dots<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)], at: usize) -> bool {
+    let mut above = vec![false; at];
+    let mark =
+        |from: usize, above: &mut Vec<bool>| plan.operands(from).for_each(|operand| above[operand] = true);
+    mark(at, &mut above);
+    (0..at).rev().for_each(|from| {
+        if above[from] {
+            mark(from, &mut above);
+        }
+    });
+    let is_dot = |from: usize| plan.chunks[from].source.is_op() && plan.chunks[from].kind.dot;
+    if !(0..at).any(|from| above[from] && is_dot(from)) {
+        return false;
+    }
+    let count = plan.chunks.len();
+    let mut apart = vec![false; count];
+    let inputs = group.iter().flat_map(|(_, member)| member.inputs());
+    inputs.filter_map(|(value, dim)| plan.position_of_all(value, dim)).for_each(|from| apart[from] = true);
+    for from in (0..count).rev() {
+        if apart[from] && from != at {
+            plan.operands(from).for_each(|operand| apart[operand] = true);
+        }
+    }
+    (0..at).any(|from| above[from] && apart[from] && is_dot(from))
 }
 
 /// The slices that a chunk is computed from, itself if it is one; `before` has those of the chunks before it.
