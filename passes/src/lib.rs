@@ -19,6 +19,7 @@ pub mod coalesce_pads;
 pub mod dus_to_pad;
 pub mod gpu;
 pub mod inplace_updates;
+pub mod known_branches;
 pub mod late_splats;
 pub mod memory;
 pub mod narrow_updates;
@@ -49,6 +50,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
             PassInfo::of::<gpu::to_host::KernelsToHost>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),
+            PassInfo::of::<known_branches::KnownBranches>(),
             PassInfo::of::<late_splats::LateSplats>(),
             PassInfo::of::<gpu::plan_buffers::PlanBuffers>(),
             PassInfo::of::<memory::PrintMemory>(),

@@ -126,6 +126,13 @@ pub const STAGES: &[Stage] = &[
         tidy: "",
         judge: Judge::Pass,
     },
+    Stage {
+        name: "known branches",
+        pipeline: "func.func(slimhlo-known-branches)",
+        tidy: TIDY,
+        // Back ends take them as well: what is in a branch is as much there.
+        judge: Judge::Pass,
+    },
     Stage { name: "simplify", pipeline: "func.func(slimhlo-simplify)", tidy: TIDY, judge: Judge::NotWorse },
     Stage {
         name: "scatters to updates",
