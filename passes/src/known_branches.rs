@@ -30,10 +30,10 @@
 
 use crate::framework::{Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::ir::{self, discardable_attributes};
-use crate::rewrite::{Greedy, Patterns, Rewriter, ops_named};
+use crate::rewrite::{Greedy, Patterns, Rewriter, walk};
 use crate::splat::Splat;
 use melior::ir::block::BlockLike;
-use melior::ir::operation::OperationLike;
+use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 
@@ -60,7 +60,11 @@ impl Pass for KnownBranches {
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
         const BRANCHES: [&str; 2] = ["stablehlo.case", "stablehlo.if"];
         // Most programs have none, and the driver would look at all their ops.
-        if BRANCHES.iter().all(|name| ops_named(root, name).is_empty()) {
+        let found = walk(root, |op| match BRANCHES.contains(&op_name(op)) {
+            true => WalkResult::Interrupt,
+            false => WalkResult::Advance,
+        });
+        if found == WalkResult::Advance {
             return Ok(Changed::No);
         }
         let mut patterns = Patterns::new();

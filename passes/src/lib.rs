@@ -14,6 +14,7 @@ mod hold;
 pub mod ir;
 pub mod rewrite;
 pub mod splat;
+mod ties;
 
 pub mod coalesce_pads;
 pub mod dus_to_pad;

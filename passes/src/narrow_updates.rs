@@ -113,15 +113,21 @@ impl Pass for NarrowUpdates {
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
         let least = i64::try_from(self.least_bytes.0).unwrap_or(i64::MAX);
+        let is_taken = |update: &OperationRef<'c, '_>| {
+            ir::first_result(*update)
+                .is_some_and(|result| width(result).is_some() && plan::bytes(result) >= least)
+        };
+        let updates: Vec<_> = ops_named(root, UPDATE).into_iter().filter(is_taken).collect();
+        if updates.is_empty() {
+            return Ok(Changed::No);
+        }
         let arguments = Arguments::of(root);
         let mut seen = HashSet::new();
         let mut arrays = Vec::new();
         let mut held = Vec::new();
         let partitioned = is_partitioned(root);
-        for update in ops_named(root, UPDATE) {
-            let Some(result) = ir::first_result(update) else { continue };
-            let large = || plan::bytes(result) >= least;
-            if width(result).is_some() && large() && !seen.contains(&ir::key(result)) {
+        for result in updates.into_iter().filter_map(ir::first_result) {
+            if !seen.contains(&ir::key(result)) {
                 let array = Array::around(result, &arguments, &mut seen);
                 if array.may_be_integers() {
                     arrays.push(array);
@@ -129,6 +135,9 @@ impl Pass for NarrowUpdates {
                     held.extend(array.made_of_itself());
                 }
             }
+        }
+        if arrays.is_empty() && held.is_empty() {
+            return Ok(Changed::No);
         }
         let build = Builder::new(root);
         for update in &held {
@@ -141,7 +150,7 @@ impl Pass for NarrowUpdates {
             context.count(&ARRAYS, 1);
         }
         rewrite.settle(&arrays);
-        Ok(Changed::from(!arrays.is_empty() || !held.is_empty()))
+        Ok(Changed::Yes)
     }
 }
 

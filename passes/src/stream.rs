@@ -144,6 +144,8 @@
 //! * Consumers or producers with discardable attributes (shardings): what a chunk's sharding would be is unknown.
 //! * Dynamic shapes, encodings, element types that are no plain numbers, reducers that use values from around them.
 //! * A costly producer that something else needs whole is there anyway: it is sliced, and not counted as saved.
+//! * A sum that is compared with itself, as JAX compares scores with their maximum for its gradient, is computed once (`ties.rs`): a
+//!   chunk of one has the bits it is looked for by if all that compares it is in the same turn, and else the sum is there and sliced.
 //! * What is inside of a loop made by this pass takes less than the threshold: a second run changes nothing.
 
 mod beside;
@@ -164,6 +166,7 @@ mod wide;
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes, dot_numbers, element_of};
 use crate::rewrite::{defining_op, take_body, users, walk};
+use crate::ties::Ties;
 use choose::{Neighbours, Rewrite};
 use cuts::Cuts;
 use fast::Keys;
@@ -833,6 +836,7 @@ impl Stream {
                 loops: std::mem::take(&mut loops),
                 gone: Keys::default(),
                 facts: Rc::clone(&facts),
+                ties: Ties::new(root),
                 neighbours: Neighbours::default(),
             };
             let mut done = vec![false; consumers.len()];

@@ -167,11 +167,11 @@ def value_and_grad(source: Source) -> Made:
         return of(loss)(table, indices)
 
     def reference(table, indices):
-        # XLA adds up float16 in float16, whose rounding goes one way where all terms are alike.
+        # XLA adds up float16 in float16, and bfloat16 in some scatters, whose rounding goes one way where all terms are alike.
         found = of(loss)(table.astype(jnp.float32), indices)
         return jax.tree.map(lambda value: value.astype(dtype), found)
 
-    if dtype == "float16":
+    if dtype in ("float16", "bfloat16"):
         made.reference = reference
     return made, [table, indices], count, False
 
@@ -458,6 +458,31 @@ def pairs(source: Source) -> Made:
     return made, [*inputs, source.indices((rows,), "int32", rows, "clip")], rows * rows, False
 
 
+def attained(source: Source) -> Made:
+    """Gradients of maxima of products: who attained one is who equals it bit by bit, so no product may be done twice."""
+    rows, columns = sizes(source) // 2 + 6, sizes(source) // 2 + 6
+    width = int(source.one((3, 16, 48, 64, 100, 300)))
+    dtype = source.one(("float32", "float32", "float64", "bfloat16"))
+    kind = source.one(("rows", "columns", "both", "distances", "softmax", "segments"))
+    places = source.indices((rows,), "int32", 7, "promise_in_bounds")
+
+    def loss(x, y):
+        scores = x @ y.T
+        if kind == "distances":
+            scores = jnp.sum(x * x, -1)[:, None] - 2 * scores + jnp.sum(y * y, -1)[None]
+        if kind == "segments":
+            return jnp.sum(jax.ops.segment_max(scores, places, 7) ** 2)
+        most = [jnp.max(scores, axis) for axis in (0, 1) if kind != ("rows", "columns")[axis == 1]]
+        found = sum(jnp.sum(each**2) for each in most)
+        if kind == "softmax":
+            found += jnp.sum(jnp.exp(scores - jnp.max(scores, 1, keepdims=True)))
+        return found
+
+    made = jax.grad(loss, (0, 1))
+    made.cancels = True
+    return made, [source.values((rows, width), dtype), source.values((columns, width), dtype)], rows * columns, False
+
+
 def gates(source: Source) -> Made:
     """Weights between two products that need nothing of their row; the second product may be with a vector."""
     rows, columns, width = sizes(source) // 8 + 2, sizes(source) // 8 + 2, int(source.random.integers(2, 9))
@@ -644,6 +669,8 @@ FAMILIES = (
     ranks,
     largest,
     pairs,
+    attained,
+    attained,
     gates,
     random_numbers,
     turns,

@@ -115,3 +115,48 @@ func.func @types_differ(%y0: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %1#1 : tensor<4xf32>
 }
+
+// -----
+
+// The product is more than what it is made of, but what the second loop compares it with is its largest elements, bit by bit.
+func.func @compared_with_itself(%x0: tensor<64x4xf32>, %y: tensor<64x4xf32>) -> tensor<64x64xf32> {
+  %c0 = stablehlo.constant dense<0> : tensor<i32>
+  %c1 = stablehlo.constant dense<1> : tensor<i32>
+  %c6 = stablehlo.constant dense<6> : tensor<i32>
+  %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<0.0> : tensor<64x64xf32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<6x64x64xf32>
+  %small = stablehlo.constant dense<0.0> : tensor<6x64xf32>
+  %0:4 = stablehlo.while(%i = %c0, %x = %x0, %as = %zeros, %bs = %small) : tensor<i32>, tensor<64x4xf32>, tensor<6x64x64xf32>, tensor<6x64xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %c6, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %a = stablehlo.dot_general %x, %y, contracting_dims = [1] x [1] : (tensor<64x4xf32>, tensor<64x4xf32>) -> tensor<64x64xf32>
+    %b = stablehlo.reduce(%a init: %lowest) applies stablehlo.maximum across dimensions = [0] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+    %a1 = stablehlo.reshape %a : (tensor<64x64xf32>) -> tensor<1x64x64xf32>
+    %as1 = stablehlo.dynamic_update_slice %as, %a1, %i, %c0, %c0 : (tensor<6x64x64xf32>, tensor<1x64x64xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<6x64x64xf32>
+    %b1 = stablehlo.reshape %b : (tensor<64xf32>) -> tensor<1x64xf32>
+    %bs1 = stablehlo.dynamic_update_slice %bs, %b1, %i, %c0 : (tensor<6x64xf32>, tensor<1x64xf32>, tensor<i32>, tensor<i32>) -> tensor<6x64xf32>
+    %x1 = stablehlo.sine %x : tensor<64x4xf32>
+    %i1 = stablehlo.add %i, %c1 : tensor<i32>
+    stablehlo.return %i1, %x1, %as1, %bs1 : tensor<i32>, tensor<64x4xf32>, tensor<6x64x64xf32>, tensor<6x64xf32>
+  }
+  %1:4 = stablehlo.while(%i = %c0, %s = %none, %as = %0#2, %bs = %0#3) : tensor<i32>, tensor<64x64xf32>, tensor<6x64x64xf32>, tensor<6x64xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %c6, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %a1 = stablehlo.dynamic_slice %as, %i, %c0, %c0, sizes = [1, 64, 64] : (tensor<6x64x64xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x64xf32>
+    %a = stablehlo.reshape %a1 : (tensor<1x64x64xf32>) -> tensor<64x64xf32>
+    %b1 = stablehlo.dynamic_slice %bs, %i, %c0, sizes = [1, 64] : (tensor<6x64xf32>, tensor<i32>, tensor<i32>) -> tensor<1x64xf32>
+    %b = stablehlo.reshape %b1 : (tensor<1x64xf32>) -> tensor<64xf32>
+    %there = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<64x64xf32>
+    %is = stablehlo.compare EQ, %a, %there : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xi1>
+    %one = stablehlo.convert %is : (tensor<64x64xi1>) -> tensor<64x64xf32>
+    %s1 = stablehlo.add %s, %one : tensor<64x64xf32>
+    %i1 = stablehlo.add %i, %c1 : tensor<i32>
+    stablehlo.return %i1, %s1, %as, %bs : tensor<i32>, tensor<64x64xf32>, tensor<6x64x64xf32>, tensor<6x64xf32>
+  }
+  return %1#1 : tensor<64x64xf32>
+}

@@ -66,6 +66,34 @@ func.func @sum_of_single_elements(%x: tensor<4x1xi32>, %y: tensor<4x1xf32>) -> (
   return %0, %1 : tensor<4xi32>, tensor<4xf32>
 }
 
+// A sum of a sum's elements each for itself, as JAX differentiates what it broadcasts.
+// CHECK-LABEL: func @sum_of_sum
+func.func @sum_of_sum(%x: tensor<4x5xbf16>) -> tensor<5xbf16> {
+  // CHECK: stablehlo.reduce(
+  // CHECK-NOT: stablehlo.reduce(
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %narrow = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = stablehlo.convert %x : (tensor<4x5xbf16>) -> tensor<4x5xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x5xf32>, tensor<f32>) -> tensor<5xf32>
+  %2 = stablehlo.convert %1 : (tensor<5xf32>) -> tensor<5xbf16>
+  %3 = stablehlo.reshape %2 : (tensor<5xbf16>) -> tensor<1x5xbf16>
+  %4 = stablehlo.reduce(%3 init: %narrow) applies stablehlo.add across dimensions = [0] : (tensor<1x5xbf16>, tensor<bf16>) -> tensor<5xbf16>
+  return %4 : tensor<5xbf16>
+}
+
+// The largest of each column may be -0.0, which a sum that starts from 0.0 is not.
+// CHECK-LABEL: func @sum_of_largest
+func.func @sum_of_largest(%x: tensor<4x5xf32>) -> tensor<5xf32> {
+  // CHECK: stablehlo.reduce({{.*}}maximum
+  // CHECK: stablehlo.reduce({{.*}}add
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %1 = stablehlo.reduce(%x init: %lowest) applies stablehlo.maximum across dimensions = [0] : (tensor<4x5xf32>, tensor<f32>) -> tensor<5xf32>
+  %2 = stablehlo.reshape %1 : (tensor<5xf32>) -> tensor<1x5xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1x5xf32>, tensor<f32>) -> tensor<5xf32>
+  return %3 : tensor<5xf32>
+}
+
 // A mask that lets everything through is one in fewer dimensions, too; a sum of ones is not one.
 // CHECK-LABEL: func @reduced_splat
 // CHECK-NOT: applies stablehlo.and

@@ -12,6 +12,7 @@ use crate::ir;
 use crate::rewrite::defining_op;
 use crate::stream::fast::{Keys, Table};
 use crate::stream::plan::{bytes, plain};
+use crate::ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value};
 use petgraph::algo::dinics;
@@ -193,7 +194,10 @@ fn is_cheap(op: OperationRef<'_, '_>) -> bool {
     }
     match op_name(op) {
         "stablehlo.concatenate" => true,
-        "stablehlo.dot_general" => is_growing(op),
+        // What is compared with itself has to have the same bits wherever it is.
+        "stablehlo.dot_general" => {
+            is_growing(op) && !op.results().any(|result| ties::is_compared_with_itself(result.into()))
+        }
         name => ir::is_fusible(name),
     }
 }

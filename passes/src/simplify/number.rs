@@ -130,6 +130,36 @@ pub fn reducer<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<&'c str> {
     (commutes && (operands == arguments || operands == [arguments[1], arguments[0]])).then_some(name)
 }
 
+/// Whether a value is a sum of floats that starts from zero, but for shape and precision: none of its elements is -0.0, to which
+/// adding 0.0 would make a difference. (What is so small that another precision makes -0.0 of it XLA does not add 0.0 to either.)
+fn is_sum<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
+    const LONGEST: usize = 8;
+    for _ in 0..LONGEST {
+        let Some(op) = defining_op(value) else { return false };
+        match op_name(op) {
+            "stablehlo.reshape"
+            | "stablehlo.transpose"
+            | "stablehlo.broadcast_in_dim"
+            | "stablehlo.convert" => {
+                let Ok(operand) = op.operand(0) else { return false };
+                value = operand;
+            }
+            "stablehlo.reduce" => {
+                let zero = || {
+                    let initial = op.operand(1).ok()?;
+                    let bytes = Splat::of(initial)?.bytes()?;
+                    Some(is_float_zero(plain(initial)?.element, &bytes, false))
+                };
+                return op.operand_count() == 2
+                    && reducer(op) == Some("stablehlo.add")
+                    && zero() == Some(true);
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
 /// A reduction over single elements from a neutral initial value only drops dimensions.
 pub fn trivial_reduce<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     if site.op.operand_count() != 2 {
@@ -142,7 +172,10 @@ pub fn trivial_reduce<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
         return None;
     }
     let initial = Splat::of(site.operand(1)?)?.bytes()?;
-    is_neutral(reducer(site.op)?, tensor.element, &initial).then_some(())?;
+    let reducer = reducer(site.op)?;
+    let of_sum =
+        || reducer == "stablehlo.add" && is_float_zero(tensor.element, &initial, false) && is_sum(operand);
+    (is_neutral(reducer, tensor.element, &initial) || of_sum()).then_some(())?;
     match site.forward(operand) {
         Some(operand) => Some(operand),
         None => Some(site.build.reshape(operand, site.result.ty, site.location)),

@@ -17,6 +17,7 @@ use super::plan::{self, Facts, Plan, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
+use crate::ties::Ties;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
@@ -44,6 +45,8 @@ const LEFT_OVER: i64 = 8;
 const SEARCHED: i64 = 2;
 /// Which part of a program's arguments and results is hardly anything beside them.
 const SLACK: i64 = 100;
+/// How many times what a loop of thin dots saves its turns may write of what they add up.
+const REWRITTEN: i64 = 32;
 /// How many sizes of a chunk are tried for one that divides a dimension.
 const MOST_DIVISORS: usize = 1 << 12;
 /// Which part of what a loop saves its chunk may take for that.
@@ -157,6 +160,8 @@ pub struct Rewrite<'c, 'a> {
     pub gone: Keys,
     /// What is known about values.
     pub facts: Rc<Facts<'c, 'a>>,
+    /// What is compared with itself.
+    pub ties: Ties<'c, 'a>,
     /// What is known about consumers before the one that is planned, until the next loop is made.
     pub neighbours: Neighbours<'c, 'a>,
 }
@@ -344,6 +349,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             }
         }
         self.facts.operands_changed();
+        self.ties.forget();
         self.neighbours.forget(&self.gone, first);
         Some(found.group.into_iter().map(|(index, _)| index).filter(|&index| index != usize::MAX).collect())
     }
@@ -495,7 +501,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         // Values that are needed whole by others are there: found out only once it is known who is in the group.
         for _ in 0..ROUNDS {
             let outside = Outside::of(&plan, &group);
-            let (needed, largest) = outside.needed_whole(&plan, &group, self.spare);
+            let (needed, largest) = outside.needed_whole(&plan, &group, self.spare, &self.ties);
             let mut more = false;
             // What is handed out has turned out to be there, or small beside nothing any more.
             group.retain(|(index, member)| {
@@ -691,12 +697,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return None;
         }
         let (sources, temporaries) = sources(&plan);
-        // All of a large sum is read and written again in each turn: that wants large chunks.
-        let sums = group.iter().any(|(_, consumer)| {
-            matches!(consumer.role, Role::Contract)
-                && consumer.widen.is_none()
-                && bytes(consumer.result()) > self.stretch
-        });
+        // All of large sums is read and written again in each turn: that wants large chunks.
+        let added_up = group
+            .iter()
+            .filter(|(_, consumer)| matches!(consumer.role, Role::Contract) && consumer.widen.is_none())
+            .map(|(_, consumer)| bytes(consumer.result()))
+            .fold(0, i64::saturating_add);
+        let sums = added_up > self.stretch;
         // A loop that adds up one of two gradients and puts chunks of the other in their places is held against one that does it the
         // other way around: both have to see what is stored alike.
         let contracts = group.iter().any(|(_, consumer)| matches!(consumer.role, Role::Contract));
@@ -864,7 +871,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if narrow_sums(&group).saturating_mul(plan.units / chunk) > saved {
             return None;
         }
+        // Nor where turns of few rows write all of a sum many times for what they save, as where scores are added up over features.
         let thin = chunk.saturating_mul(4) < wanted.min(plan.units);
+        if thin && added_up.saturating_mul(plan.units / chunk) / REWRITTEN > saved {
+            return None;
+        }
         let fits = unit_bytes.saturating_mul(chunk) <= threshold.max(stretch);
         let small =
             |value: &Value<'c, 'a>| defining_op(*value).is_none_or(|op| op_name(op) == "stablehlo.reduce");

@@ -9,12 +9,14 @@
 //! computed from nothing but what such values need anyway; dots only as long as those computed again take no more
 //! multiplications than those that are computed once: scores and logits in a forward pass and again in its gradient, say.
 
+use super::emit::is_narrow;
 use super::fast::{Bits, Keys, Table};
 use super::plan::{self, Plan, Source, bytes};
 use super::{Consumer, Role, SMALL, dot_numbers, turns};
 use crate::ir;
 use crate::rewrite::{defining_op, users, uses};
 use crate::simplify::site::is_kept_argument;
+use crate::ties::{self, Ties};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
@@ -121,6 +123,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         plan: &Plan<'c, 'a>,
         group: &[(usize, Consumer<'c, 'a>)],
         spare: i64,
+        ties: &Ties<'c, 'a>,
     ) -> (Vec<(Value<'c, 'a>, bool)>, Vec<i64>) {
         let mut whole = Vec::new();
         // For each chunk the largest value it is computed from in the loop.
@@ -134,6 +137,8 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut accepted = Bits::default();
         // Those that cheap arithmetic makes of what is sliced or counted.
         let mut simple = Bits::default();
+        // Those that arithmetic makes of gathered rows.
+        let mut gathered = Bits::default();
         for (at, chunk) in plan.chunks.iter().enumerate() {
             let users = self.users_of(at);
             let mut from = Bits::default();
@@ -143,6 +148,11 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let on_the_fly = chunk.kind.fusible && !chunk.kind.costly;
             if !chunk.source.is_op() || on_the_fly && plan.operands(at).all(|from| simple.contains(from)) {
                 simple.insert(at);
+            }
+            let of_gathered = chunk.source.is_op() && plan.operands(at).any(|from| gathered.contains(from));
+            if chunk.source.is_op() && (chunk.name == "stablehlo.gather" || chunk.kind.fusible && of_gathered)
+            {
+                gathered.insert(at);
             }
             if !chunk.source.is_op() || chunk.kind.free {
                 if chunk.source == Source::Slice {
@@ -167,6 +177,15 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                     || users.len() > 1
                     || users.iter().any(stored_for));
             let mut stays = plan.wholes.contains(&chunk.value);
+            // Computed once more, or along another dimension besides, a sum has other bits than what it is compared with.
+            let several = || {
+                plan.chunks.iter().any(|other| {
+                    other.value == chunk.value && other.along != chunk.along && other.source.is_op()
+                })
+            };
+            if ties.any && !stays && !handed_out && chunk.op.is_some_and(ties::rounds) {
+                stays = (self.needed[at] || several()) && ties.is_compared_with_itself(chunk.value);
+            }
             // Random bits are there as what they are made into.
             let root = chunk.op.filter(|_| wanted && name == "stablehlo.while").and_then(|op| {
                 let root = super::root_of_turns(op, chunk.value);
@@ -183,6 +202,13 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                     && from.iter().all(|leaf| is_kept_argument(plan.chunks[leaf].value));
                 let cheap = match name {
                     "stablehlo.sort" | "stablehlo.convolution" => false,
+                    // To gather rows again takes longer than to read one element for each, and much longer where all of them are
+                    // widened first.
+                    "stablehlo.reduce"
+                        if of_gathered && is_narrow(chunk.value) && is_exported(chunk.size, largest[at]) =>
+                    {
+                        false
+                    }
                     // Where there is room for what comes of it, once is enough.
                     "stablehlo.while" => {
                         bytes(root.unwrap_or(chunk.value)) > spare
