@@ -6,13 +6,14 @@
 JAX writes the programs for a mesh of 2x2 virtual CPU devices; each argument is cut along some of its dimensions, by one axis of
 the mesh or both. Each goes through the default pipeline, with small chunks. A second run changes nothing. Of each that gets loops
 XLA's partitioner makes a program that computes the same (within 2 ulp times the square root of the number of terms where a float
-accumulation is in another order), in no more memory, with no more collectives.
+accumulation is in another order), in no more memory, with no more collectives, which make no more elements.
 """
 
 from __future__ import annotations
 
 import collections
 import dataclasses
+import math
 import re
 import sys
 import time
@@ -27,7 +28,9 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import stream
 from opt import Driver
 
-COLLECTIVE = re.compile(r" (all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter)(?:-start)?\(")
+# What a collective makes, one array or several that XLA's combiners have put together, and its name.
+COLLECTIVE = re.compile(r"= (\([^()]*\)|\S+) (all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter)(?:-start)?\(")
+ARRAY = re.compile(r"[a-z]\w*\[([0-9,]*)\]")
 GROWTH, SLACK = 1.01, 4096
 # How many of all programs have to get loops for the test to be one.
 CHANGED_SHARE = 0.1
@@ -35,11 +38,13 @@ CHANGED_SHARE = 0.1
 
 @dataclasses.dataclass(frozen=True)
 class Ran:
-    """What came of a program: its results' shards, total of bytes, and numbers of collectives."""
+    """What came of a program: its results' shards, total of bytes, and for each kind of collective how many arrays and elements
+    it makes: XLA's combiners put some of them into one op, so ops would not tell."""
 
     results: list[list[np.ndarray]]
     total: int
-    collectives: collections.Counter
+    collectives: collections.Counter[str]
+    moved: collections.Counter[str]
 
 
 def sharding(source: stream.Source, shape: tuple[int, ...], mesh: Mesh) -> NamedSharding:
@@ -84,8 +89,13 @@ def run(text: str, inputs: list[np.ndarray]) -> Ran:
     stats = executable.get_compiled_memory_stats()
     floor = stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes
     optimized = executable.hlo_modules()[0].to_string()
-    collectives = collections.Counter(COLLECTIVE.findall(optimized))
-    return Ran(xla_cpu.run(executable, inputs), floor + stats.temp_size_in_bytes, collectives)
+    collectives: collections.Counter[str] = collections.Counter()
+    moved: collections.Counter[str] = collections.Counter()
+    for made, name in COLLECTIVE.findall(optimized):
+        for shape in ARRAY.findall(made):
+            collectives[name] += 1
+            moved[name] += math.prod(int(size) for size in shape.split(",") if size)
+    return Ran(xla_cpu.run(executable, inputs), floor + stats.temp_size_in_bytes, collectives, moved)
 
 
 def wrong(program: stream.Program, before: Ran, after: Ran) -> list[str]:
@@ -99,6 +109,8 @@ def wrong(program: stream.Program, before: Ran, after: Ran) -> list[str]:
         found.append(f"takes {after.total} bytes, {before.total} before")
     if after.collectives.total() > before.collectives.total():
         found.append(f"{dict(after.collectives)}, {dict(before.collectives)} before")
+    if after.moved.total() > before.moved.total():
+        found.append(f"moves {dict(after.moved)} elements, {dict(before.moved)} before")
     return found
 
 

@@ -70,3 +70,31 @@ func.func @heads(%x: tensor<7x2x4xf32>, %w: tensor<2x5x4xf32>) -> tensor<2x7x5xf
   %1 = stablehlo.dot_general %0, %w, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x7x4xf32>, tensor<2x5x4xf32>) -> tensor<2x7x5xf32>
   return %1 : tensor<2x7x5xf32>
 }
+
+// -----
+
+// In a program for several partitions: `%w` is not cut, by its argument's word, but its transpose may be, as `%x` is, and with it what the
+// second dot makes.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  // CHECK-LABEL: func @cut_by_another_user
+  func.func @cut_by_another_user(%x: tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %w: tensor<5x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> (tensor<6x5xf32>, tensor<6x4xf32>) {
+    // CHECK: %[[T:.*]] = stablehlo.transpose %arg1
+    // CHECK: stablehlo.dot_general %arg0, %[[T]]
+    // CHECK: stablehlo.dot_general %{{.*}}, %[[T]]
+    %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<5x4xf32>) -> tensor<4x5xf32>
+    %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+    %2 = stablehlo.sine %1 : tensor<6x5xf32>
+    %3 = stablehlo.dot_general %2, %0, contracting_dims = [1] x [1] : (tensor<6x5xf32>, tensor<4x5xf32>) -> tensor<6x4xf32>
+    return %1, %3 : tensor<6x5xf32>, tensor<6x4xf32>
+  }
+
+  // Nothing but its dot could hand on how it is cut.
+  // CHECK-LABEL: func @one_user
+  func.func @one_user(%x: tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %w: tensor<5x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> tensor<6x5xf32> {
+    // CHECK-NOT: stablehlo.transpose
+    %0 = stablehlo.transpose %w, dims = [1, 0] : (tensor<5x4xf32>) -> tensor<4x5xf32>
+    %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+    return %1 : tensor<6x5xf32>
+  }
+}

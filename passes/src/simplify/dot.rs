@@ -2,9 +2,10 @@
 
 //! Dots of transposed values.
 
+use super::is_partitioned;
 use super::site::Site;
-use crate::ir;
-use crate::rewrite::users;
+use crate::ir::{self, discardable_attributes};
+use crate::rewrite::{defining_op, users};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
@@ -70,7 +71,8 @@ pub fn dot_of_transpose<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
         let inner = site.producer(index, "stablehlo.transpose")?;
         let source = inner.operands().next()?;
         let before = numbers.before(index, ir::i64_array(inner, "permutation")?)?;
-        if !(site.may_skip(inner, source) || goes_with_all_its_users(inner)) {
+        if !(site.may_skip(inner, source) || goes_with_all_its_users(inner)) || hands_on_shards(inner, source)
+        {
             return None;
         }
         let mut operands: Vec<_> = site.op.operands().collect();
@@ -85,6 +87,17 @@ pub fn dot_of_transpose<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
         );
         Some(made.result(0).ok()?.into())
     })
+}
+
+/// Whether a transpose may be cut as its source may not, so that what one of its users is cut by reaches the others. An argument that
+/// says how it is cut hands nothing on, and neither does what has been given a sharding.
+fn hands_on_shards(inner: OperationRef<'_, '_>, source: Value<'_, '_>) -> bool {
+    let fixed = || match defining_op(source) {
+        Some(op) => !discardable_attributes(op).is_empty() || op_name(op) == "sdy.sharding_constraint",
+        None => true,
+    };
+    let several = || inner.result(0).is_ok_and(|value| users(value.into()).nth(1).is_some());
+    is_partitioned(inner) && fixed() && several()
 }
 
 /// Whether nothing but dots beside it reads a transpose, and none of them needs it.
