@@ -56,8 +56,9 @@ mod rules;
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::rewrite::{Greedy, Patterns};
+use crate::shards::of_one_partition;
+use crate::simplify::add_simplify_rules;
 use crate::simplify::site::{Rules, add_rules};
-use crate::simplify::{add_simplify_rules, is_partitioned};
 use melior::ir::OperationRef;
 
 crate::pass_options! {
@@ -118,14 +119,14 @@ impl Pass for CoalescePads {
     const STATISTICS: &'static [Statistic] = &[COALESCED];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
-        if is_partitioned(root) {
-            return Ok(Changed::No);
-        }
         let count = |_: &str| context.count(&COALESCED, 1);
-        // What becomes a pad may be simplified further, and the other way around: one fixed point for both.
-        let patterns = add_simplify_rules(Patterns::new(), root, &|_| {});
-        let patterns = add_rules(patterns, RULES, &count);
-        let applied = patterns.apply(root, &Greedy { fold: true, ..Greedy::default() })?;
-        Ok(applied.changed)
+        let mut changed = Changed::No;
+        for root in of_one_partition(root) {
+            // What becomes a pad may be simplified further, and the other way around: one fixed point for both.
+            let patterns = add_simplify_rules(Patterns::new(), root, &|_| {});
+            let patterns = add_rules(patterns, RULES, &count);
+            changed = changed | patterns.apply(root, &Greedy { fold: true, ..Greedy::default() })?.changed;
+        }
+        Ok(changed)
     }
 }

@@ -85,16 +85,17 @@
 //! * Arrays of fewer than `min-bytes`.
 
 mod chain;
+mod fill;
 mod stage;
 mod sweep;
 
 pub(crate) use chain::is_donated;
-pub(crate) use sweep::{Place, function_places, loop_places};
+pub(crate) use sweep::{Place, function_places, loop_places, manual_places};
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::rewrite::ops_named;
-use crate::stream::is_partitioned;
+use crate::shards::of_one_partition;
 use chain::Chain;
 use melior::ir::OperationRef;
 use stage::Order;
@@ -126,28 +127,32 @@ crate::pass_options! {
     }
 }
 
+const FILLS: Statistic = Statistic::new(c"num-fills", c"concatenations that are updates of an array");
 const CHAINS: Statistic = Statistic::new(c"num-chains", c"chains of updates put in order");
 const READS: Statistic = Statistic::new(c"num-reads", c"reads that take another version or are staged");
 const LOOPS: Statistic = Statistic::new(c"num-loops", c"steps done a slab at a time");
 
 impl Pass for InplaceUpdates {
     const ARGUMENT: &'static str = "slimhlo-inplace-updates";
-    const STATISTICS: &'static [Statistic] = &[CHAINS, READS, LOOPS];
+    const STATISTICS: &'static [Statistic] = &[FILLS, CHAINS, READS, LOOPS];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
-        if is_partitioned(root) {
-            return Ok(Changed::No);
-        }
         let build = Builder::new(root);
         let limit = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
         let min_bytes = limit(self.min_bytes);
         let chunk_bytes = limit(self.chunk_bytes).max(1);
-        let loops = if self.steps { sweep::run(root, &build, chunk_bytes, min_bytes) } else { 0 };
+        let parts = of_one_partition(root);
+        let fills: usize = parts.iter().map(|part| fill::run(*part, &build, min_bytes)).sum();
+        context.count(&FILLS, fills as u64);
+        let mut loops = 0;
+        for part in parts.iter().filter(|_| self.steps) {
+            loops += sweep::run(*part, &build, chunk_bytes, min_bytes);
+        }
         context.count(&LOOPS, loops as u64);
-        let mut changed = loops > 0;
+        let mut changed = loops + fills > 0;
 
         let mut seen = HashSet::new();
-        for op in ops_named(root, "stablehlo.dynamic_update_slice") {
+        for op in parts.iter().flat_map(|part| ops_named(*part, "stablehlo.dynamic_update_slice")) {
             // Chains are met from their first update on; one that was made just now has been seen in its place.
             if seen.contains(&ir::op_key(op)) {
                 continue;

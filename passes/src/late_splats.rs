@@ -51,8 +51,9 @@
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, walk};
+use crate::shards::is_partitioned;
 use crate::splat::Splat;
-use crate::stream::{is_partitioned, plan};
+use crate::stream::plan;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;

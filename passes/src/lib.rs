@@ -23,6 +23,7 @@ pub mod inplace_updates;
 pub mod known_branches;
 pub mod late_splats;
 pub mod memory;
+pub mod merge_shards;
 pub mod narrow_updates;
 pub mod optimize;
 pub mod recompute_residuals;
@@ -55,6 +56,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<late_splats::LateSplats>(),
             PassInfo::of::<gpu::plan_buffers::PlanBuffers>(),
             PassInfo::of::<memory::PrintMemory>(),
+            PassInfo::of::<merge_shards::MergeShards>(),
             PassInfo::of::<narrow_updates::NarrowUpdates>(),
             PassInfo::of::<optimize::Optimize>(),
             PassInfo::of::<recompute_residuals::RecomputeResiduals>(),

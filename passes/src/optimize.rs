@@ -148,6 +148,13 @@ pub const STAGES: &[Stage] = &[
         judge: Judge::Pass,
     },
     Stage {
+        name: "one computation of shards",
+        pipeline: "slimhlo-merge-shards",
+        tidy: TIDY,
+        // Others gain by it.
+        judge: Judge::Pass,
+    },
+    Stage {
         name: "updates to pads",
         pipeline: "func.func(slimhlo-dus-to-pad)",
         tidy: TIDY,

@@ -99,6 +99,7 @@
 //! * What is inside a manual computation already.
 
 mod classes;
+mod collect;
 mod emit;
 mod layout;
 mod moves;
@@ -108,11 +109,13 @@ use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, users, walk};
 use crate::splat::Splats;
 use classes::{Class, classes};
+pub(crate) use collect::{all_reduce, counted};
 use emit::Body;
 pub(crate) use emit::{next_channel, sharding};
 pub use layout::partitions;
 use layout::{Known, only_returned};
 pub(crate) use layout::{Layout, Mesh};
+pub(crate) use layout::{is_manual_throughout, is_partitioned, of_one_partition};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use moves::{
@@ -235,6 +238,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         };
         // What is too much to be assembled is put into the splat piece by piece.
         let replaced = match (is_chain, is_update(target.op)) {
+            (true, _) if is_computed_anew(&target) => self.assemble(&target).or_else(|| self.chain(&target)),
             (true, _) => self.chain(&target),
             (false, true) => self.assemble(&target).or_else(|| self.chain(&target)),
             (false, false) => self.assemble(&target),
@@ -633,6 +637,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             }
         }
     }
+}
+
+/// Whether an update writes most of an array, of what is computed element by element: a stencil on all but the edges.
+fn is_computed_anew(target: &Target<'_, '_>) -> bool {
+    let Some(update) = update_of(target.op) else { return false };
+    let Some(tensor) = plain(update) else { return false };
+    let (all, some): (i64, i64) = (target.shape.iter().product(), tensor.shape.iter().product());
+    some > all / 2 && defining_op(update).is_some_and(moves::is_elementwise)
 }
 
 /// The value under a chain of updates and constraints.

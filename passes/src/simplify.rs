@@ -54,11 +54,10 @@ pub(crate) mod number;
 pub(crate) mod shape;
 pub(crate) mod site;
 
-use crate::framework::{Pass, PassContext, PassResult, Statistic};
-use crate::ir;
+use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::rewrite::{Greedy, Patterns};
+use crate::shards::{is_partitioned, of_one_partition, partitions};
 use melior::ir::OperationRef;
-use melior::ir::operation::OperationLike;
 use site::{Rules, add_rules};
 
 crate::pass_options! {
@@ -90,6 +89,7 @@ const EVERYWHERE: Rules = &[
     ("stablehlo.convert", &[number::convert_of_convert]),
     ("stablehlo.divide", &[number::neutral_operand]),
     ("stablehlo.dot_general", &[dot::dot_of_transpose]),
+    ("stablehlo.dynamic_slice", &[number::constant_dynamic_slice]),
     ("stablehlo.maximum", &[number::idle_limit]),
     ("stablehlo.minimum", &[number::idle_limit]),
     ("stablehlo.multiply", &[number::neutral_operand]),
@@ -108,7 +108,7 @@ const ONE_PARTITION: Rules = &[
         "stablehlo.concatenate",
         &[concat::without_empty_operands, concat::concatenate_of_concatenate, concat::concatenate_of_slices],
     ),
-    ("stablehlo.dynamic_slice", &[number::constant_dynamic_slice, number::clamped_start]),
+    ("stablehlo.dynamic_slice", &[number::clamped_start]),
     ("stablehlo.dynamic_update_slice", &[number::clamped_start]),
     ("stablehlo.gather", &[number::constant_gather]),
     ("stablehlo.pad", &[shape::pad_of_splat, shape::pad_that_cuts]),
@@ -126,17 +126,9 @@ const ONE_PARTITION: Rules = &[
     ),
 ];
 
-/// Whether the module that `root` is or lies in is compiled for several partitions.
-pub(crate) fn is_partitioned<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> bool {
-    let mut op = Some(root);
-    while let Some(current) = op {
-        if ir::constant_attribute(current, "mhlo.num_partitions").is_some_and(|count| count > 1) {
-            return true;
-        }
-        op = current.parent_operation();
-    }
-    false
-}
+/// Rules for programs that say that they are for one device.
+const ONE_DEVICE: Rules =
+    &[("sdy.reshard", &[shape::idle_constraint]), ("sdy.sharding_constraint", &[shape::idle_constraint])];
 
 /// Adds the rules that apply to `root`; `count` hears of each use of one.
 pub(crate) fn add_simplify_rules<'c, 'p>(
@@ -145,6 +137,10 @@ pub(crate) fn add_simplify_rules<'c, 'p>(
     count: &'p (dyn Fn(&str) + 'p),
 ) -> Patterns<'c, 'p> {
     let patterns = add_rules(patterns, EVERYWHERE, count);
+    let patterns = match partitions(root) {
+        Some(1) => add_rules(patterns, ONE_DEVICE, count),
+        _ => patterns,
+    };
     if is_partitioned(root) { patterns } else { add_rules(patterns, ONE_PARTITION, count) }
 }
 
@@ -154,8 +150,12 @@ impl Pass for Simplify {
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
         let count = |_: &str| context.count(&SIMPLIFIED, 1);
-        let patterns = add_simplify_rules(Patterns::new(), root, &count);
-        let applied = patterns.apply(root, &Greedy { fold: true, ..Greedy::default() })?;
-        Ok(applied.changed)
+        let mut changed = Changed::No;
+        let shards = if is_partitioned(root) { of_one_partition(root) } else { Vec::new() };
+        for root in shards.into_iter().chain([root]) {
+            let patterns = add_simplify_rules(Patterns::new(), root, &count);
+            changed = changed | patterns.apply(root, &Greedy { fold: true, ..Greedy::default() })?.changed;
+        }
+        Ok(changed)
     }
 }

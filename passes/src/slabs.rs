@@ -85,12 +85,13 @@
 //! * Programs for more than one partition, dynamic shapes, encodings, ops with discardable attributes.
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
-use crate::inplace_updates::{Place, function_places, loop_places};
+use crate::inplace_updates::{Place, function_places, loop_places, manual_places};
 use crate::ir::{self, Builder, discardable_attributes};
 use crate::memory;
 use crate::rewrite::{defining_op, is_unused, uses, walk};
+use crate::shards::of_one_partition;
 use crate::stream::plan::{self, bytes, plain};
-use crate::stream::{combiner, fresh_identity, is_partitioned, turns};
+use crate::stream::{combiner, fresh_identity, turns};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, TypeLike, Value, ValueLike};
@@ -142,14 +143,12 @@ impl Pass for Slabs {
     const STATISTICS: &'static [Statistic] = &[LOOPS];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
-        if is_partitioned(root) {
-            return Ok(Changed::No);
-        }
         let limit = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
         let mut blocks = Vec::new();
-        walk(root, |op| {
+        let mut find = |op| {
             blocks.extend(match op_name(op) {
                 "func.func" => function_places(op),
+                "sdy.manual_computation" => manual_places(op),
                 // What a loop that may vanish carries is an ordinary value then.
                 "stablehlo.while" => loop_places(op).map(|(block, places)| match turns::may_vanish(op) {
                     true => (block, Vec::new()),
@@ -158,7 +157,10 @@ impl Pass for Slabs {
                 _ => None,
             });
             WalkResult::Advance
-        });
+        };
+        for part in of_one_partition(root) {
+            walk(part, &mut find);
+        }
         let build = Builder::new(root);
         let mut peak = if self.at_peak { Peak::Unknown(root) } else { Peak::Any };
         let mut loops = 0;

@@ -150,14 +150,14 @@
 
 mod beside;
 mod choose;
-mod cuts;
+pub(crate) mod cuts;
 pub(crate) mod emit;
 pub(crate) mod fast;
 mod one_hot;
 mod ones;
 mod order;
 mod outside;
-mod own_shards;
+pub(crate) mod own_shards;
 mod parts;
 pub(crate) mod plan;
 pub(crate) mod turns;
@@ -166,6 +166,7 @@ mod wide;
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes, dot_numbers, element_of};
 use crate::rewrite::{defining_op, take_body, users, walk};
+use crate::shards::is_partitioned;
 use crate::ties::Ties;
 use choose::{Neighbours, Rewrite};
 use cuts::Cuts;
@@ -923,18 +924,6 @@ fn floor(root: OperationRef<'_, '_>) -> i64 {
         WalkResult::Skip
     });
     most
-}
-
-/// Whether the program is for several partitions.
-pub(crate) fn is_partitioned(root: OperationRef<'_, '_>) -> bool {
-    let mut op = Some(root);
-    while let Some(current) = op {
-        if ir::constant_attribute(current, "mhlo.num_partitions").is_some_and(|count| count > 1) {
-            return true;
-        }
-        op = current.parent_operation();
-    }
-    false
 }
 
 /// What a dot's result is made into by nothing but converts and ops with splats, as long as that grows no larger.

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import math
-import re
 import sys
 import time
 
@@ -28,9 +26,6 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import stream
 from opt import Driver
 
-# What a collective makes, one array or several that XLA's combiners have put together, and its name.
-COLLECTIVE = re.compile(r"= (\([^()]*\)|\S+) (all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter)(?:-start)?\(")
-ARRAY = re.compile(r"[a-z]\w*\[([0-9,]*)\]")
 GROWTH, SLACK = 1.01, 4096
 # How many of all programs have to get loops for the test to be one.
 CHANGED_SHARE = 0.1
@@ -39,7 +34,7 @@ CHANGED_SHARE = 0.1
 @dataclasses.dataclass(frozen=True)
 class Ran:
     """What came of a program: its results' shards, total of bytes, and for each kind of collective how many arrays and elements
-    it makes: XLA's combiners put some of them into one op, so ops would not tell."""
+    it makes."""
 
     results: list[list[np.ndarray]]
     total: int
@@ -88,13 +83,7 @@ def run(text: str, inputs: list[np.ndarray]) -> Ran:
     executable = xla_cpu.compile_text(text)
     stats = executable.get_compiled_memory_stats()
     floor = stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes
-    optimized = executable.hlo_modules()[0].to_string()
-    collectives: collections.Counter[str] = collections.Counter()
-    moved: collections.Counter[str] = collections.Counter()
-    for made, name in COLLECTIVE.findall(optimized):
-        for shape in ARRAY.findall(made):
-            collectives[name] += 1
-            moved[name] += math.prod(int(size) for size in shape.split(",") if size)
+    collectives, moved = xla_cpu.collectives(executable)
     return Ran(xla_cpu.run(executable, inputs), floor + stats.temp_size_in_bytes, collectives, moved)
 
 

@@ -428,21 +428,22 @@ class Ran:
     layouts: list
     total: int
     floor: int
-    collectives: collections.Counter
+    collectives: collections.Counter[str]
+    """How many arrays those of each kind make."""
+    moved: int
+    """Elements of all of these."""
 
 
 def run(text: str, program: Program) -> Ran:
     executable = xla_cpu.compile_text(text)
     memory = executable.get_compiled_memory_stats()
     floor = memory.argument_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes
-    names = re.findall(r"= .*? ([a-z-]+?)(?:-start)?\(", executable.hlo_modules()[0].to_string())
-    collectives = collections.Counter(
-        name for name in names if name.startswith(("all-", "collective-", "reduce-scatter"))
-    )
+    collectives, elements = xla_cpu.collectives(executable)
     given = [jax.device_put(value, sharding) for value, sharding in zip(program.inputs, program.shardings, strict=True)]
     done = executable.execute_sharded(given).disassemble_into_single_device_arrays()
     results = [bits(np.asarray(shard)) for shards in done for shard in shards]
-    return Ran(results, executable.get_output_shardings(), floor + memory.temp_size_in_bytes, floor, collectives)
+    total = floor + memory.temp_size_in_bytes
+    return Ran(results, executable.get_output_shardings(), total, floor, collectives, elements.total())
 
 
 def on_one_device(program: Program, layouts: list) -> list[bytes]:
@@ -463,10 +464,11 @@ def on_one_device(program: Program, layouts: list) -> list[bytes]:
     return results
 
 
-def has_more(before: collections.Counter, after: collections.Counter, in_all: bool) -> bool:
-    """Whether there are more collectives of a kind that moves whole arrays, or more of all kinds together."""
-    costly = any(after[name] > before[name] for name in ("all-gather", "all-to-all", "all-reduce"))
-    return costly or (in_all and after.total() > before.total())
+def has_more(before: Ran, after: Ran, in_all: bool) -> bool:
+    """Whether there are more collectives of a kind that moves whole arrays, or more of all kinds together that move more."""
+    old, new = before.collectives, after.collectives
+    costly = any(new[name] > old[name] for name in ("all-gather", "all-to-all", "all-reduce"))
+    return costly or (in_all and new.total() > old.total() and after.moved > before.moved)
 
 
 def main() -> int:
@@ -531,8 +533,9 @@ def main() -> int:
             fail(program, f"arguments and results take {new_run.floor} bytes, {old_run.floor} before", index)
         elif new_run.total > old_run.total * 1.01 + SLACK:
             fail(program, f"takes {new_run.total} bytes, {old_run.total} before", index)
-        elif has_more(old_run.collectives, new_run.collectives, family == "steps"):
-            fail(program, f"{dict(new_run.collectives)}, {dict(old_run.collectives)} before", index)
+        elif has_more(old_run, new_run, family == "steps"):
+            moved = f"{new_run.moved} elements, {old_run.moved} before"
+            fail(program, f"{dict(new_run.collectives)}, {dict(old_run.collectives)} before: {moved}", index)
         totals["bytes before"] += old_run.total - old_run.floor
         totals["bytes after"] += new_run.total - new_run.floor
         for name in old_run.collectives | new_run.collectives:

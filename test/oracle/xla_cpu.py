@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import collections
+import math
 import os
+import re
 
 DEVICES = 8
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -52,6 +55,23 @@ def compile_module(module: ir.Module, flags: dict[str, str] | None = None) -> xl
 
 def compile_text(text: str) -> xla_client.LoadedExecutable:
     return compile_module(jaxlib_ir.parse(text))
+
+
+# What a collective makes, one array or several that XLA's combiners have put together, and its name.
+COLLECTIVE = re.compile(r"= (\([^()]*\)|\S+) (all-[a-z-]+?|collective-[a-z]+|reduce-scatter)(?:-start)?\(")
+ARRAY = re.compile(r"[a-z]\w*\[([0-9,]*)\]")
+
+
+def collectives(executable: xla_client.LoadedExecutable) -> tuple[collections.Counter[str], collections.Counter[str]]:
+    """For each kind of collective how many arrays, and how many elements, those of a compiled module make. Ops would not tell: XLA
+    puts some of them into one."""
+    arrays: collections.Counter[str] = collections.Counter()
+    elements: collections.Counter[str] = collections.Counter()
+    for made, name in COLLECTIVE.findall(executable.hlo_modules()[0].to_string()):
+        for shape in ARRAY.findall(made):
+            arrays[name] += 1
+            elements[name] += math.prod(int(size) for size in shape.split(",") if size)
+    return arrays, elements
 
 
 def place(executable: xla_client.LoadedExecutable, arrays: Sequence[np.ndarray]) -> list[jax.Array]:

@@ -4,8 +4,9 @@
 //!
 //! Update `k` (from 1) makes version `k` of the array out of version `k - 1`; version 0 is what the chain starts from.
 
+use super::sweep::manual_places;
 use crate::ir;
-use crate::rewrite::{defining_op, uses};
+use crate::rewrite::{defining_op, has_one_use, uses};
 use crate::stream::plan::{bytes, plain};
 use melior::ir::attribute::{ArrayAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
@@ -134,7 +135,9 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
         let last = self.version(self.updates.len());
         let returned = |number: Option<usize>| {
             uses(last).any(|used| match op_name(used.user) {
-                "func.return" | "stablehlo.return" => number.is_none_or(|number| number == used.operand),
+                "func.return" | "stablehlo.return" | "sdy.return" => {
+                    number.is_none_or(|number| number == used.operand)
+                }
                 // What a loop starts from becomes what it carries.
                 "stablehlo.while" => true,
                 _ => false,
@@ -152,6 +155,16 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
                     .and_then(|attribute| IntegerAttribute::try_from(attribute).ok())
                     .and_then(|result| usize::try_from(ffi::integer_value(result)).ok());
                 is_donated(parent, number) && returned(result)
+            }
+            // Shards of an argument are in its memory, and those of what takes its place should be.
+            "sdy.manual_computation" => {
+                let from = parent.operand(number).ok();
+                match from.filter(|from| ffi::as_block_argument(*from).is_none()) {
+                    Some(from) => has_one_use(from) && returned(None),
+                    None => manual_places(parent).is_some_and(|(_, places)| {
+                        places.iter().any(|place| place.old == self.base && place.new == last)
+                    }),
+                }
             }
             // What a loop carries belongs to it. A loop that runs once is none to a back end, and what it starts from
             // may belong to someone else.

@@ -5,7 +5,7 @@
 use super::chain::{argument_attribute, is_donated};
 use crate::hold;
 use crate::ir::{self, Builder};
-use crate::rewrite::{defining_op, is_unused, location_of, uses, walk};
+use crate::rewrite::{defining_op, has_one_use, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
 use crate::stream::fast::Keys;
 use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, is_elementwise, plain};
@@ -54,6 +54,7 @@ pub fn run<'c: 'a, 'a>(
     walk(root, |op| {
         match op_name(op) {
             "func.func" => blocks.extend(function_places(op)),
+            "sdy.manual_computation" => blocks.extend(manual_places(op)),
             "stablehlo.while" if !turns::may_vanish(op) => blocks.extend(loop_places(op)),
             _ => {}
         }
@@ -109,6 +110,23 @@ pub fn function_places<'c: 'a, 'a>(
         if let Some(number) = (0..results.len()).find(fits) {
             taken.insert(number);
             places.push(Place { old, new: results[number] });
+        }
+    }
+    Some((block, places))
+}
+
+/// Shards of donated arguments that a manual computation alone takes, with the shards of results that take their place.
+pub fn manual_places<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<(BlockRef<'c, 'a>, Vec<Place<'c, 'a>>)> {
+    let function = op.parent_operation().filter(|parent| op_name(*parent) == "func.func")?;
+    let block = op.region(0).ok()?.first_block()?;
+    let results: Vec<Value<'c, 'a>> = block.terminator()?.operands().collect();
+    let (_, around) = function_places(function)?;
+    let mut places = Vec::new();
+    for Place { old, new } in around {
+        let taken = op.operands().position(|operand| operand == old).filter(|_| has_one_use(old));
+        let given = op.results().position(|result| Value::from(result) == new);
+        if let (Some(taken), Some(given)) = (taken, given) {
+            places.push(Place { old: block.argument(taken).ok()?.into(), new: *results.get(given)? });
         }
     }
     Some((block, places))

@@ -11,7 +11,7 @@ use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, OperationRef, RegionLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{TensorSharding, TensorShardingPerValue, View};
-use slimhlo_dialect::sdy::sharding::mesh_of;
+use slimhlo_dialect::sdy::sharding::{manual_axes_of, mesh_of};
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashMap;
 
@@ -151,7 +151,7 @@ impl<'c> Mesh<'c> {
     }
 
     /// The layout that `sharding` asks for, if it leaves nothing open and cuts along whole axes only.
-    fn layout(&self, sharding: TensorSharding<'c>) -> Option<Layout> {
+    pub(crate) fn layout(&self, sharding: TensorSharding<'c>) -> Option<Layout> {
         if sharding.mesh_or_ref() != Some(self.reference) || !sharding.unreduced_axes().is_empty() {
             return None;
         }
@@ -416,6 +416,49 @@ pub fn partitions(op: OperationRef<'_, '_>) -> Option<i64> {
         climb(op.parent_operation()?)
     }
     climb(op)
+}
+
+/// Whether what is in `root` is for several partitions. What is in a manual computation over all axes of its mesh is for one.
+pub(crate) fn is_partitioned<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> bool {
+    let mut op = Some(root);
+    while let Some(current) = op {
+        if is_manual_throughout(current) {
+            return false;
+        }
+        if ir::constant_attribute(current, "mhlo.num_partitions").is_some_and(|count| count > 1) {
+            return true;
+        }
+        op = current.parent_operation();
+    }
+    false
+}
+
+/// The parts of `root` that are for one partition: all of it, or its manual computations over all axes of their mesh.
+pub(crate) fn of_one_partition<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
+    if !is_partitioned(root) {
+        return vec![root];
+    }
+    let mut found = Vec::new();
+    walk(root, |op| {
+        if is_manual_throughout(op) {
+            found.push(op);
+            return WalkResult::Skip;
+        }
+        WalkResult::Advance
+    });
+    found
+}
+
+/// Whether `op` is a manual computation along all axes of its mesh, so that values in it are one device's.
+pub(crate) fn is_manual_throughout<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
+    if op_name(op) != "sdy.manual_computation" {
+        return false;
+    }
+    let first = |name: &str| TensorShardingPerValue::view(ffi::attribute_of(op, name)?)?.shardings().get(0);
+    let Some(sharding) = first("in_shardings").or_else(|| first("out_shardings")) else { return false };
+    let Ok(mesh) = mesh_of(op, sharding) else { return false };
+    let manual = manual_axes_of(op);
+    mesh.axes().iter().all(|axis| axis.size() == 1 || manual.contains(&axis.name()))
 }
 
 /// Whether an attribute is the number zero with no bit set.

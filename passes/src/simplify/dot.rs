@@ -2,10 +2,10 @@
 
 //! Dots of transposed values.
 
-use super::is_partitioned;
 use super::site::Site;
 use crate::ir::{self, discardable_attributes};
 use crate::rewrite::{defining_op, users};
+use crate::shards::is_partitioned;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;

@@ -17,6 +17,11 @@ const SLICE: &str = "stablehlo.slice";
 /// Operands of a concatenate that are looked through for one slice of it.
 const MOST_OPERANDS: usize = 256;
 
+/// What one device holds is laid out in one way.
+pub fn idle_constraint<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
+    site.forward(site.operand(0)?)
+}
+
 /// A slice of a slice is one slice.
 ///
 /// Made where the inner one was, so that what that was taken from is let go as early as before.

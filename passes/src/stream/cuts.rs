@@ -16,14 +16,14 @@ use super::fast::{Keys, Table};
 use super::plan;
 use crate::ir;
 use crate::rewrite::walk;
-use crate::shards::{Layout, Mesh, partitions};
+use crate::shards::{Layout, Mesh, is_manual_throughout, partitions};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, OperationRef, RegionLike, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{DimensionSharding, TensorSharding, TensorShardingPerValue, View};
-use slimhlo_dialect::sdy::sharding::{manual_axes_of, mesh_of};
+use slimhlo_dialect::sdy::sharding::mesh_of;
 use slimhlo_dialect::stablehlo::attrs::{GatherDimensionNumbers, ScatterDimensionNumbers};
 
 /// The name under which shardings hang on functions' arguments and results, and on ops.
@@ -123,11 +123,7 @@ impl<'c> Cuts<'c> {
         walk(root, |op| {
             let name = op_name(op);
             classes.op(op, name);
-            if name == "sdy.manual_computation" && is_manual_throughout(op) {
-                WalkResult::Skip
-            } else {
-                WalkResult::Advance
-            }
+            if is_manual_throughout(op) { WalkResult::Skip } else { WalkResult::Advance }
         });
         classes.close()
     }
@@ -759,7 +755,7 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
 }
 
 /// Whether an op can be done on shards of its operands for shards of its result, if these correspond.
-fn is_simple(op: OperationRef<'_, '_>, name: &str) -> bool {
+pub(crate) fn is_simple(op: OperationRef<'_, '_>, name: &str) -> bool {
     const NOT: &[&str] = &["while", "if", "case", "return", "constant", "optimization_barrier"];
     let known = match name.strip_prefix("stablehlo.") {
         Some(name) => !NOT.contains(&name),
@@ -782,13 +778,4 @@ fn body<'c: 'a, 'a>(op: OperationRef<'c, 'a>, region: usize) -> Option<melior::i
         return None;
     }
     op.region(region).ok().and_then(|region| region.first_block())
-}
-
-/// Whether a manual computation is manual along all axes of its mesh, so that values in it are one device's.
-fn is_manual_throughout<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
-    let first = |name: &str| TensorShardingPerValue::view(ffi::attribute_of(op, name)?)?.shardings().get(0);
-    let Some(sharding) = first("in_shardings").or_else(|| first("out_shardings")) else { return false };
-    let Ok(mesh) = mesh_of(op, sharding) else { return false };
-    let manual = manual_axes_of(op);
-    mesh.axes().iter().all(|axis| axis.size() == 1 || manual.contains(&axis.name()))
 }

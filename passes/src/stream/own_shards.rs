@@ -32,23 +32,17 @@ use super::fast::{Keys, Table};
 use super::plan;
 use crate::ir::{self, Builder};
 use crate::rewrite::{copy_of, defining_op, location_of, set_attribute, users, walk};
-use crate::shards::{Layout, Mesh, next_channel, sharding};
-use melior::ir::attribute::{DenseElementsAttribute, IntegerAttribute, StringAttribute};
+use crate::shards::{Layout, Mesh, all_reduce, counted, next_channel, sharding};
+use melior::ir::attribute::{DenseElementsAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::r#type::IntegerType;
-use melior::ir::{
-    Attribute, BlockRef, Location, Operation, OperationRef, RegionLike, Type, Value, ValueLike,
-};
+use melior::ir::{BlockRef, Operation, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{ManualAxes, TensorShardingPerValue, View};
-use slimhlo_dialect::stablehlo::attrs::{ChannelHandle, GatherDimensionNumbers};
+use slimhlo_dialect::stablehlo::attrs::GatherDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 use std::cell::RefCell;
 use std::collections::HashMap;
-
-/// StableHLO's number for channels between devices.
-const DEVICE_TO_DEVICE: i64 = 1;
 
 /// Makes manual computations of what takes more than `least` bytes on a device on the way to a reduction, a scatter or a dot. If
 /// there was any, gives a copy of `root` as it was before.
@@ -314,7 +308,9 @@ impl<'c: 'a, 'a> Shards<'c, 'a, '_> {
             return;
         }
         let location = op.location();
-        if let Some(counted) = self.counted(op, results[0], types[0]) {
+        let layout = self.regions.layout(results[0]);
+        let partition = &mut self.partition;
+        if let Some(counted) = counted(build, self.regions.mesh, &layout, partition, op, types[0]) {
             self.values.insert(ir::key(results[0]), counted);
             return;
         }
@@ -360,90 +356,23 @@ impl<'c: 'a, 'a> Shards<'c, 'a, '_> {
             } else {
                 let reduces = matches!(name, "stablehlo.reduce" | "stablehlo.scatter");
                 let combine = if reduces { super::combiner(op) } else { None };
-                self.all_reduce(result.into(), summed, combine.unwrap_or("stablehlo.add"), location)
+                let what = (result.into(), summed, combine.unwrap_or("stablehlo.add"));
+                let sum = all_reduce(build, &self.regions.mesh.grid, &mut self.channel, what, location);
+                build.set_insertion_point_to_end(self.block);
+                sum.result(0).expect("made with one result").into()
             };
             self.values.insert(ir::key(*value), result);
         }
     }
-
-    /// A shard of an iota that counts along a dimension that is cut.
-    fn counted(
-        &mut self,
-        op: OperationRef<'c, 'a>,
-        result: Value<'c, 'a>,
-        ty: Type<'c>,
-    ) -> Option<Value<'c, 'a>> {
-        if op_name(op) != "stablehlo.iota" {
-            return None;
-        }
-        let dim = plan::iota_dimension(op)?;
-        let axes = self.regions.layout(result).0.get(dim).filter(|axes| !axes.is_empty())?.clone();
-        let (build, location) = (self.regions.build, op.location());
-        let element = ir::element_of(ty);
-        let size = ffi::shape(ty)?[dim];
-        let grid = &self.regions.mesh.grid;
-        let starts: Vec<Attribute<'c>> = (0..grid.devices())
-            .map(|device| IntegerAttribute::new(element, grid.part_of(device, &axes) * size).into())
-            .collect();
-        let partition = *self.partition.get_or_insert_with(|| {
-            let ty = Tensor::get(&[], IntegerType::unsigned(build.context(), 32).into(), None);
-            build.insert("stablehlo.partition_id", &[], &[], ty, location)
-        });
-        let table_type = Tensor::get(&[starts.len() as i64], element, None);
-        let table = DenseElementsAttribute::new(table_type, &starts).ok()?;
-        let table = build.insert("stablehlo.constant", &[], &[("value", table.into())], table_type, location);
-        let one = build.dynamic_slice(table, &[partition], Tensor::get(&[1], element, None), location);
-        let start = build.reshape(one, Tensor::get(&[], element, None), location);
-        let start = build.broadcast_scalar(start, ty, location);
-        let counted = build.iota(ty, dim, location);
-        Some(build.binary("stablehlo.add", counted, start, location))
-    }
-
-    /// What comes of a value on all devices along some axes.
-    fn all_reduce(
-        &mut self,
-        value: Value<'c, 'a>,
-        axes: &[usize],
-        combine: &str,
-        location: Location<'c>,
-    ) -> Value<'c, 'a> {
-        let build = self.regions.build;
-        let grid = &self.regions.mesh.grid;
-        let parts = grid.parts(axes);
-        let i64_type = build.i64_type();
-        let mut numbers: Vec<Attribute<'c>> = Vec::with_capacity(grid.devices());
-        for device in (0..grid.devices()).filter(|&device| grid.part_of(device, axes) == 0) {
-            let group = (0..parts).map(|part| grid.with_part(device, axes, part) as i64);
-            numbers.extend(group.map(|device| Attribute::from(IntegerAttribute::new(i64_type, device))));
-        }
-        let table = Tensor::get(&[grid.devices() as i64 / parts, parts], i64_type, None);
-        let groups = DenseElementsAttribute::new(table, &numbers).expect("a tensor type");
-        let channel = ChannelHandle::new(build.context(), self.channel, DEVICE_TO_DEVICE);
-        self.channel += 1;
-        let ty = value.r#type();
-        let scalar = Tensor::get(&[], ir::element_of(ty), None);
-        let op =
-            build.op_with_blocks("stablehlo.all_reduce", &[value], &[ty], &[&[scalar, scalar]], location);
-        set_attribute(op, "replica_groups", groups.into());
-        set_attribute(op, "channel_handle", channel.into());
-        set_attribute(op, "use_global_device_ids", Attribute::unit(build.context()));
-        let block = op.region(0).ok().and_then(|region| region.first_block()).expect("made with a block");
-        build.set_insertion_point_to_end(block);
-        let argument = |index| block.argument(index).expect("made with arguments").into();
-        let both = build.binary(combine, argument(0), argument(1), location);
-        build.terminator("stablehlo.return", &[both], location);
-        build.set_insertion_point_to_end(self.block);
-        op.result(0).expect("made with one result").into()
-    }
 }
 
-fn splat_of<'c>(value: Value<'c, '_>) -> Option<DenseElementsAttribute<'c>> {
+pub(crate) fn splat_of<'c>(value: Value<'c, '_>) -> Option<DenseElementsAttribute<'c>> {
     ir::splat_constant(value)?;
     ffi::attribute_of(defining_op(value)?, "value").and_then(|value| value.try_into().ok())
 }
 
 /// For each op where in the order of a block it comes: 2n for ops of the n-th computation of its own, 2n - 1 for those before it.
-fn levels<'c: 'a, 'a>(ops: &[OperationRef<'c, 'a>], own: &Keys) -> Vec<u32> {
+pub(crate) fn levels<'c: 'a, 'a>(ops: &[OperationRef<'c, 'a>], own: &Keys) -> Vec<u32> {
     let mut known: Table<usize, u32> = Table::default();
     ops.iter()
         .map(|op| {

@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-merge-shards`: what each device does with its own shards between exchanges is part of the same manual computation.
+//!
+//! # What it matches
+//!
+//! In a program for several partitions, manual computations over all axes of the mesh (those of `--slimhlo-exchange-shards`, or of
+//! `jax.shard_map`) and ops around and between them that each device does with its own shards: elementwise ones, broadcasts, moves
+//! along dimensions that are not cut, reductions, constraints; and whole loops of such.
+//!
+//! ```mlir
+//! // cut in two along dimension 1
+//! %filled = sdy.manual_computation(%x) ... (%own: tensor<64x128xf32>) { ... }
+//! %twice = stablehlo.multiply %filled, %two : tensor<64x256xf32>
+//! %rolled = sdy.manual_computation(%twice) ... (%own: tensor<64x128xf32>) { ... }
+//! ```
+//!
+//! becomes
+//!
+//! ```mlir
+//! %rolled = sdy.manual_computation(%x) ... (%own: tensor<64x128xf32>) {
+//!   ...
+//!   %twice = stablehlo.multiply %filled, %two : tensor<64x128xf32>
+//!   ...
+//! }
+//! ```
+//!
+//! # Why it is right
+//!
+//! How values are laid out is what all shardings that dimensions are related to agree on (`stream/cuts.rs`), and so what a partitioner
+//! makes of these ops; where they do not agree, or parts do not come out even, an op stays where it is. An op that keeps the
+//! dimensions that are cut does to a shard what it does to the whole. A sum over what is cut is one over the shard, then over devices.
+//!
+//! # Why it pays
+//!
+//! A manual computation is a program for one device: what passes know of one device's programs they can do in it. A time
+//! step that fills halos and then goes over its fields is done in slabs, in place, only if both are in one computation, and a loop of
+//! such steps only if it is inside.
+//!
+//! # What it costs
+//!
+//! Ops are moved and get other types. The pass is linear, but for loops that stay outside, whose ops are asked once per level of nesting.
+//!
+//! # When it must not fire
+//!
+//! * Nothing but constraints is between or around manual computations.
+//! * Products, convolutions, gathers, scatters, sorts: how these are best cut is for the partitioner to say, and chunks of them have
+//!   computations of their own (`stream/own_shards.rs`).
+//! * Floats narrower than 32 bits, which some back ends (XLA for CPU) update by way of a copy in a wider type: what is in a manual
+//!   computation is not done in place then, either.
+//! * Ops with discardable attributes (`sdy.sharding`), dynamic shapes, quantized types.
+//! * Shardings that differ, are on several meshes, or not understood: `mhlo.sharding`, parts of axes.
+
+use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::{self, Builder, discardable_attributes};
+use crate::rewrite::{defining_op, location_of, set_attribute, uses, walk};
+use crate::shards::{
+    Layout, Mesh, all_reduce, counted, is_manual_throughout, next_channel, partitions, sharding,
+};
+use crate::stream::cuts::{Cuts, is_simple};
+use crate::stream::fast::{Keys, Table};
+use crate::stream::own_shards::{levels, splat_of};
+use crate::stream::{combiner, plan};
+use melior::ir::attribute::StringAttribute;
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::{BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::sdy::attrs::{ManualAxes, TensorShardingPerValue, View};
+use slimhlo_dialect::types::Tensor;
+
+crate::pass_options! {
+    /// Make what devices do with their own shards around exchanges part of the same manual computation.
+    ///
+    /// In programs for several partitions (`mhlo.num_partitions`, shardings of the `sdy` dialect), manual computations over
+    /// all axes of the mesh become one with the ops between and around them that need nothing of other devices, loops included.
+    /// Inside of it passes see a program for one device.
+    ///
+    /// ```mlir
+    /// %filled = sdy.manual_computation(%x) ... (%own: tensor<64x128xf32>) { ... }
+    /// %twice = stablehlo.multiply %filled, %two : tensor<64x256xf32>
+    /// // becomes
+    /// %twice = sdy.manual_computation(%x) ... (%own: tensor<64x128xf32>) {
+    ///   ...
+    ///   %1 = stablehlo.multiply %0, %c : tensor<64x128xf32>
+    ///   sdy.return %1
+    /// }
+    /// ```
+    pub struct MergeShards;
+}
+
+const MERGED: Statistic =
+    Statistic::new(c"num-merged", c"computations made of others and of what is around them");
+
+const MANUAL: &str = "sdy.manual_computation";
+const CONSTRAINT: &str = "sdy.sharding_constraint";
+const LOOP: &str = "stablehlo.while";
+const CONSTANT: &str = "stablehlo.constant";
+
+impl Pass for MergeShards {
+    const ARGUMENT: &'static str = "slimhlo-merge-shards";
+    const ANCHOR: Anchor = Anchor::Module;
+    const STATISTICS: &'static [Statistic] = &[MERGED];
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        let mut manual = false;
+        walk(root, |op| {
+            manual |= op_name(op) == MANUAL;
+            if manual { WalkResult::Interrupt } else { WalkResult::Advance }
+        });
+        if !manual || partitions(root).is_none_or(|partitions| partitions < 2) {
+            return Ok(Changed::No);
+        }
+        let cuts = Cuts::new(root);
+        let Some(mesh) = &cuts.mesh else { return Ok(Changed::No) };
+        let build = Builder::new(root);
+        let mut merge = Merge {
+            build: &build,
+            cuts: &cuts,
+            mesh,
+            channel: next_channel(root),
+            made: Table::default(),
+            values: Table::default(),
+            partition: None,
+            dead: Vec::new(),
+        };
+        let mut wanted = Vec::new();
+        walk(root, |op| {
+            if op_name(op) == "func.func" {
+                let block = op.region(0).ok().and_then(|region| region.first_block());
+                if let Some(block) = block.filter(|block| block.next_in_region().is_none()) {
+                    merge.find(block, &mut wanted);
+                }
+                return WalkResult::Skip;
+            }
+            WalkResult::Advance
+        });
+        let mut merged = 0;
+        for (ops, own) in &wanted {
+            merged += merge.make_all(ops, own);
+        }
+        // Not before: what is known of values is known by their addresses.
+        merge.dead.iter().rev().for_each(|op| build.erase(*op));
+        context.count(&MERGED, merged);
+        Ok(Changed::from(merged > 0))
+    }
+}
+
+/// The ops of a block, and those of them that are to be merged.
+type Wanted<'c, 'a> = (Vec<OperationRef<'c, 'a>>, Keys);
+
+struct Merge<'c, 'a, 'r> {
+    build: &'r Builder<'c, 'a>,
+    cuts: &'r Cuts<'c>,
+    mesh: &'r Mesh<'c>,
+    channel: i64,
+    /// Layouts of the results of computations made.
+    made: Table<usize, Layout>,
+    /// What stands for a value in the computation that is being made, if not itself.
+    values: Table<usize, Value<'c, 'a>>,
+    partition: Option<Value<'c, 'a>>,
+    /// Ops of which nothing is needed any more.
+    dead: Vec<OperationRef<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
+    /// Finds what there is to merge in a block, and in loops that stay outside.
+    fn find(&self, block: BlockRef<'c, 'a>, wanted: &mut Vec<Wanted<'c, 'a>>) {
+        let mut ops = ops_of(block);
+        ops.pop();
+        let mut own: Keys = ops.iter().filter(|op| self.is_local(**op)).map(|op| ir::op_key(*op)).collect();
+        let levels = levels(&ops, &own);
+        // Those that are connected to a manual computation at their level.
+        let mut parent: Vec<usize> = (0..ops.len()).collect();
+        let index: Table<usize, usize> =
+            ops.iter().enumerate().map(|(index, op)| (ir::op_key(*op), index)).collect();
+        for (at, op) in ops.iter().enumerate().filter(|(_, op)| own.contains(&ir::op_key(**op))) {
+            walk(*op, |inner| {
+                for from in inner.operands().filter_map(defining_op) {
+                    if let Some(&from) =
+                        index.get(&ir::op_key(from)).filter(|from| levels[**from] == levels[at])
+                    {
+                        let (left, right) = (root_of(&mut parent, at), root_of(&mut parent, from));
+                        parent[left] = right;
+                    }
+                }
+                WalkResult::Advance
+            });
+        }
+        // How many manual computations there are in each, and whether there is something to go with them.
+        let mut found = vec![(0, false); ops.len()];
+        for (at, op) in ops.iter().enumerate().filter(|(_, op)| own.contains(&ir::op_key(**op))) {
+            let (count, other) = &mut found[root_of(&mut parent, at)];
+            match op_name(*op) {
+                MANUAL => *count += 1,
+                LOOP => {
+                    *count += usize::from(has_manual(*op));
+                    *other = true;
+                }
+                CONSTRAINT => {}
+                _ => *other |= op.results().any(|result| !ir::is_rank_zero(result.into())),
+            }
+        }
+        for (at, op) in ops.iter().enumerate() {
+            let (count, other) = found[root_of(&mut parent, at)];
+            if count == 0 || count == 1 && !other {
+                own.remove(&ir::op_key(*op));
+            }
+        }
+        for op in ops.iter().filter(|op| op_name(**op) != MANUAL && !own.contains(&ir::op_key(**op))) {
+            op.regions().filter_map(|region| region.first_block()).for_each(|block| self.find(block, wanted));
+        }
+        if !own.is_empty() {
+            wanted.push((ops, own));
+        }
+    }
+
+    /// Whether each device does an op with its own shards.
+    fn is_local(&self, op: OperationRef<'c, 'a>) -> bool {
+        let values = || op.operands().chain(op.results().map(Value::from));
+        if !discardable_attributes(op).is_empty() || values().any(is_narrow) {
+            return false;
+        }
+        match op_name(op) {
+            MANUAL => self.is_ours(op),
+            LOOP => {
+                values().all(|value| self.local_type(value).is_some() && self.is_settled(value))
+                    && op.regions().all(|region| {
+                        let Some(block) = region.first_block() else { return false };
+                        let mut ops = ops_of(block);
+                        ops.pop();
+                        ops.into_iter().all(|op| self.is_local(op) || self.is_made_again(op))
+                    })
+            }
+            CONSTANT => false,
+            name => {
+                let known = plan::is_elementwise(name) || name == CONSTRAINT || moves(name);
+                known
+                    && match self.cuts.is_own(op) {
+                        Some(summed) => summed.is_empty() || name == "stablehlo.reduce",
+                        None => {
+                            is_simple(op, name)
+                                && values().all(|value| self.is_settled(value) && self.is_whole(value))
+                        }
+                    }
+            }
+        }
+    }
+
+    /// Whether a manual computation leaves nothing to partitioners, and takes and gives what is laid out as everywhere else.
+    fn is_ours(&self, op: OperationRef<'c, 'a>) -> bool {
+        let agrees = |name: &str, values: Vec<Value<'c, 'a>>| {
+            let shardings = ffi::attribute_of(op, name).and_then(TensorShardingPerValue::view);
+            values.into_iter().enumerate().all(|(index, value)| {
+                let layout = shardings
+                    .and_then(|shardings| shardings.shardings().get(index))
+                    .and_then(|sharding| self.mesh.layout(sharding));
+                self.is_settled(value)
+                    && layout.is_some_and(|layout| layout == self.layout(value))
+                    && self.local_type(value).is_some()
+            })
+        };
+        is_manual_throughout(op)
+            && agrees("in_shardings", op.operands().collect())
+            && agrees("out_shardings", op.results().map(Value::from).collect())
+    }
+
+    /// Whether all that is said of how a value is cut agrees.
+    fn is_settled(&self, value: Value<'c, 'a>) -> bool {
+        let layout = self.layout(value);
+        layout.0.iter().enumerate().all(|(dim, axes)| !axes.is_empty() || !self.cuts.is_cut(value, dim))
+    }
+
+    fn is_whole(&self, value: Value<'c, 'a>) -> bool {
+        self.layout(value).0.iter().all(Vec::is_empty)
+    }
+
+    /// Whether an op is a constant that is made again on each device.
+    fn is_made_again(&self, op: OperationRef<'c, 'a>) -> bool {
+        op_name(op) == CONSTANT
+            && ir::first_result(op).is_some_and(|value| {
+                plan::plain(value).is_some()
+                    && discardable_attributes(op).is_empty()
+                    && (self.is_whole(value) || ir::splat_constant(value).is_some())
+                    && self.local_type(value).is_some()
+            })
+    }
+
+    fn layout(&self, value: Value<'c, 'a>) -> Layout {
+        self.made.get(&ir::key(value)).cloned().unwrap_or_else(|| self.cuts.layout(value))
+    }
+
+    fn local_type(&self, value: Value<'c, 'a>) -> Option<Type<'c>> {
+        let tensor = plan::plain(value)?;
+        let local = self.layout(value).local_shape(tensor.shape, &self.mesh.grid)?;
+        Some(Tensor::get(&local, tensor.element, None))
+    }
+
+    /// Makes manual computations of some ops of a block; says how many.
+    fn make_all(&mut self, ops: &[OperationRef<'c, 'a>], own: &Keys) -> u64 {
+        let Some(end) = ops.last().and_then(|op| op.next_in_block()) else { return 0 };
+        let levels = levels(ops, own);
+        let mut order: Vec<(u32, OperationRef<'c, 'a>)> =
+            levels.iter().copied().zip(ops.iter().copied()).collect();
+        if !levels.is_sorted() {
+            order.sort_by_key(|(level, _)| *level);
+            order.iter().for_each(|(_, op)| self.build.move_before(*op, end));
+        }
+        let mut made = 0;
+        for group in order.chunk_by(|(left, _), (right, _)| left == right) {
+            let group: Vec<_> = group.iter().map(|(_, op)| *op).collect();
+            let is_more = |op: &OperationRef| op_name(*op) != CONSTRAINT;
+            if own.contains(&ir::op_key(group[0])) && group.iter().filter(|op| is_more(op)).nth(1).is_some()
+                || group.iter().any(|op| op_name(*op) == LOOP && own.contains(&ir::op_key(*op)))
+            {
+                made += u64::from(self.make(&group).is_some());
+            }
+        }
+        made
+    }
+
+    /// The manual computation of a group of ops that follow each other.
+    fn make(&mut self, group: &[OperationRef<'c, 'a>]) -> Option<()> {
+        let (build, context) = (self.build, self.build.context());
+        let mut inside = Keys::default();
+        let mut defined = Keys::default();
+        for op in group {
+            walk(*op, |inner| {
+                inside.insert(ir::op_key(inner));
+                defined.extend(inner.results().map(|result| ir::key(result.into())));
+                for block in inner.regions().filter_map(|region| region.first_block()) {
+                    let arguments =
+                        (0..block.argument_count()).filter_map(|index| block.argument(index).ok());
+                    defined.extend(arguments.map(|argument| ir::key(argument.into())));
+                }
+                WalkResult::Advance
+            });
+        }
+        let mut inputs: Vec<Value<'c, 'a>> = Vec::new();
+        let mut constants: Vec<OperationRef<'c, 'a>> = Vec::new();
+        let mut known = Keys::default();
+        for op in group {
+            walk(*op, |inner| {
+                for operand in inner.operands() {
+                    if defined.contains(&ir::key(operand)) || !known.insert(ir::key(operand)) {
+                        continue;
+                    }
+                    match defining_op(operand).filter(|op| self.is_made_again(*op)) {
+                        Some(constant) => constants.push(constant),
+                        None => inputs.push(operand),
+                    }
+                }
+                WalkResult::Advance
+            });
+        }
+        let mut outputs: Vec<Value<'c, 'a>> = Vec::new();
+        let mut outside = Vec::new();
+        for value in group.iter().flat_map(|op| op.results()).map(Value::from) {
+            let before = outside.len();
+            let number = outputs.len();
+            outside.extend(
+                uses(value)
+                    .filter(|used| !inside.contains(&ir::op_key(used.user)))
+                    .map(|used| (number, used.user, used.operand)),
+            );
+            if outside.len() > before {
+                outputs.push(value);
+            }
+        }
+        if outputs.is_empty() {
+            return None;
+        }
+        let layouts = |values: &[Value<'c, 'a>]| {
+            let all = values.iter().map(|value| sharding(context, self.mesh, &self.layout(*value)));
+            TensorShardingPerValue::new(context, &all.collect::<Option<Vec<_>>>()?)
+        };
+        let (taken, given) = (layouts(&inputs)?, layouts(&outputs)?);
+        let names: Vec<_> = self.mesh.names.iter().map(|name| StringAttribute::new(context, name)).collect();
+        let manual = ManualAxes::new(context, &names)?;
+        let locals: Vec<Type<'c>> =
+            inputs.iter().map(|value| self.local_type(*value)).collect::<Option<_>>()?;
+        let types: Vec<Type<'c>> = outputs.iter().map(|value| value.r#type()).collect();
+        let given_layouts: Vec<Layout> = outputs.iter().map(|value| self.layout(*value)).collect();
+        let location = location_of(group).unwrap_or(group[0].location());
+
+        build.set_insertion_point_before(group[0]);
+        let made = build.op_with_blocks(MANUAL, &inputs, &types, &[&locals], location);
+        set_attribute(made, "in_shardings", taken.attribute());
+        set_attribute(made, "out_shardings", given.attribute());
+        set_attribute(made, "manual_axes", manual.attribute());
+        let block = made.region(0).ok().and_then(|region| region.first_block()).expect("made with a block");
+        build.set_insertion_point_to_end(block);
+        self.values = inputs
+            .iter()
+            .enumerate()
+            .map(|(index, value)| {
+                (ir::key(*value), block.argument(index).expect("made with arguments").into())
+            })
+            .collect();
+        self.partition = None;
+        for constant in constants {
+            self.constant(constant);
+        }
+        // Something to put ops before.
+        let anchor = defining_op(build.i64_constant(0, location)).expect("just made");
+        for op in group {
+            self.enter(*op, anchor, true);
+        }
+        let results: Vec<_> = outputs.iter().map(|value| self.value(*value)).collect();
+        build.set_insertion_point_to_end(block);
+        build.terminator("sdy.return", &results, location);
+        build.erase(anchor);
+        let whole: Vec<Value<'c, 'a>> = made.results().map(Value::from).collect();
+        for (number, user, operand) in outside {
+            build.set_operand(user, operand, whole[number]);
+        }
+        self.made.extend(whole.into_iter().map(ir::key).zip(given_layouts));
+        Some(())
+    }
+
+    /// What a value is in the computation.
+    fn value(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.values.get(&ir::key(value)).copied().unwrap_or(value)
+    }
+
+    /// Makes a constant, as a device has it, at the insertion point.
+    fn constant(&mut self, constant: OperationRef<'c, 'a>) {
+        let build = self.build;
+        let value = ir::first_result(constant).expect("constants have one result");
+        let ty = self.local_type(value).expect("asked before");
+        let made = match splat_of(value).filter(|_| ty != value.r#type()) {
+            Some(splat) => {
+                let element = ir::element_of(ty);
+                let scalar = build.scalar_constant(splat, element, constant.location());
+                build.broadcast_scalar(scalar, ty, constant.location())
+            }
+            None => ir::first_result(build.copy_with(constant, &[], &[], &[ty])).expect("as the original"),
+        };
+        self.values.insert(ir::key(value), made);
+    }
+
+    /// Makes an op one on shards: before `anchor`, where it goes itself, or after which it is already.
+    fn enter(&mut self, op: OperationRef<'c, 'a>, anchor: OperationRef<'c, 'a>, goes: bool) {
+        let build = self.build;
+        let results: Vec<Value<'c, 'a>> = op.results().map(Value::from).collect();
+        let local: Vec<Option<Type<'c>>> = results.iter().map(|value| self.local_type(*value)).collect();
+        let name = op_name(op);
+        match name {
+            CONSTRAINT => {
+                let operand = op.operand(0).expect("constraints have one");
+                self.values.insert(ir::key(results[0]), self.value(operand));
+                self.dead.push(op);
+                return;
+            }
+            MANUAL => return self.open(op, anchor),
+            CONSTANT if local[0] != Some(results[0].r#type()) => {
+                build.set_insertion_point_before(anchor);
+                self.constant(op);
+                self.dead.push(op);
+                return;
+            }
+            "stablehlo.iota" => {
+                build.set_insertion_point_before(anchor);
+                let layout = self.layout(results[0]);
+                let mut partition = self.partition.filter(|_| goes);
+                let ty = local[0].expect("asked before");
+                if let Some(value) = counted(build, self.mesh, &layout, &mut partition, op, ty) {
+                    if goes {
+                        self.partition = partition;
+                    }
+                    self.values.insert(ir::key(results[0]), value);
+                    self.dead.push(op);
+                    return;
+                }
+            }
+            _ => {}
+        }
+        // Sizes are asked for before any type changes.
+        let sizes = |this: &Self, numbers: &[i64]| {
+            let layout = this.layout(results[0]);
+            let shape = local[0].and_then(|ty| ffi::shape(ty)).unwrap_or_default();
+            let sizes: Vec<i64> = numbers
+                .iter()
+                .enumerate()
+                .map(|(dim, &number)| if layout.0[dim].is_empty() { number } else { shape[dim] })
+                .collect();
+            build.i64_array(&sizes)
+        };
+        for list in [("stablehlo.slice", "limit_indices"), ("stablehlo.dynamic_slice", "slice_sizes")] {
+            if name == list.0
+                && let Some(numbers) = ir::i64_array(op, list.1)
+            {
+                set_attribute(op, list.1, sizes(self, numbers));
+            }
+        }
+        if goes {
+            build.move_before(op, anchor);
+        }
+        for (index, operand) in op.operands().enumerate().collect::<Vec<_>>() {
+            build.set_operand(op, index, self.value(operand));
+        }
+        let summed = self.cuts.is_own(op).unwrap_or_default();
+        if !summed.is_empty() {
+            let ty = local[0].expect("asked before");
+            let combine = combiner(op).unwrap_or("stablehlo.add");
+            let location = op.location();
+            build.set_type(results[0], ty);
+            build.set_insertion_point_before(anchor);
+            let what = (results[0], summed, combine);
+            let sum = all_reduce(build, &self.mesh.grid, &mut self.channel, what, location);
+            self.values.insert(ir::key(results[0]), ir::first_result(sum).expect("made with one result"));
+            return;
+        }
+        if name == LOOP {
+            for block in op.regions().filter_map(|region| region.first_block()) {
+                for argument in (0..block.argument_count()).filter_map(|index| block.argument(index).ok()) {
+                    let argument = argument.into();
+                    if let Some(ty) = self.local_type(argument) {
+                        build.set_type(argument, ty);
+                    }
+                }
+                for inner in ops_of(block) {
+                    match inner.next_in_block() {
+                        Some(next) => self.enter(inner, next, false),
+                        None => self.end(inner),
+                    }
+                }
+            }
+        }
+        for (value, ty) in results.iter().zip(local) {
+            if let Some(ty) = ty {
+                build.set_type(*value, ty);
+            }
+        }
+    }
+
+    /// Makes a block's terminator return what values are in the computation.
+    fn end(&self, op: OperationRef<'c, 'a>) {
+        for (index, operand) in op.operands().enumerate().collect::<Vec<_>>() {
+            self.build.set_operand(op, index, self.value(operand));
+        }
+    }
+
+    /// Puts what is in a manual computation before `anchor`.
+    fn open(&mut self, op: OperationRef<'c, 'a>, anchor: OperationRef<'c, 'a>) {
+        let Some(block) = op.region(0).ok().and_then(|region| region.first_block()) else { return };
+        for (index, operand) in op.operands().enumerate() {
+            if let Ok(argument) = block.argument(index) {
+                self.build.replace_all_uses_with(argument.into(), self.value(operand));
+            }
+        }
+        let mut ops = ops_of(block);
+        let Some(end) = ops.pop() else { return };
+        ops.into_iter().for_each(|inner| self.build.move_before(inner, anchor));
+        for (result, value) in op.results().zip(end.operands()) {
+            self.values.insert(ir::key(result.into()), value);
+        }
+        self.dead.push(op);
+    }
+}
+
+/// Whether a value is of floats of less than 32 bits.
+fn is_narrow(value: Value<'_, '_>) -> bool {
+    let element = ir::element_of(value.r#type());
+    element.is_float() && !element.is_f32() && !element.is_f64()
+}
+
+/// Whether an op puts elements elsewhere, repeats or reduces them.
+fn moves(name: &str) -> bool {
+    matches!(
+        name,
+        "stablehlo.broadcast_in_dim"
+            | "stablehlo.concatenate"
+            | "stablehlo.dynamic_slice"
+            | "stablehlo.dynamic_update_slice"
+            | "stablehlo.iota"
+            | "stablehlo.pad"
+            | "stablehlo.reduce"
+            | "stablehlo.reshape"
+            | "stablehlo.reverse"
+            | "stablehlo.slice"
+            | "stablehlo.transpose"
+    )
+}
+
+fn ops_of<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
+    std::iter::successors(block.first_operation(), |op| op.next_in_block()).collect()
+}
+
+fn has_manual(op: OperationRef<'_, '_>) -> bool {
+    let found = walk(op, |inner| match op_name(inner) {
+        MANUAL => WalkResult::Interrupt,
+        _ => WalkResult::Advance,
+    });
+    found == WalkResult::Interrupt
+}
+
+fn root_of(parent: &mut [usize], mut at: usize) -> usize {
+    while parent[at] != at {
+        parent[at] = parent[parent[at]];
+        at = parent[at];
+    }
+    at
+}
