@@ -49,7 +49,8 @@
 //! * Sums of pads that overlap, or lie apart: one fused loop adds them up without any temporary; rows of slices and
 //!   partial sums in its place would have to be put together again.
 //! * Dynamic shapes, encodings, quantized types; ops with discardable attributes, unless one op takes the place of one.
-//! * Programs for several partitions: what a pad or a concatenate means for shards is another pass's business.
+//! * Programs for several partitions, outside of manual computations: what a pad or a concatenate means for shards is another
+//!   pass's business.
 
 mod region;
 mod rules;
@@ -67,7 +68,7 @@ crate::pass_options! {
     /// Splats side by side in a concatenate become one, a value between splats of one scalar becomes a pad, pads of pads
     /// and slices of pads become one op, a choice by a mask that is a box becomes a pad, and elementwise ops, sums,
     /// reductions and dots of pads work on what is padded. Every bit is kept; only the order in which a reduction adds up
-    /// may change. Programs for several partitions are left as they are.
+    /// may change. Programs for several partitions are left as they are, but for what is in manual computations.
     ///
     /// ```mlir
     /// %r = stablehlo.concatenate %zeros, %x, %more_zeros, dim = 0

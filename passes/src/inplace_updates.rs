@@ -27,6 +27,8 @@
 //! %x2 = stablehlo.dynamic_update_slice %x1, (%t2 eight times), ...
 //! ```
 //!
+//! **Concatenations** of the largest part of such an array, where it is, and new edges become updates of it (`inplace_updates/fill.rs`).
+//!
 //! **Steps.** Arrays that may be overwritten (donated arguments with the result that takes their place, values carried by a
 //! loop with what the loop gives back for them), if new contents are computed from old ones of neighbouring places or from each
 //! other, and all of it independently along a dimension (levels of an ocean, batches, tiles). It becomes a `while` over that
@@ -81,7 +83,7 @@
 //! * Chains in order already, so that a second run changes nothing; elementwise steps, which back ends do in place; steps with
 //!   dots and scatters.
 //! * Reads and updates at places not known at compile time are never moved across each other.
-//! * Programs for more than one partition, dynamic shapes, encodings; in steps also ops with discardable attributes.
+//! * Programs for more than one partition, but inside of manual computations over all axes of the mesh; dynamic shapes, encodings; in steps also ops with discardable attributes.
 //! * Arrays of fewer than `min-bytes`.
 
 mod chain;
@@ -105,7 +107,7 @@ crate::pass_options! {
     /// Update arrays where they are.
     ///
     /// Chains of updates whose values are read from the array that is updated (halos) are put into an order in which no
-    /// version of it outlives the next update. Steps that compute new contents of donated or carried arrays from old
+    /// version of it outlives the next update; halos by concatenation become such chains. Steps that compute new contents of donated or carried arrays from old
     /// ones of neighbouring places, independently along some dimension, become a loop over that dimension that overwrites
     /// the arrays a slab at a time. Every bit is kept.
     ///

@@ -37,7 +37,8 @@
 //! themselves, and a choice by device between the classes that fill one place (`shards/emit.rs`). Shards in the middle of a
 //! mesh are all alike: the program does not grow with the mesh.
 //!
-//! A chain of updates of an array that is there becomes one computation that updates the shard in place, and so does an array
+//! An update that writes most of an array, of what is computed (a stencil on all but the edges), is assembled for the whole shard; every other
+//! chain of updates of an array that is there becomes one computation that updates the shard in place, and so does an array
 //! that devices keep most of where it is, however it is written down (an edge's halo by `concatenate`). Everything else
 //! is assembled: a box or two by concatenation or one pad; more by laying what is received over what the device has, operand by
 //! operand, then computing the expression once for the whole shard (`shards/emit/whole.rs`). Pads, slices and selects are what

@@ -82,7 +82,7 @@
 //! * Results that are updates of small parts, or of what a loop carries and nothing else reads: they are in place.
 //! * With `at-peak`: when a function needs most, nothing of what would be computed in slabs is there, by the memory model. Parameters of a
 //!   network that are stacked for their update, say: making loops of them, for a pipeline to find that they save nothing, takes it long.
-//! * Programs for more than one partition, dynamic shapes, encodings, ops with discardable attributes.
+//! * Programs for more than one partition, but inside of manual computations over all axes of the mesh; dynamic shapes, encodings, ops with discardable attributes.
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::inplace_updates::{Place, function_places, loop_places, manual_places};
