@@ -23,10 +23,10 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 MESHES = ((1, 4), (4, 1), (2, 2), (2, 4), (4, 2), (1, 8))
-FILLS = ("dus", "at", "concat", "pad")
-READERS = ("pad", "add", "dus", "set", "concat", "roll", "product", "grad", "zeros", "kept", "interior", "five", "five")
-# What gives back as many fields as it takes, and can be done again.
-REPEATED = ("pad", "add", "dus", "set", "concat", "roll", "zeros", "five")
+FILLS = ("dus", "at", "concat")
+READERS = ("pad", "add", "dus", "set", "concat", "roll", "product", "grad", "zeros", "kept", "interior")
+# What gives back as many fields as it takes, and can be done again and again.
+REPEATED = ("pad", "add", "dus", "set", "concat", "roll", "zeros", "five", "five")
 TURNS = 3
 
 
@@ -70,9 +70,6 @@ def draw(random: np.random.Generator) -> Step:
         shape = (int(random.integers(2, 6)), *shape)
     reader = one(READERS)
     dtypes = ("float32", "float64", "float32", "float64", "bfloat16") + (() if reader == "grad" else ("int32",))
-    dtype = one(dtypes)
-    # What is rounded in a turn depends on how ops are fused; sums of bfloat16 are exact just once.
-    again = reader in REPEATED and dtype != "bfloat16" and random.integers(2)
     return Step(
         mesh,
         shape,
@@ -85,8 +82,26 @@ def draw(random: np.random.Generator) -> Step:
         bool(random.integers(4)),
         bool(random.integers(2)),
         bool(random.integers(4)),
-        dtype,
-        TURNS if again else 1,
+        one(dtypes),
+    )
+
+
+def draw_repeated(random: np.random.Generator) -> Step:
+    """A step that may be in a loop, of donated fields."""
+
+    def one(of: tuple) -> object:
+        return of[random.integers(len(of))]
+
+    step = draw(random)
+    # What is rounded in a turn depends on how ops are fused; sums of bfloat16 are exact just once.
+    dtype = step.dtype if step.dtype != "bfloat16" else "float32"
+    return dataclasses.replace(
+        step,
+        fill=one((*FILLS, "pad")),
+        reader=one(REPEATED),
+        donated=True,
+        dtype=dtype,
+        turns=one((1, TURNS)),
     )
 
 
@@ -228,8 +243,8 @@ def program(step: Step) -> tuple[Callable, NamedSharding, dict]:
     def loss(*fields: jax.Array) -> jax.Array:
         done = filled(*fields)
         one, two = done[0], done[-1]
-        terms = [jnp.sum(_differences(step, x, dim)[0] ** 2) for x, dim in ((one, dims[0]), (two, dims[1]))]
-        return sum(terms) + sum(jnp.sum(x * x) for x in done) / 2
+        terms = jnp.sum(_differences(step, one, dims[0])[0] * 2) + jnp.sum(_differences(step, two, dims[1])[0])
+        return terms + sum(jnp.sum(x * x) for x in done) / 2
 
     results = step.fields + (step.reader == "kept")
     extra: dict = {}

@@ -392,7 +392,15 @@ def loops(source: Source) -> Made:
 
 def steps(source: Source) -> Program:
     """Halos of several fields, and stencils that read them."""
-    step = sharded_steps.draw(source.random)
+    return step_of(sharded_steps.draw(source.random), source)
+
+
+def repeated(source: Source) -> Program:
+    """The same, perhaps in a loop."""
+    return step_of(sharded_steps.draw_repeated(source.random), source)
+
+
+def step_of(step: sharded_steps.Step, source: Source) -> Program:
     f, sharding, extra = sharded_steps.program(step)
     inputs = [sharded_steps.values(step, source.random) for _ in range(step.fields)]
     shape = jax.ShapeDtypeStruct(step.shape, step.dtype, sharding=sharding)
@@ -401,7 +409,7 @@ def steps(source: Source) -> Program:
 
 
 FAMILIES = (pads, pads, uneven, update_splat, update_splat, update_other, boundary, halos, halos, halos, rolls, slices, joins, kept, loops)
-# One program in so many is a step.
+# One program in so many is a step, and one in twice as many a step that may be in a loop.
 STEPS = 3
 
 
@@ -410,6 +418,9 @@ def make(number: int, seed: int, scale: int) -> Program:
     if number % STEPS == 0:
         program = steps(source)
         return dataclasses.replace(program, name=f"steps#{number}#{program.name}")
+    if number % (2 * STEPS) == STEPS + 1:
+        program = repeated(source)
+        return dataclasses.replace(program, name=f"repeated#{number}#{program.name}")
     family = FAMILIES[(number // STEPS * (STEPS - 1) + number % STEPS - 1) % len(FAMILIES)]
     f, inputs, shardings, extra = family(source)
     arguments = [
@@ -533,7 +544,7 @@ def main() -> int:
             fail(program, f"arguments and results take {new_run.floor} bytes, {old_run.floor} before", index)
         elif new_run.total > old_run.total * 1.01 + SLACK:
             fail(program, f"takes {new_run.total} bytes, {old_run.total} before", index)
-        elif has_more(old_run, new_run, family == "steps"):
+        elif has_more(old_run, new_run, family in ("steps", "repeated")):
             moved = f"{new_run.moved} elements, {old_run.moved} before"
             fail(program, f"{dict(new_run.collectives)}, {dict(old_run.collectives)} before: {moved}", index)
         totals["bytes before"] += old_run.total - old_run.floor
@@ -544,7 +555,7 @@ def main() -> int:
 
     for failure in failures:
         print(failure)
-    for family in dict.fromkeys(f.__name__ for f in (*FAMILIES, steps)):
+    for family in dict.fromkeys(f.__name__ for f in (*FAMILIES, steps, repeated)):
         print(f"  {family:14s} {counts[f'{family}, changed']:4d} of {counts[f'{family}, all']:4d} changed")
     print("  " + ", ".join(f"{name}: {value}" for name, value in sorted(totals.items())))
     changed = len(programs) - counts["unchanged"]

@@ -364,8 +364,11 @@ fn is_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
 /// Whether several ops read a value, or what is computed from it alone, element by element: it is stored, or else computed
 /// once for each. A manual computation reads its operands as often as it needs them.
 pub fn is_computed_on_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
-    users(value).any(|user| op_name(user) == "sdy.manual_computation")
-        || is_shared_through(value, |op| op_name(op) == "sdy.sharding_constraint" || is_elementwise(op))
+    let is_constraint = |op: OperationRef<'c, 'a>| op_name(op) == "sdy.sharding_constraint";
+    let constrained = users(value).filter(|user| is_constraint(*user)).filter_map(ir::first_result);
+    let all = std::iter::once(value).chain(constrained);
+    all.flat_map(users).any(|user| op_name(user) == "sdy.manual_computation")
+        || is_shared_through(value, |op| is_constraint(op) || is_elementwise(op))
 }
 
 fn is_shared_through<'c: 'a, 'a>(

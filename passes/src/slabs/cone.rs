@@ -18,6 +18,8 @@ use std::collections::{HashMap, HashSet};
 const LEAST: i64 = 4;
 /// ... so many times.
 const WANTED: i64 = 8;
+/// Updates of a field before a step that are looked through.
+const MOST_UPDATES: usize = 64;
 /// A field that is overwritten for that alone is at least so many times as large as the slabs asked for: a smaller one stays in caches.
 const LARGE: i64 = 4;
 /// What takes no more reads of other values is computed wherever it is needed.
@@ -235,6 +237,9 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         let dims: HashMap<usize, usize> = members.map(|member| (ir::op_key(member.op), member.dim)).collect();
         let totals: HashMap<usize, usize> =
             self.totals.iter().map(|total| (ir::op_key(total.op), total.dim)).collect();
+        for old in self.olds.iter_mut() {
+            *old = old.map(|old| version_read(old, &dims));
+        }
         let before = self.what_comes_before();
         let element = |value: Value<'c, 'a>| ir::element_of(value.r#type());
         // What is held is one value.
@@ -447,6 +452,23 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         let rest = self.units - count * slab;
         (count >= 2 && rest <= 2 * slab + 2 * halo).then_some((slab, low, count))
     }
+}
+
+/// The first of a field's versions that some of the numbered ops read: it may have been updated in its place before.
+fn version_read<'c: 'a, 'a>(old: Value<'c, 'a>, members: &HashMap<usize, usize>) -> Value<'c, 'a> {
+    let mut version = old;
+    for _ in 0..MOST_UPDATES {
+        if uses(version).any(|used| members.contains_key(&ir::op_key(used.user))) {
+            return version;
+        }
+        let update = uses(version)
+            .find(|used| used.operand == 0 && op_name(used.user) == "stablehlo.dynamic_update_slice");
+        match update.and_then(|update| ir::first_result(update.user)) {
+            Some(result) => version = result,
+            None => break,
+        }
+    }
+    old
 }
 
 fn unite(group: &mut [usize], left: usize, right: usize) {
