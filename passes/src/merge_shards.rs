@@ -55,18 +55,20 @@ use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic
 use crate::ir::{self, Builder, discardable_attributes};
 use crate::rewrite::{defining_op, location_of, set_attribute, uses, walk};
 use crate::shards::{
-    Layout, Mesh, all_reduce, counted, is_manual_throughout, next_channel, partitions, sharding,
+    Layout, Mesh, all_reduce, constant_on_shards, counted, is_manual_throughout, manual_computation,
+    next_channel, partitions,
 };
 use crate::stream::cuts::{Cuts, is_simple};
+use crate::stream::emit::is_narrow;
 use crate::stream::fast::{Keys, Table};
-use crate::stream::own_shards::{levels, splat_of};
+use crate::stream::own_shards::levels;
 use crate::stream::{combiner, plan};
-use melior::ir::attribute::StringAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
+use petgraph::unionfind::UnionFind;
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::sdy::attrs::{ManualAxes, TensorShardingPerValue, View};
+use slimhlo_dialect::sdy::attrs::{TensorShardingPerValue, View};
 use slimhlo_dialect::types::Tensor;
 
 crate::pass_options! {
@@ -171,7 +173,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
         let mut own: Keys = ops.iter().filter(|op| self.is_local(**op)).map(|op| ir::op_key(*op)).collect();
         let levels = levels(&ops, &own);
         // Those that are connected to a manual computation at their level.
-        let mut parent: Vec<usize> = (0..ops.len()).collect();
+        let mut connected = UnionFind::new(ops.len());
         let index: Table<usize, usize> =
             ops.iter().enumerate().map(|(index, op)| (ir::op_key(*op), index)).collect();
         for (at, op) in ops.iter().enumerate().filter(|(_, op)| own.contains(&ir::op_key(**op))) {
@@ -180,8 +182,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
                     if let Some(&from) =
                         index.get(&ir::op_key(from)).filter(|from| levels[**from] == levels[at])
                     {
-                        let (left, right) = (root_of(&mut parent, at), root_of(&mut parent, from));
-                        parent[left] = right;
+                        connected.union(at, from);
                     }
                 }
                 WalkResult::Advance
@@ -190,7 +191,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
         // How many manual computations there are in each, and whether there is something to go with them.
         let mut found = vec![(0, false); ops.len()];
         for (at, op) in ops.iter().enumerate().filter(|(_, op)| own.contains(&ir::op_key(**op))) {
-            let (count, other) = &mut found[root_of(&mut parent, at)];
+            let (count, other) = &mut found[connected.find_mut(at)];
             match op_name(*op) {
                 MANUAL => *count += 1,
                 LOOP => {
@@ -202,7 +203,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
             }
         }
         for (at, op) in ops.iter().enumerate() {
-            let (count, other) = found[root_of(&mut parent, at)];
+            let (count, other) = found[connected.find_mut(at)];
             if count == 0 || count == 1 && !other {
                 own.remove(&ir::op_key(*op));
             }
@@ -321,7 +322,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
 
     /// The manual computation of a group of ops that follow each other.
     fn make(&mut self, group: &[OperationRef<'c, 'a>]) -> Option<()> {
-        let (build, context) = (self.build, self.build.context());
+        let build = self.build;
         let mut inside = Keys::default();
         let mut defined = Keys::default();
         for op in group {
@@ -370,26 +371,13 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
         if outputs.is_empty() {
             return None;
         }
-        let layouts = |values: &[Value<'c, 'a>]| {
-            let all = values.iter().map(|value| sharding(context, self.mesh, &self.layout(*value)));
-            TensorShardingPerValue::new(context, &all.collect::<Option<Vec<_>>>()?)
-        };
-        let (taken, given) = (layouts(&inputs)?, layouts(&outputs)?);
-        let names: Vec<_> = self.mesh.names.iter().map(|name| StringAttribute::new(context, name)).collect();
-        let manual = ManualAxes::new(context, &names)?;
-        let locals: Vec<Type<'c>> =
-            inputs.iter().map(|value| self.local_type(*value)).collect::<Option<_>>()?;
-        let types: Vec<Type<'c>> = outputs.iter().map(|value| value.r#type()).collect();
-        let given_layouts: Vec<Layout> = outputs.iter().map(|value| self.layout(*value)).collect();
+        let layouts = |values: &[Value<'c, 'a>]| values.iter().map(|value| self.layout(*value)).collect();
+        let (taken, given): (Vec<Layout>, Vec<Layout>) = (layouts(&inputs), layouts(&outputs));
+        let operands: Vec<_> = inputs.iter().copied().zip(&taken).collect();
+        let types: Vec<_> = outputs.iter().map(|value| value.r#type()).zip(&given).collect();
         let location = location_of(group).unwrap_or(group[0].location());
-
         build.set_insertion_point_before(group[0]);
-        let made = build.op_with_blocks(MANUAL, &inputs, &types, &[&locals], location);
-        set_attribute(made, "in_shardings", taken.attribute());
-        set_attribute(made, "out_shardings", given.attribute());
-        set_attribute(made, "manual_axes", manual.attribute());
-        let block = made.region(0).ok().and_then(|region| region.first_block()).expect("made with a block");
-        build.set_insertion_point_to_end(block);
+        let (made, block) = manual_computation(build, self.mesh, &operands, &types, location)?;
         self.values = inputs
             .iter()
             .enumerate()
@@ -414,7 +402,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
         for (number, user, operand) in outside {
             build.set_operand(user, operand, whole[number]);
         }
-        self.made.extend(whole.into_iter().map(ir::key).zip(given_layouts));
+        self.made.extend(whole.into_iter().map(ir::key).zip(given));
         Some(())
     }
 
@@ -428,14 +416,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
         let build = self.build;
         let value = ir::first_result(constant).expect("constants have one result");
         let ty = self.local_type(value).expect("asked before");
-        let made = match splat_of(value).filter(|_| ty != value.r#type()) {
-            Some(splat) => {
-                let element = ir::element_of(ty);
-                let scalar = build.scalar_constant(splat, element, constant.location());
-                build.broadcast_scalar(scalar, ty, constant.location())
-            }
-            None => ir::first_result(build.copy_with(constant, &[], &[], &[ty])).expect("as the original"),
-        };
+        let made = constant_on_shards(build, constant, ty);
         self.values.insert(ir::key(value), made);
     }
 
@@ -559,12 +540,6 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     }
 }
 
-/// Whether a value is of floats of less than 32 bits.
-fn is_narrow(value: Value<'_, '_>) -> bool {
-    let element = ir::element_of(value.r#type());
-    element.is_float() && !element.is_f32() && !element.is_f64()
-}
-
 /// Whether an op puts elements elsewhere, repeats or reduces them.
 fn moves(name: &str) -> bool {
     matches!(
@@ -593,12 +568,4 @@ fn has_manual(op: OperationRef<'_, '_>) -> bool {
         _ => WalkResult::Advance,
     });
     found == WalkResult::Interrupt
-}
-
-fn root_of(parent: &mut [usize], mut at: usize) -> usize {
-    while parent[at] != at {
-        parent[at] = parent[parent[at]];
-        at = parent[at];
-    }
-    at
 }

@@ -100,9 +100,9 @@
 //! * What is inside a manual computation already.
 
 mod classes;
-mod collect;
 mod emit;
 mod layout;
+mod manual;
 mod moves;
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
@@ -110,13 +110,13 @@ use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, users, walk};
 use crate::splat::Splats;
 use classes::{Class, classes};
-pub(crate) use collect::{all_reduce, counted};
 use emit::Body;
-pub(crate) use emit::{next_channel, sharding};
+pub(crate) use emit::next_channel;
 pub use layout::partitions;
 use layout::{Known, only_returned};
 pub(crate) use layout::{Layout, Mesh};
 pub(crate) use layout::{is_manual_throughout, is_partitioned, of_one_partition};
+pub(crate) use manual::{all_reduce, constant_on_shards, counted, manual_computation};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use moves::{

@@ -6,29 +6,24 @@ mod whole;
 
 use super::classes::{Class, Devices, Read, product};
 use super::layout::{Layout, Mesh, is_zero_bits};
+use super::manual::{DEVICE_TO_DEVICE, looked_up, manual_computation};
 use super::moves::{Box_, Expr, Index, Source};
 use crate::ir::{self, Builder, element_of};
-use crate::rewrite::{defining_op, set_attribute};
+use crate::rewrite::defining_op;
 use melior::Context;
-use melior::ir::attribute::{
-    BoolAttribute, DenseElementsAttribute, FloatAttribute, IntegerAttribute, StringAttribute,
-};
+use melior::ir::attribute::{BoolAttribute, DenseElementsAttribute, FloatAttribute, IntegerAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
-use melior::ir::{Attribute, Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Attribute, Location, OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::sdy::attrs::{
-    AxisRef, DimensionSharding, ManualAxes, TensorSharding, TensorShardingPerValue, View,
-};
+use slimhlo_dialect::sdy::attrs::{AxisRef, DimensionSharding, TensorSharding};
 use slimhlo_dialect::stablehlo::attrs::ChannelHandle;
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashMap;
 
 /// Into how many boxes a shard may be cut.
 const CELLS: usize = 64;
-/// StableHLO's number for channels between devices.
-const DEVICE_TO_DEVICE: i64 = 1;
 
 /// The sharding that asks for a layout, with nothing left open.
 pub fn sharding<'c>(context: &'c Context, mesh: &Mesh<'c>, layout: &Layout) -> Option<TensorSharding<'c>> {
@@ -97,28 +92,10 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         let given = fills.iter().filter(|fill| !is_constant(**fill)).map(|fill| (*fill, &scalar));
         let operands: Vec<(Value<'c, 'a>, &Layout)> =
             inputs.iter().map(|(value, layout)| (*value, layout)).chain(given).collect();
-        let mut shardings = Vec::new();
-        let mut types = Vec::new();
-        for (value, layout) in &operands {
-            let tensor = Tensor::new(value.r#type())?;
-            let local = layout.local_shape(tensor.shape, &mesh.grid)?;
-            types.push(Tensor::get(&local, tensor.element, None));
-            shardings.push(sharding(context, mesh, layout)?);
-        }
-        let shardings = TensorShardingPerValue::new(context, &shardings)?;
-        let results = TensorShardingPerValue::new(context, &[sharding(context, mesh, result.1)?])?;
-        let names: Vec<_> = mesh.names.iter().map(|name| StringAttribute::new(context, name)).collect();
-        let manual = ManualAxes::new(context, &names)?;
-
         build.set_insertion_point_before(anchor);
-        let values: Vec<_> = operands.iter().map(|(value, _)| *value).collect();
-        let op = build.op_with_blocks("sdy.manual_computation", &values, &[result.0], &[&types], location);
-        set_attribute(op, "in_shardings", shardings.attribute());
-        set_attribute(op, "out_shardings", results.attribute());
-        set_attribute(op, "manual_axes", manual.attribute());
-        let block = op.region(0).ok().and_then(|region| region.first_block())?;
-        build.set_insertion_point_to_end(block);
-        let mut arguments = (0..types.len()).filter_map(|index| block.argument(index).ok().map(Value::from));
+        let (op, block) = manual_computation(build, mesh, &operands, &[result], location)?;
+        let mut arguments =
+            (0..operands.len()).filter_map(|index| block.argument(index).ok().map(Value::from));
         let inputs = arguments.by_ref().take(inputs.len()).collect();
         let fills = fills
             .iter()
@@ -865,16 +842,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
 
     /// The entry of this device in a table.
     fn looked_up(&mut self, table: &[Attribute<'c>], element: Type<'c>) -> Value<'c, 'a> {
-        let (build, location) = (self.build, self.location);
-        let partition = *self.partition.get_or_insert_with(|| {
-            let ty = Tensor::get(&[], IntegerType::unsigned(self.context, 32).into(), None);
-            build.insert("stablehlo.partition_id", &[], &[], ty, location)
-        });
-        let ty = Tensor::get(&[table.len() as i64], element, None);
-        let dense = DenseElementsAttribute::new(ty, table).expect("a tensor type");
-        let table = build.insert("stablehlo.constant", &[], &[("value", dense.into())], ty, location);
-        let one = build.dynamic_slice(table, &[partition], Tensor::get(&[1], element, None), location);
-        build.reshape(one, Tensor::get(&[], element, None), location)
+        looked_up(self.build, &mut self.partition, table, element, self.location)
     }
 
     /// Whether this device is in a set: looked up in a table.

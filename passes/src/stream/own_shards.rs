@@ -31,14 +31,14 @@ use super::cuts::Cuts;
 use super::fast::{Keys, Table};
 use super::plan;
 use crate::ir::{self, Builder};
-use crate::rewrite::{copy_of, defining_op, location_of, set_attribute, users, walk};
-use crate::shards::{Layout, Mesh, all_reduce, counted, next_channel, sharding};
-use melior::ir::attribute::{DenseElementsAttribute, StringAttribute};
+use crate::rewrite::{copy_of, defining_op, location_of, users, walk};
+use crate::shards::{
+    Layout, Mesh, all_reduce, constant_on_shards, counted, manual_computation, next_channel,
+};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, Operation, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::sdy::attrs::{ManualAxes, TensorShardingPerValue, View};
 use slimhlo_dialect::stablehlo::attrs::GatherDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 use std::cell::RefCell;
@@ -193,7 +193,6 @@ impl<'c: 'a, 'a> Regions<'c, 'a, '_> {
     /// The manual computation of a group of ops that follow each other.
     fn make(&self, group: &[OperationRef<'c, 'a>]) -> Option<()> {
         let build = self.build;
-        let context = build.context();
         let inside: Keys = group.iter().map(|op| ir::op_key(*op)).collect();
         let is_inside =
             |value: Value<'c, 'a>| defining_op(value).is_some_and(|op| inside.contains(&ir::op_key(op)));
@@ -215,25 +214,13 @@ impl<'c: 'a, 'a> Regions<'c, 'a, '_> {
         if outputs.is_empty() {
             return None;
         }
-        let layouts = |values: &[Value<'c, 'a>]| {
-            let all = values.iter().map(|value| sharding(context, self.mesh, &self.layout(*value)));
-            TensorShardingPerValue::new(context, &all.collect::<Option<Vec<_>>>()?)
-        };
-        let (taken, given) = (layouts(&inputs)?, layouts(&outputs)?);
-        let names: Vec<_> = self.mesh.names.iter().map(|name| StringAttribute::new(context, name)).collect();
-        let manual = ManualAxes::new(context, &names)?;
-        let locals: Vec<Type<'c>> =
-            inputs.iter().map(|value| self.local_type(*value)).collect::<Option<_>>()?;
-        let types: Vec<Type<'c>> = outputs.iter().map(|value| value.r#type()).collect();
+        let layouts = |values: &[Value<'c, 'a>]| values.iter().map(|value| self.layout(*value)).collect();
+        let (taken, given): (Vec<Layout>, Vec<Layout>) = (layouts(&inputs), layouts(&outputs));
+        let operands: Vec<_> = inputs.iter().copied().zip(&taken).collect();
+        let results: Vec<_> = outputs.iter().map(|value| value.r#type()).zip(&given).collect();
         let location = location_of(group).unwrap_or(group[0].location());
-
         build.set_insertion_point_before(group[0]);
-        let made = build.op_with_blocks("sdy.manual_computation", &inputs, &types, &[&locals], location);
-        set_attribute(made, "in_shardings", taken.attribute());
-        set_attribute(made, "out_shardings", given.attribute());
-        set_attribute(made, "manual_axes", manual.attribute());
-        let block = made.region(0).ok().and_then(|region| region.first_block()).expect("made with a block");
-        build.set_insertion_point_to_end(block);
+        let (made, block) = manual_computation(build, self.mesh, &operands, &results, location)?;
         let arguments =
             (0..inputs.len()).map(|index| block.argument(index).expect("made with arguments").into());
         let mut shards = Shards {
@@ -248,8 +235,7 @@ impl<'c: 'a, 'a> Regions<'c, 'a, '_> {
         }
         let results: Vec<_> = outputs.iter().map(|value| shards.value(*value)).collect();
         build.terminator("sdy.return", &results, location);
-        for (output, result) in outputs.iter().zip(made.results()) {
-            let layout = self.layout(*output);
+        for ((output, result), layout) in outputs.iter().zip(made.results()).zip(given) {
             self.made.borrow_mut().insert(ir::key(result.into()), layout);
             build.replace_all_uses_with(*output, result.into());
         }
@@ -280,18 +266,7 @@ impl<'c: 'a, 'a> Shards<'c, 'a, '_> {
         let build = self.regions.build;
         let ty = self.local_type(value);
         let constant = defining_op(value).expect("all else is an argument or an op's result");
-        let made = match splat_of(value).filter(|_| ty != value.r#type()) {
-            Some(splat) => {
-                let element = ir::element_of(ty);
-                let scalar = build.scalar_constant(splat, element, constant.location());
-                build.broadcast_scalar(scalar, ty, constant.location())
-            }
-            None => build
-                .copy_with(constant, &[], &[], &[ty])
-                .result(0)
-                .expect("constants have one result")
-                .into(),
-        };
+        let made = constant_on_shards(build, constant, ty);
         self.values.insert(ir::key(value), made);
         made
     }
@@ -364,11 +339,6 @@ impl<'c: 'a, 'a> Shards<'c, 'a, '_> {
             self.values.insert(ir::key(*value), result);
         }
     }
-}
-
-pub(crate) fn splat_of<'c>(value: Value<'c, '_>) -> Option<DenseElementsAttribute<'c>> {
-    ir::splat_constant(value)?;
-    ffi::attribute_of(defining_op(value)?, "value").and_then(|value| value.try_into().ok())
 }
 
 /// For each op where in the order of a block it comes: 2n for ops of the n-th computation of its own, 2n - 1 for those before it.
