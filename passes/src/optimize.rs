@@ -142,8 +142,8 @@ pub const STAGES: &[Stage] = &[
     },
     Stage {
         name: "exchanges of shards",
-        // What a partitioner gathers for a scatter the model does not see either.
-        pipeline: "func.func(slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
+        // What a partitioner gathers for a scatter or a slice the model does not see either.
+        pipeline: "func.func(slimhlo-simplify{partitioned-only=true},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
         tidy: TIDY,
         judge: Judge::Pass,
     },

@@ -46,12 +46,18 @@
 //! anyway, and is made by updates of the largest part: for a fill of halos by `concatenate` that is an update of the array
 //! itself, in place.
 //!
+//! Scalars that only some devices put somewhere (an edge of zeros, a pad of a constant) are selected by device and place, in the kernel
+//! that computes the rest. Gradients are full of them: what goes back through a fill of halos is zero there, and added where
+//! it came from. They are made only if the moves that they are joined with, element by element, are made as well: what is left to the
+//! partitioner in between would be a border between two computations, at which all of it is stored.
+//!
 //! What different devices do may be one step: a first device that fills its low edge and a last one that fills its high edge
 //! are one update at a place that is looked up by device, and what they send each other is one exchange (a periodic halo is one
 //! exchange and one update, whichever of its ends came first). Updates of a chain become one if the second does not read what
 //! the first writes. Parts that go from the same devices to the same and lie in or next to one another are sent once.
 //!
-//! An array whose layout nobody says is laid out like the array of its size that it is joined from, or whose parts are joined to it.
+//! An array whose layout nobody says is laid out like the array of its size that it is joined from, or whose parts are joined to it,
+//! or as a manual computation takes it.
 //! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of.
 //!
 //! # Why it is right
@@ -87,6 +93,7 @@
 //! # When it must not fire
 //!
 //! * No result element comes from another device and all devices do the same: the partitioner has nothing to do either.
+//! * Scalars put into narrow floats, or joined with what is left to the partitioner.
 //! * Layouts that are not known or open, cut along parts of axes, or do not come out even inside of the program; meshes
 //!   that do not count up, or are not what the module is partitioned for; shardings in `mhlo.sharding`.
 //! * What is assembled would be received in more elements than a device holds of the result: a slice that leaves shards
@@ -108,7 +115,8 @@ mod moves;
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, location_of, users, walk};
-use crate::splat::Splats;
+use crate::splat::{Splat, Splats};
+use crate::stream::emit::is_narrow;
 use classes::{Class, classes};
 use emit::Body;
 pub(crate) use emit::next_channel;
@@ -239,6 +247,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         };
         // What is too much to be assembled is put into the splat piece by piece.
         let replaced = match (is_chain, is_update(target.op)) {
+            (true, _) if is_fill_of_computed(&target) && self.is_joined_with_made(&target) => {
+                self.assemble(&target)
+            }
             (true, _) if is_computed_anew(&target) => self.assemble(&target).or_else(|| self.chain(&target)),
             (true, _) => self.chain(&target),
             (false, true) => self.assemble(&target).or_else(|| self.chain(&target)),
@@ -298,7 +309,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             Source::Input(input) => (&inputs[input].1, &locals[input]),
             Source::Version(_) => (&target.layout, &target.local),
         })?;
-        if !self.is_worth_it(&classes) {
+        if !self.is_worth_it(&classes) && !self.is_worth_filling(&classes, target) {
             return None;
         }
         let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
@@ -307,6 +318,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         self.build.set_insertion_point_before(target.op);
         let scalars: Vec<_> = fills.iter().map(|fill| fill.materialize(&self.build, location)).collect();
         let ty = Tensor::get(target.shape, element, None);
+        let is_filled = classes.iter().all(|class| class.reads.is_empty()) || is_fill_of_computed(target);
+        let is_stored = !is_filled && is_computed_on_shared(target.op.result(0).ok()?.into());
         let mut body = Body::open(
             &self.build,
             &self.known.mesh,
@@ -319,8 +332,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             &mut self.channel,
         )?;
         let held: i64 = target.local.iter().product();
-        let value =
-            body.assemble(&classes, &target.local, is_computed_on_shared(target.op.result(0).ok()?.into()));
+        let value = body.assemble(&classes, &target.local, is_stored);
         let Some(value) = value.filter(|_| body.received <= held) else {
             body.abandon();
             self.sweep(&scalars);
@@ -596,13 +608,35 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             })
     }
 
-    /// Whether devices differ in what they do, or have to talk.
+    /// Whether devices differ in what they do with what they have, or have to talk.
     fn is_worth_it(&self, classes: &[Class]) -> bool {
         let devices = self.known.mesh.grid.devices();
         classes.iter().any(|class| {
             class.reads.iter().any(|read| !read.is_local())
                 || !class.reads.is_empty() && class.devices.count() < devices
         })
+    }
+
+    /// Whether devices differ in what they fill with scalars, and all of what that is joined with comes into one computation with it.
+    fn is_worth_filling(&mut self, classes: &[Class], target: &Target<'c, 'a>) -> bool {
+        let devices = self.known.mesh.grid.devices();
+        classes.iter().any(|class| class.devices.count() < devices) && self.is_joined_with_made(target)
+    }
+
+    /// Whether the moves that a result is joined with, element by element, are made here as well. If one is left to the partitioner
+    /// (the padded sum of an edge's halo), a computation would end before it, and what one kernel computed would be stored.
+    fn is_joined_with_made(&mut self, target: &Target<'c, 'a>) -> bool {
+        let Ok(result) = target.root.result(0) else { return false };
+        if is_narrow(result.into()) {
+            return false;
+        }
+        let mut is_made = |operand: Value<'c, 'a>| {
+            let Some(op) = defining_op(unconstrained(operand)).filter(|op| is_move(*op)) else { return true };
+            let mut moves = Moves::new(&self.known, &mut self.splats);
+            moves.of_op(op).is_some()
+                && moves.inputs.iter().all(|(input, _)| self.known.layout(*input).is_some())
+        };
+        users(result.into()).all(|user| !moves::is_elementwise(user) || user.operands().all(&mut is_made))
     }
 
     /// Erases scalars that were made in vain.
@@ -646,6 +680,14 @@ fn is_computed_anew(target: &Target<'_, '_>) -> bool {
     let Some(tensor) = plain(update) else { return false };
     let (all, some): (i64, i64) = (target.shape.iter().product(), tensor.shape.iter().product());
     some > all / 2 && defining_op(update).is_some_and(moves::is_elementwise)
+}
+
+/// Whether an update puts a scalar into what is computed element by element: the edges of a gradient that goes back through a fill of
+/// halos. A select does it in the kernel that computes the rest, where an update would want all of it stored.
+fn is_fill_of_computed(target: &Target<'_, '_>) -> bool {
+    let Some(update) = update_of(target.op).filter(|update| !is_narrow(*update)) else { return false };
+    let base = target.op.operands().next().map(bottom);
+    Splat::of(update).is_some() && base.and_then(defining_op).is_some_and(moves::is_elementwise)
 }
 
 /// The value under a chain of updates and constraints.

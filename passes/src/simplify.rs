@@ -13,7 +13,8 @@
 //! * conversions after conversions that lose nothing;
 //! * comparisons, minima, maxima and clamps of integers whose ranges settle them (an iota against its bounds, the
 //!   sign fix of an index that cannot be negative);
-//! * `dynamic_slice` and `gather` at constant indices, starts clamped twice;
+//! * `dynamic_slice` and `gather` at constant indices, starts clamped twice; sums, differences and products of floats that are the
+//!   same everywhere, where rounding leaves no choice;
 //! * sharding constraints in programs for one device;
 //! * floats times 1, plus -0.0, minus 0.0, over 1; reductions over dimensions of size 1 from a neutral value,
 //!   and of a mask that is true or false everywhere.
@@ -48,6 +49,7 @@
 //! * An op with discardable attributes is not looked through, nor removed; one made in its place takes them over.
 //! * In programs for several partitions concatenates, pads and slices stay as they are: what each of them means for the
 //!   shards of its operands was for the partitioner to say. (Inside of manual computations over all axes of the mesh it is not.)
+//!   A gather of one slice becomes that slice there, too: `--slimhlo-exchange-shards` knows what to do with one.
 
 pub(crate) mod concat;
 pub(crate) mod dot;
@@ -75,14 +77,18 @@ crate::pass_options! {
     /// // becomes
     /// %1 = stablehlo.slice %y [1:3] : (tensor<4xf32>) -> tensor<2xf32>
     /// ```
-    pub struct Simplify;
+    pub struct Simplify {
+        /// Only in modules for several partitions.
+        pub partitioned_only: bool = false,
+    }
 }
 
 const SIMPLIFIED: Statistic = Statistic::new(c"num-simplified", c"ops replaced by simpler ones");
 
 /// Rules that leave to each op's shards what they were.
 const EVERYWHERE: Rules = &[
-    ("stablehlo.add", &[number::neutral_operand]),
+    ("stablehlo.abs", &[number::splat_arithmetic]),
+    ("stablehlo.add", &[number::splat_arithmetic, number::neutral_operand]),
     ("stablehlo.broadcast", &[shape::broadcast_of_broadcast, shape::broadcast_of_reshape]),
     ("stablehlo.broadcast_in_dim", &[shape::broadcast_of_broadcast, shape::broadcast_of_reshape]),
     ("stablehlo.clamp", &[number::idle_limit]),
@@ -93,10 +99,12 @@ const EVERYWHERE: Rules = &[
     ("stablehlo.dynamic_slice", &[number::constant_dynamic_slice]),
     ("stablehlo.maximum", &[number::idle_limit]),
     ("stablehlo.minimum", &[number::idle_limit]),
-    ("stablehlo.multiply", &[number::neutral_operand]),
+    ("stablehlo.multiply", &[number::splat_arithmetic, number::neutral_operand]),
+    ("stablehlo.negate", &[number::splat_arithmetic]),
+    ("stablehlo.reduce", &[number::reduce_of_splat]),
     ("stablehlo.reshape", &[shape::reshape_of_reshape, shape::move_of_splat]),
     ("stablehlo.reverse", &[shape::reverse_of_broadcast]),
-    ("stablehlo.subtract", &[number::neutral_operand]),
+    ("stablehlo.subtract", &[number::splat_arithmetic, number::neutral_operand]),
     (
         "stablehlo.transpose",
         &[shape::move_of_splat, shape::transpose_of_transpose, shape::transpose_of_broadcast],
@@ -113,7 +121,7 @@ const ONE_PARTITION: Rules = &[
     ("stablehlo.dynamic_update_slice", &[number::clamped_start]),
     ("stablehlo.gather", &[number::constant_gather]),
     ("stablehlo.pad", &[shape::pad_of_splat, shape::pad_that_cuts]),
-    ("stablehlo.reduce", &[number::trivial_reduce, number::reduce_of_splat]),
+    ("stablehlo.reduce", &[number::trivial_reduce]),
     (
         "stablehlo.slice",
         &[
@@ -126,6 +134,9 @@ const ONE_PARTITION: Rules = &[
         ],
     ),
 ];
+
+/// Rules for programs of several partitions.
+const PARTITIONED: Rules = &[("stablehlo.gather", &[number::constant_gather_of_shards])];
 
 /// Rules for programs that say that they are for one device.
 const ONE_DEVICE: Rules =
@@ -142,7 +153,7 @@ pub(crate) fn add_simplify_rules<'c, 'p>(
         Some(1) => add_rules(patterns, ONE_DEVICE, count),
         _ => patterns,
     };
-    if is_partitioned(root) { patterns } else { add_rules(patterns, ONE_PARTITION, count) }
+    add_rules(patterns, if is_partitioned(root) { PARTITIONED } else { ONE_PARTITION }, count)
 }
 
 impl Pass for Simplify {
@@ -151,6 +162,9 @@ impl Pass for Simplify {
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
         let count = |_: &str| context.count(&SIMPLIFIED, 1);
+        if self.partitioned_only && partitions(root).is_none_or(|partitions| partitions <= 1) {
+            return Ok(Changed::No);
+        }
         let mut changed = Changed::No;
         let shards = if is_partitioned(root) { of_one_partition(root) } else { Vec::new() };
         for root in shards.into_iter().chain([root]) {

@@ -86,6 +86,13 @@ def draw(random: np.random.Generator) -> Step:
     )
 
 
+def draw_gradient(random: np.random.Generator) -> Step:
+    """The gradient of what differences of filled fields sum to: back through the fills. Rows that are kept for a while are many."""
+    step = draw(random)
+    shape = (*step.shape[:-2], *(4 * size for size in step.shape[-2:]))
+    return dataclasses.replace(step, shape=shape, reader="grad", dtype="float32" if step.dtype == "int32" else step.dtype)
+
+
 def draw_repeated(random: np.random.Generator) -> Step:
     """A step that may be in a loop, of donated fields."""
 

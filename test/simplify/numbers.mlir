@@ -108,3 +108,32 @@ func.func @reduced_splat() -> (tensor<9xi1>, tensor<9xi32>) {
   %sum = stablehlo.reduce(%ones init: %one) applies stablehlo.add across dimensions = [1] : (tensor<9x2xi32>, tensor<i32>) -> tensor<9xi32>
   return %all, %sum : tensor<9xi1>, tensor<9xi32>
 }
+
+// Floats that are the same everywhere, where rounding leaves no choice.
+// CHECK-LABEL: func @splat_arithmetic
+// CHECK-NEXT: %[[R:.*]] = stablehlo.constant dense<-1.500000e+00> : tensor<4x8xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @splat_arithmetic() -> tensor<4x8xf32> {
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %twos = stablehlo.broadcast_in_dim %two, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+  %half = stablehlo.constant dense<0.5> : tensor<4x8xf32>
+  %0 = stablehlo.multiply %twos, %half : tensor<4x8xf32>
+  %1 = stablehlo.add %0, %half : tensor<4x8xf32>
+  %2 = stablehlo.negate %1 : tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// Not NaNs, whose bits are nobody's, nor what is not the same everywhere, nor narrow floats.
+// CHECK-LABEL: func @other_arithmetic
+// CHECK: stablehlo.subtract
+// CHECK: stablehlo.add
+// CHECK: stablehlo.multiply
+func.func @other_arithmetic() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xbf16>) {
+  %inf = stablehlo.constant dense<0x7F800000> : tensor<2xf32>
+  %list = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %narrow = stablehlo.constant dense<1.5> : tensor<2xbf16>
+  %0 = stablehlo.subtract %inf, %inf : tensor<2xf32>
+  %1 = stablehlo.add %list, %list : tensor<2xf32>
+  %2 = stablehlo.multiply %narrow, %narrow : tensor<2xbf16>
+  return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xbf16>
+}

@@ -187,6 +187,8 @@ impl<'c> Known<'c> {
         // Where results' types are values' own (constraints), or ops say so, or functions.
         let mut said: Vec<(Value<'c, 'a>, TensorSharding<'c>)> = Vec::new();
         let mut returned: Vec<(Value<'c, 'a>, TensorSharding<'c>)> = Vec::new();
+        // What manual computations take a value as, if it says nothing itself.
+        let mut asked: Vec<(Value<'c, 'a>, TensorSharding<'c>)> = Vec::new();
         let mut ops = Vec::new();
         let mut mesh: Option<Mesh<'c>> = None;
         walk(root, |op| {
@@ -206,6 +208,12 @@ impl<'c> Known<'c> {
                 mesh = Mesh::of(*sharding, op, partitions);
             }
             if name == "sdy.manual_computation" {
+                let taken = ffi::attribute_of(op, "in_shardings").and_then(TensorShardingPerValue::view);
+                for (operand, sharding) in
+                    op.operands().zip(taken.iter().flat_map(|taken| taken.shardings().iter()))
+                {
+                    asked.push((operand, sharding));
+                }
                 return WalkResult::Skip;
             }
             ops.push(op);
@@ -218,7 +226,7 @@ impl<'c> Known<'c> {
             }
         }
         ops.iter().for_each(|op| known.forward(*op));
-        for (value, sharding) in returned {
+        for (value, sharding) in returned.into_iter().chain(asked) {
             if let Some(layout) = known.mesh.layout(sharding) {
                 known.add(value, &layout);
             }

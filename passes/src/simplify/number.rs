@@ -106,6 +106,15 @@ pub fn neutral_operand<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     splat(left).filter(|value| is_neutral(name, element, value)).and_then(|_| site.forward(right))
 }
 
+/// Arithmetic of f32 and f64 that are the same everywhere, where IEEE 754 leaves no choice: what a gradient of constants begins with.
+/// It is a constant of its own, whose shards are any device's.
+pub fn splat_arithmetic<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let splats = site.op.operands().map(|operand| Splat::of(operand)?.bytes());
+    let value =
+        fold_float_scalar(op_name(site.op), site.result.element, &splats.collect::<Option<Vec<_>>>()?)?;
+    site.build.splat_of_bytes(&value, site.result.ty, site.location)
+}
+
 /// The one op that a reducer's body applies to accumulator and element, in either order.
 pub fn reducer<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<&'c str> {
     let block = op.region(0).ok()?.first_block()?;
@@ -491,6 +500,13 @@ pub fn constant_gather<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
         return Some(part);
     }
     Some(site.build.reshape(part, site.result.ty, site.location))
+}
+
+/// The same for what is cut into shards. Slices of narrow floats are left to partitioners as gathers: nothing that is made of their
+/// exchanges is in place, and several of them beside each other take more than the one row that a gather sends to all.
+pub fn constant_gather_of_shards<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let is_narrow = site.result.element.is_float() && element_bytes(site.result.element)? < 4;
+    if is_narrow { None } else { constant_gather(site) }
 }
 
 /// The bytes of a scalar that is zero in any integer type.
