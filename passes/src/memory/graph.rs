@@ -24,6 +24,8 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+mod moves;
+
 pub(super) type Id = u32;
 /// Types of an op's results.
 type Types<'c> = SmallVec<[Type<'c>; 2]>;
@@ -472,68 +474,6 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
 
     fn local_types(&self, op: OperationRef<'c, 'a>) -> Types<'c> {
         op.results().map(|result| self.local(result.into())).collect()
-    }
-
-    /// Moves between devices: what changes the size of a dimension that is cut.
-    fn moves_between_devices(&mut self, op: OperationRef<'c, 'a>, name: &str) -> bool {
-        let Ok(result) = op.result(0) else { return false };
-        let result: Value<'c, 'a> = result.into();
-        let at = usize::from(name == "dynamic_update_slice");
-        let Ok(operand) = op.operand(at) else { return false };
-        let (Some(from), Some(to)) = (Tensor::new(operand.r#type()), Tensor::new(result.r#type())) else {
-            return false;
-        };
-        let Some(pieces) = self.shards.of(result).map(<[i64]>::to_vec) else { return false };
-        if from.rank() != pieces.len() {
-            return false;
-        }
-        let moved: Vec<bool> = pieces
-            .iter()
-            .zip(from.shape.iter().zip(to.shape))
-            .map(|(&count, (from, to))| count > 1 && from != to)
-            .collect();
-        if !moved.contains(&true) {
-            return false;
-        }
-        let mut operands = self.operands(op);
-        let ty = self.local(result);
-        match name {
-            "dynamic_update_slice" => {
-                // Every device gets all of the update along the dimensions that are cut. Its own type counts: its memory may
-                // be that of an array of another rank, which was reshaped.
-                let Some(local) = Tensor::new(self.local(operand)) else { return false };
-                let shape: Vec<i64> = (0..from.rank())
-                    .map(|dim| if moved[dim] { from.shape[dim] } else { local.shape[dim] })
-                    .collect();
-                let whole = Tensor::get(&shape, from.element, None);
-                operands[1] = self.one(Class::Opaque, op, ids![operands[1]], whole);
-                // Where the pieces go depends on the device: what is updated has to be there.
-                if is_splat(&self.graph, self.node_of(operands[0])) {
-                    operands[0] = self.one(Class::Opaque, op, Ids::new(), ty);
-                }
-                self.add(Class::Update, op, operands, false);
-            }
-            "slice" => {
-                // What is cut out is elsewhere: it is brought together, and cut anew.
-                let shape: Vec<i64> = (0..to.rank())
-                    .map(|dim| {
-                        let Some(own) = Tensor::new(ty).and_then(|own| own.shape.get(dim).copied()) else {
-                            return 1;
-                        };
-                        if moved[dim] { to.shape[dim] } else { own }
-                    })
-                    .collect();
-                let whole = Tensor::get(&shape, to.element, None);
-                let whole = self.one(Class::Opaque, op, operands, whole);
-                self.add(Class::Move, op, ids![whole], false);
-            }
-            _ => {
-                // Pieces come from other devices and are put together.
-                let pieces = self.one(Class::Opaque, op, operands, ty);
-                self.add(Class::Move, op, ids![pieces], false);
-            }
-        }
-        true
     }
 
     fn add(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Ids, effects: bool) -> Id {

@@ -31,8 +31,10 @@
 //!   what is handed through unchanged, and what is captured. Slices of unchanging 16-bit arrays make the array exist in 32
 //!   bits. Branches: what the larger one needs.
 //! * Donation by `tf.aliasing_output` and `jax.buffer_donor`.
-//! * Programs for several devices: shardings of `sdy` and `mhlo`, carried along dimensions that ops keep; ops that
-//!   change the size of a dimension that is cut bring pieces together first.
+//! * Programs for several devices: shardings of `sdy` and `mhlo`, carried along dimensions that ops keep. Of what changes the size
+//!   of a dimension that is cut, slices and pads that move borders by less than a shard join a device's own part and what its
+//!   neighbours send; smaller slices bring all of what they take together; concatenations cut along another dimension and
+//!   back; updates of more than one shard have all of the array and of the update on every device.
 //!
 //! Constants cost nothing (they are part of the program), nor do tokens; a size not known is 1, or its bound.
 //!
