@@ -226,12 +226,7 @@ impl<'c: 'a, 'a> Update<'c, 'a> {
         let (array, update) = (plain_tensor(operand)?, plain_tensor(value)?);
         let mut start = Vec::with_capacity(array.rank());
         for dim in 0..array.rank() {
-            let last = array.shape[dim] - update.shape[dim];
-            // A dimension that the update fills, or leaves alone, starts at 0 whatever was asked for.
-            start.push(match last {
-                0 => 0,
-                _ => ir::constant_integer(op.operand(2 + dim).ok()?)?.clamp(0, i128::from(last)) as i64,
-            });
+            start.push(ir::window_start(op.operand(2 + dim).ok(), update.shape[dim], array.shape[dim])?);
         }
         Some(Self { op, window: Window { start, size: update.shape.to_vec() }, value })
     }

@@ -113,6 +113,16 @@ pub fn constant_attribute(op: OperationRef<'_, '_>, name: &str) -> Option<i64> {
     Some(ffi::integer_value(IntegerAttribute::try_from(ffi::attribute_of(op, name)?).ok()?))
 }
 
+/// Where a window of `size` of a dimension's `of` elements starts, which `start` asks for: windows are moved to fit in, and one that
+/// takes all of them starts at 0 whatever was asked for. `None` if that is not known at compile time.
+pub fn window_start(start: Option<Value<'_, '_>>, size: i64, of: i64) -> Option<i64> {
+    match of - size {
+        0 => Some(0),
+        last @ 1.. => Some(constant_integer(start?)?.clamp(0, i128::from(last)) as i64),
+        _ => None,
+    }
+}
+
 /// The value of an integer scalar that is known at compile time: a constant, seen through reshapes, broadcasts and
 /// converts between integers, which wrap.
 pub fn constant_integer(value: Value<'_, '_>) -> Option<i128> {

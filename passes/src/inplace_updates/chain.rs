@@ -284,11 +284,7 @@ fn window_of(op: OperationRef<'_, '_>) -> Option<Region> {
     let mut start = Vec::with_capacity(array.rank());
     let mut limit = Vec::with_capacity(array.rank());
     for dim in 0..array.rank() {
-        let last = array.shape[dim] - update.shape[dim];
-        let at = match last {
-            0 => 0,
-            _ => ir::constant_integer(op.operand(2 + dim).ok()?)?.clamp(0, i128::from(last)) as i64,
-        };
+        let at = ir::window_start(op.operand(2 + dim).ok(), update.shape[dim], array.shape[dim])?;
         start.push(at);
         limit.push(at + update.shape[dim]);
     }
@@ -306,11 +302,7 @@ fn region_of(slice: OperationRef<'_, '_>) -> Option<Region> {
         "stablehlo.dynamic_slice" => {
             let array = plain(slice.operands().next()?)?;
             let start: Vec<i64> = (0..array.rank())
-                .map(|dim| {
-                    let last = array.shape[dim] - result.shape[dim];
-                    let at = ir::constant_integer(slice.operand(1 + dim).ok()?)?;
-                    Some(at.clamp(0, i128::from(last)) as i64)
-                })
+                .map(|dim| ir::window_start(slice.operand(1 + dim).ok(), result.shape[dim], array.shape[dim]))
                 .collect::<Option<_>>()?;
             let limit = start.iter().zip(result.shape).map(|(start, size)| start + size).collect();
             Some(Region { start, limit })

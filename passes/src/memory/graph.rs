@@ -5,7 +5,7 @@
 
 use super::ffi;
 use super::lists::Ids;
-use super::shards::Shards;
+use super::shards::{Shards, share};
 use crate::addresses::AddressMap;
 use crate::ir::{i64_array, is_matrix_product, key};
 use crate::rewrite::walk;
@@ -445,9 +445,8 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     fn local(&self, value: Value<'c, 'a>) -> Type<'c> {
         let ty = value.r#type();
         let (Some(pieces), Some(tensor)) = (self.shards.of(value), Tensor::new(ty)) else { return ty };
-        let cut =
-            |(&size, &count): (&i64, &i64)| if is_static(size) { (size + count - 1) / count } else { size };
-        let shape: Vec<i64> = tensor.shape.iter().zip(pieces).map(cut).collect();
+        let shape: Vec<i64> =
+            tensor.shape.iter().zip(pieces).map(|(&size, &count)| share(size, count)).collect();
         if shape.len() == tensor.rank() { Tensor::get(&shape, tensor.element, None) } else { ty }
     }
 

@@ -19,8 +19,13 @@ use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, s
 use slimhlo_dialect::sdy::attrs::{TensorSharding, TensorShardingPerValue};
 use slimhlo_dialect::sdy::mesh::{Axes, piece_count};
 use slimhlo_dialect::sdy::sharding::mesh_of;
-use slimhlo_dialect::types::Tensor;
+use slimhlo_dialect::types::{Tensor, is_static};
 use std::collections::HashMap;
+
+/// How many of a dimension's elements a device has at most, if it is cut into `count` pieces; what is not known stays so.
+pub(super) fn share(size: i64, count: i64) -> i64 {
+    if is_static(size) { size.saturating_add(count - 1) / count } else { size }
+}
 
 /// How values are cut; those that are not are missing.
 #[derive(Default)]

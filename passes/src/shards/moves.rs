@@ -311,13 +311,7 @@ pub fn starts_of(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
         return (0..array.rank()).all(inside).then_some(starts);
     }
     (0..array.rank())
-        .map(|dim| {
-            let last = array.shape[dim] - update.shape[dim];
-            Some(match last {
-                0 => 0,
-                _ => ir::constant_integer(op.operand(2 + dim).ok()?)?.clamp(0, i128::from(last)) as i64,
-            })
-        })
+        .map(|dim| ir::window_start(op.operand(2 + dim).ok(), update.shape[dim], array.shape[dim]))
         .collect()
 }
 

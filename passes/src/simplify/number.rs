@@ -428,11 +428,7 @@ pub fn constant_dynamic_slice<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, '
     let (from, to) = (plain(operand)?.shape, site.result.shape);
     let mut start = Vec::with_capacity(to.len());
     for d in 0..to.len() {
-        let last = from[d] - to[d];
-        start.push(match last {
-            0 => 0,
-            _ => ir::constant_integer(site.operand(1 + d)?)?.clamp(0, i128::from(last)) as i64,
-        });
+        start.push(ir::window_start(site.operand(1 + d), to[d], from[d])?);
     }
     Some(site.build.slice(operand, &start, site.result.ty, site.location))
 }

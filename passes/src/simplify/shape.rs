@@ -292,11 +292,7 @@ pub fn slice_of_update<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let (whole, part) = (plain(array)?, plain(update)?);
     let mut low = Vec::with_capacity(whole.rank());
     for d in 0..whole.rank() {
-        let last = whole.shape[d] - part.shape[d];
-        low.push(match last {
-            0 => 0,
-            _ => ir::constant_integer(inner.operand(2 + d).ok()?)?.clamp(0, i128::from(last)) as i64,
-        });
+        low.push(ir::window_start(inner.operand(2 + d).ok(), part.shape[d], whole.shape[d])?);
     }
     let rank = low.len();
     let within = (0..rank).all(|d| low[d] <= outer.start[d] && outer.limit[d] <= low[d] + part.shape[d]);

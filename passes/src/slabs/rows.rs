@@ -154,11 +154,7 @@ pub fn all_of(value: Value<'_, '_>, dim: usize) -> Rows {
 /// The rows that a `dynamic_update_slice` replaces, and whether it replaces all of them; `None` if that is not known.
 pub fn updated(op: OperationRef<'_, '_>, dim: usize) -> Option<(Rows, bool)> {
     let (array, update) = (plain(op.operand(0).ok()?)?, plain(op.operand(1).ok()?)?);
-    let last = array.shape[dim] - update.shape[dim];
-    let from = match last {
-        0 => 0,
-        _ => ir::constant_integer(op.operand(2 + dim).ok()?)?.clamp(0, i128::from(last)) as i64,
-    };
+    let from = ir::window_start(op.operand(2 + dim).ok(), update.shape[dim], array.shape[dim])?;
     let whole = (0..array.rank()).all(|other| other == dim || array.shape[other] == update.shape[other]);
     Some((Rows { from, to: from + update.shape[dim] }, whole))
 }

@@ -552,7 +552,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             .iter()
             .zip(shape.iter().zip(sizes))
             .map(|(start, (&dim, &size))| {
-                let start = i64::try_from(ir::constant_integer(*start)?).ok()?.clamp(0, dim - size);
+                let start = ir::window_start(Some(*start), size, dim)?;
                 Some((start, start + size))
             })
             .collect();

@@ -3,8 +3,9 @@
 //! What partitioners make of ops that change the size of a dimension that is cut, whose elements so change devices.
 
 use super::super::lists::Ids;
+use super::super::shards::share;
 use super::{Class, Scope, is_splat, op_name};
-use crate::ir::{constant_integer, i64_array};
+use crate::ir::{i64_array, window_start};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::types::Tensor;
@@ -107,15 +108,14 @@ fn halo(
     };
     let plain =
         |name: &str, usual: i64| i64_array(op, name).is_none_or(|all| all.iter().all(|&one| one == usual));
-    if !plain("strides", 1) || !plain("interior_padding", 0) {
+    if !plain("strides", 1) || !plain("interior_padding", 0) || !from.is_static() || !to.is_static() {
         return None;
     }
     let starts = i64_array(op, list)?;
     let mut most = 0;
     for dim in (0..moved.len()).filter(|&dim| moved[dim]) {
         let (count, start) = (pieces[dim], sign * starts.get(dim)?);
-        let share = |size: i64| size.checked_add(count - 1).map(|size| size / count);
-        let (own, made) = (share(from.shape[dim])?, share(to.shape[dim])?);
+        let (own, made) = (share(from.shape[dim], count), share(to.shape[dim], count));
         // The first and the last device are the farthest from where they were.
         let left = (-start).max((count - 1) * (own - made) - start);
         let right = (start + made - own).max(start + count * (made - own));
@@ -133,10 +133,9 @@ fn crosses_border(op: OperationRef<'_, '_>, update: &Tensor<'_>, pieces: &[i64],
     let array = op.operands().next().and_then(|array| Tensor::new(array.r#type()));
     let Some(array) = array else { return true };
     (0..moved.len()).filter(|&dim| moved[dim]).any(|dim| {
-        let share = (array.shape[dim] + pieces[dim] - 1) / pieces[dim];
+        let share = share(array.shape[dim], pieces[dim]).max(1);
         let size = update.shape[dim];
-        let start = op.operand(2 + dim).ok().and_then(constant_integer);
-        let start = start.map(|start| start.clamp(0, i128::from((array.shape[dim] - size).max(0))) as i64);
-        size > 1 && start.is_none_or(|start| start / share.max(1) != (start + size - 1) / share.max(1))
+        let start = window_start(op.operand(2 + dim).ok(), size, array.shape[dim]);
+        size > 1 && start.is_none_or(|start| start / share != (start + size - 1) / share)
     })
 }
