@@ -4,6 +4,7 @@
 
 use super::graph::{Class, Graph, Id, Node};
 use super::lists::Lists;
+use std::collections::HashMap;
 
 /// What is stored, and by what it is computed.
 pub(super) struct Kernels {
@@ -177,6 +178,17 @@ impl Fusion<'_, '_, '_> {
             }
             Some(up)
         }
+        // What else uses keeps it out of a cluster, by cluster.
+        let mut wanted: HashMap<Id, Vec<Id>> = HashMap::new();
+        // As two clusters become one, what both want may be taken: it is among what the one wants that wants less.
+        fn join(wanted: &mut HashMap<Id, Vec<Id>>, pending: &mut Vec<Id>, from: Id, into: Id) {
+            let mut few = wanted.remove(&from).unwrap_or_default();
+            let many = wanted.entry(into).or_default();
+            if few.len() > many.len() {
+                std::mem::swap(&mut few, many);
+            }
+            pending.extend(few);
+        }
         for seed in 0..self.graph.nodes.len() as Id {
             let node = &self.graph.nodes[seed as usize];
             if !library(node) {
@@ -186,33 +198,31 @@ impl Fusion<'_, '_, '_> {
                 parent[seed as usize] = seed;
                 root[seed as usize] = seed;
             }
-            // Members whose operands have not been looked at.
-            let mut pending = vec![seed];
+            // Operands of members, not looked at.
+            let mut pending = Vec::new();
+            self.add_producers(seed, &mut pending);
             loop {
-                while let Some(member) = pending.pop() {
-                    for &operand in &self.graph.nodes[member as usize].operands {
-                        let producer = self.node_of(operand);
-                        let own = find(&mut parent, seed);
-                        let other = find(&mut parent, producer);
-                        if other == own || is_result[producer as usize] {
-                            continue;
+                while let Some(producer) = pending.pop() {
+                    let Some(own) = find(&mut parent, seed) else { continue };
+                    let other = find(&mut parent, producer);
+                    if other == Some(own) || is_result[producer as usize] {
+                        continue;
+                    }
+                    let users = self.users.of(producer);
+                    if !users.iter().all(|&user| find(&mut parent, user) == Some(own)) {
+                        wanted.entry(own).or_default().push(producer);
+                        continue;
+                    }
+                    match other {
+                        Some(other) if root[other as usize] == producer => {
+                            parent[other as usize] = own;
+                            join(&mut wanted, &mut pending, other, own);
                         }
-                        let users = self.users.of(producer);
-                        if !users.iter().all(|&user| find(&mut parent, user) == own) {
-                            continue;
+                        None if self.is_known(producer) => {
+                            parent[producer as usize] = own;
+                            self.add_producers(producer, &mut pending);
                         }
-                        let (Some(own), other) = (own, other) else { continue };
-                        match other {
-                            Some(other) if root[other as usize] == producer => {
-                                parent[other as usize] = own;
-                                pending.push(producer);
-                            }
-                            None if self.is_known(producer) => {
-                                parent[producer as usize] = own;
-                                pending.push(producer);
-                            }
-                            _ => {}
-                        }
+                        _ => {}
                     }
                 }
                 let Some(own) = find(&mut parent, seed) else { break };
@@ -225,6 +235,7 @@ impl Fusion<'_, '_, '_> {
                 match find(&mut parent, user) {
                     Some(other) if other != own => {
                         parent[own as usize] = other;
+                        join(&mut wanted, &mut pending, own, other);
                     }
                     None if self.is_known(user) && self.class(user) != (Class::Dot { joins: false }) => {
                         parent[user as usize] = own;
@@ -232,12 +243,18 @@ impl Fusion<'_, '_, '_> {
                     }
                     _ => break,
                 }
-                pending.push(user);
+                self.add_producers(user, &mut pending);
             }
         }
         for member in 0..parent.len() as Id {
             self.cluster[member as usize] = find(&mut parent, member).map(|cluster| root[cluster as usize]);
         }
+    }
+
+    fn add_producers(&self, node: Id, to: &mut Vec<Id>) {
+        to.extend(
+            self.graph.nodes[node as usize].operands.iter().rev().map(|&operand| self.node_of(operand)),
+        );
     }
 
     /// Whether `user` could compute `producer`, its operand number `index`, on the fly.
