@@ -31,6 +31,8 @@
 //! so that a scatter goes on updating one buffer in place; parts of a dot's result are put into theirs by
 //! `dynamic_update_slice`. Consumers in a block that share costly producers along the same
 //! dimension share a loop; what needs the result of one of them before the last is moved after the loop, if it is elementwise.
+//! Two sums of the same values, along rows and along columns, that are added in the end (the two gradients of a distance) share
+//! one, too: they are added after it.
 //!
 //! Independent along a dimension are: elementwise ops, broadcasts, iota, splats, slices and pads (along the streamed dimension,
 //! too: a chunk is then one of the operand from further on, and what is not from it is masked by position), concatenation along
@@ -93,7 +95,8 @@
 //! Chunks are smaller in programs of little memory (a 64th of arguments and results, up to twice that for the cost of a turn
 //! to be no matter, if it is little of what is saved), and larger where dots would have too few
 //! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results; where a
-//! large sum is rewritten in each turn, up to four times as much, and a quarter of what is saved). Chunks with
+//! large sum is rewritten in each turn, up to four times as much, and a quarter of what is saved; where such dots read more than
+//! 4 MiB again in each turn, half of arguments and results). Chunks with
 //! dots take `chunk-bytes` if that is no more than a quarter of those (an eighth where dots are of narrow floats, which are widened first):
 //! back ends spread an op over threads only if it is large. They are powers of two where that leaves little over, and else divide
 //! the dimension, or nearly: much that is left over would be put into a loop of its own, of short turns. Where a turn mostly copies
@@ -101,7 +104,7 @@
 //!
 //! In programs of so little memory that chunks would be smaller than `chunk-bytes` even so, a loop in a loop takes up to a quarter of
 //! what it saves, and is not made where all that it would take apart is no more than `chunk-bytes`, about: turns of little work
-//! are done by one thread. Arithmetic between products leaves out a head or a batch of one (`ones.rs`).
+//! are done by one thread. Nor is it where its chunks would not lie in one piece. Arithmetic between products leaves out a head or a batch of one (`ones.rs`).
 //!
 //! # Where it does not pay
 //!

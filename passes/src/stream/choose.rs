@@ -14,7 +14,7 @@ use super::emit::{Loop, is_made_again, is_narrow};
 use super::fast::{Keys, Marked, Table};
 use super::outside::{EXPANDS, Outside, is_exported, sources};
 use super::plan::{self, Facts, Plan, Source, Stop, bytes};
-use super::{Consumer, GAIN, ROUNDS, Role, SMALL, dot_numbers};
+use super::{Consumer, GAIN, ROUNDS, Role, SMALL, STRETCH, dot_numbers};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
 use crate::ties::Ties;
@@ -127,8 +127,16 @@ impl<'c: 'a, 'a> Found<'c, 'a> {
     }
 }
 
-/// A plan, who it is for, and the values it takes as given.
-type Gathered<'c, 'a> = (Plan<'c, 'a>, Vec<(usize, Consumer<'c, 'a>)>, Keys);
+/// Consumers that go together.
+struct Gathered<'c, 'a> {
+    /// The plan of them all.
+    plan: Plan<'c, 'a>,
+    group: Vec<(usize, Consumer<'c, 'a>)>,
+    /// Values it slices because they are dots' results of no size.
+    there: Keys,
+    /// Whether one that shares costly producers was left out because the first one's result is made of its own.
+    barred: bool,
+}
 
 pub struct Rewrite<'c, 'a> {
     pub build: Builder<'c, 'a>,
@@ -294,6 +302,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             (Some(best), Some(outer))
                 if best.leaves() > self.chunk_bytes.saturating_mul(2)
                     && outer.saved >= best.saved / 2
+                    && (best.strided || !outer.strided)
                     && outer.leaves_whole(&best) <= outer.saved / SMALL =>
             {
                 outer
@@ -376,7 +385,23 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         rest: &[usize],
     ) -> Option<Found<'c, 'a>> {
         let way = (first.0, first.1.dim);
-        let (plan, group, there) = self.gather(consumers, first, rest)?;
+        let gathered = self.gather(consumers, first.clone(), rest)?;
+        // Of two sums of the same rows that are added up in the end, the other one could not go along: both do without what is made
+        // of them, which is little.
+        if gathered.barred
+            && let Some(apart) = self.at_source(&first.1)
+            && let Some(together) = self.gather(consumers, (first.0, apart), rest)
+            && together.group.len() > gathered.group.len()
+            && let Some(found) = self.settled(together, way)
+            && found.fits
+        {
+            return Some(found);
+        }
+        self.settled(gathered, way)
+    }
+
+    fn settled(&self, gathered: Gathered<'c, 'a>, way: (usize, usize)) -> Option<Found<'c, 'a>> {
+        let Gathered { plan, group, there, .. } = gathered;
         let mut handed_out = true;
         let found = self.settle(plan.clone(), group.clone(), there.clone(), way, &mut handed_out);
         if found.is_some() || !handed_out {
@@ -385,7 +410,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         self.settle(plan, group, there, way, &mut false)
     }
 
-    /// The consumers that go together, the plan of them all, and which values it slices because they are dots' results of no size.
+    /// The consumers that go together with the first.
     fn gather(
         &self,
         consumers: &[Consumer<'c, 'a>],
@@ -436,6 +461,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 && self.neighbours.comes_from(consumer.source, &shared)
         };
         let mut wanted = self.worth_sharing(&plan);
+        let mut barred = false;
         for &next in rest {
             // Few of the plan's ops are wanted, so they are asked for first.
             let consumer = &consumers[next];
@@ -446,7 +472,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             if wanted.is_empty() || !takes_some() || !may_join(consumer) {
                 continue;
             }
-            if let Some(joined) = self.join(&group, next, &consumers[next], &plan) {
+            if let Some(joined) = self.join(&group, next, &consumers[next], &plan, &mut barred) {
                 // Its own result is computed, whatever was thought of it before.
                 if there.remove(&ir::key(consumer.value)) {
                     group.push((next, joined));
@@ -471,7 +497,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 wanted = self.worth_sharing(&plan);
             }
         }
-        Some((plan, group, there))
+        Some(Gathered { plan, group, there, barred })
     }
 
     /// Ops of a plan whose chunks it pays to compute once for several consumers: one that shares none of them is not asked
@@ -600,13 +626,15 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         Vec::new()
     }
 
-    /// The consumer as a member of the group, if it shares costly producers and can be done at the same time.
+    /// The consumer as a member of the group, if it shares costly producers and can be done at the same time; tells whether it could
+    /// with the first member's source instead of what is made of that.
     fn join(
         &self,
         group: &[(usize, Consumer<'c, 'a>)],
         index: usize,
         consumer: &Consumer<'c, 'a>,
         plan: &Plan<'c, 'a>,
+        barred: &mut bool,
     ) -> Option<Consumer<'c, 'a>> {
         let block = consumer.op.block();
         if group[0].1.op.block() != block || group.iter().any(|(_, member)| member.is_the_same(consumer)) {
@@ -628,13 +656,32 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 continue;
             }
             // The loop goes to the last consumer: what uses the results of the others has to come after it.
-            let members: Vec<_> = group.iter().map(|(_, member)| member.op).chain([consumer.op]).collect();
-            let waits = early_users(&members, &Keys::default()).is_some();
-            if waits {
+            let mut members: Vec<_> =
+                group.iter().map(|(_, member)| member.op).chain([consumer.op]).collect();
+            if early_users(&members, &Keys::default()).is_some() {
                 return Some(joined);
             }
+            // What is made of its result may need another member's.
+            if let Some(apart) = self.at_source(&joined) {
+                members[group.len()] = apart.op;
+                if early_users(&members, &Keys::default()).is_some() {
+                    return Some(apart);
+                }
+            }
+            members[0] = group[0].1.source;
+            *barred |= early_users(&members, &Keys::default()).is_some();
         }
         None
+    }
+
+    /// A consumer without what is made of its source's result, along the same dimension.
+    fn at_source(&self, consumer: &Consumer<'c, 'a>) -> Option<Consumer<'c, 'a>> {
+        let mut apart = consumer.at_source()?;
+        let same = apart.op != consumer.op
+            && apart.value.r#type() == consumer.value.r#type()
+            && apart.is_local(&self.cuts)
+            && apart.dims.contains(&consumer.dim);
+        same.then(|| apart.along(consumer.dim))
     }
 
     /// What a consumer would compute in chunks by itself.
@@ -781,7 +828,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let cost = stored_besides;
         let apart = stored_besides == 0;
         let mut threshold = self.chunk_bytes.saturating_mul(GAIN);
-        if group.iter().any(|(_, consumer)| is_in_loop(consumer.op)) {
+        let in_loop = group.iter().any(|(_, consumer)| is_in_loop(consumer.op));
+        let reads_again = read_again(&plan) > self.whole_chunk;
+        let farthest = (self.floor / 2).min(self.whole_chunk.saturating_mul(STRETCH));
+        if in_loop {
             // A chunk that was made larger for the sake of its dots is not taken apart again.
             threshold = threshold.max(self.stretch.saturating_mul(2));
             if group.iter().any(|(_, consumer)| sums_up(consumer.op, self.stretch)) {
@@ -793,6 +843,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             || plan.chunks.iter().any(|chunk| chunk.source.is_op() && chunk.kind.dot);
         let net = saved.saturating_sub(cost);
         if net <= threshold || plan.units < 2 {
+            return None;
+        }
+        if in_loop && reads_again && unit_bytes.saturating_mul(plan.units) <= farthest + farthest / SHARE {
             return None;
         }
         let copied = copied_updates(&plan, &group);
@@ -815,7 +868,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let turn = turn.max(rewritten.min(self.stretch).min(self.floor / SHARE));
         // In a program of so little memory that a chunk's size follows from it, turns are short.
         let short = self.floor / SHARE < self.whole_chunk;
-        let nested = short && group.iter().any(|(_, consumer)| is_in_loop(consumer.op));
+        let nested = short && in_loop;
         // The loop around has made its chunks of that size.
         let around = self.whole_chunk.saturating_add(self.whole_chunk / SHARE);
         let around = turn.max(around.min(self.floor / SHARE * 3));
@@ -837,6 +890,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let is_thin = dots && rows < wanted && wanted < plan.units;
         let has_room = cost.saturating_add(unit_bytes.saturating_mul(rows)) <= self.floor / 5 * 2;
         let stretch = if is_thin && has_room { more.min(net / share) } else { stretch };
+        // Where each turn reads more than caches hold, much more.
+        let stretch = if is_thin && reads_again {
+            stretch.max(farthest.saturating_sub(cost).min(net / share))
+        } else {
+            stretch
+        };
         // What a unit takes is known but roughly: a little more does not matter.
         let units = |stretch: i64| {
             let room = if nested { stretch + stretch / SHARE } else { stretch };
@@ -888,6 +947,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .fold(0, i64::saturating_add)
             / plan.units;
         let strided = is_strided(&plan);
+        if strided && in_loop {
+            return None;
+        }
         let again = plan
             .chunks
             .iter()
@@ -1086,6 +1148,18 @@ fn wanted_units<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, '
         }
     }
     wanted
+}
+
+/// Bytes of the largest operand that dots in a plan take whole: each turn reads it again.
+fn read_again(plan: &Plan<'_, '_>) -> i64 {
+    let mut most = 0;
+    for chunk in plan.chunks.iter().filter(|chunk| chunk.kind.dot) {
+        let Some(op) = chunk.op else { continue };
+        let operands = op.operands().zip(chunk.source.operands());
+        let whole = operands.filter(|(_, along)| along.is_none()).map(|(operand, _)| bytes(operand));
+        most = most.max(whole.max().unwrap_or(0));
+    }
+    most
 }
 
 /// Whether chunks would make a vector of an operand of a dot that names its algorithm: XLA for CPU computes such a product in
