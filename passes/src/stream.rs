@@ -52,7 +52,9 @@
 //! Scores and logits are needed by a forward pass and by its gradient. A value that is much larger than what it is computed
 //! from, all of whose uses can be streamed, is computed in each of their loops and stored in none (`outside.rs` says when);
 //! dots only up to as many multiplications as the loop does anyway, which is at most one more forward dot for a gradient. Small
-//! results on the way that something else needs (the maximum and the sum of a softmax) come out of the loop as well.
+//! results on the way that something else needs (the maximum and the sum of a softmax) come out of the loop as well. So do sums
+//! over gathered rows (the scores of a graph's edges) where half of arguments and results has room for them; what is made of them is
+//! computed again from those.
 //!
 //! Cheap arithmetic that several reductions of a chunk read is computed for each of them, and arithmetic on a table whose rows
 //! are gathered is done on the rows (`beside.rs`): neither is stored. Cheap arithmetic that leads to a chain of scatters and, outside, to

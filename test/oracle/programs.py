@@ -783,6 +783,49 @@ def message_passing_from_both_ends(edges: int = 1 << 24) -> Lowered:
     return jax.jit(made).lower(spec((nodes, width)), spec((2 * width, width)), ends, ends)
 
 
+@program(Goal(ratio=3.0), below=5000, nodes=5000, edges=1 << 16)
+def graph_attention_gradient(nodes: int = 20_000, edges: int = 1 << 18) -> Lowered:
+    """Value and gradients of a layer that weighs messages by a softmax over the senders of each receiver, with 8 heads."""
+
+    def loss(state: Array, source: Array, target: Array, senders: Array, receivers: Array) -> Array:
+        scores = jnp.sum(state * source, -1)[senders] + jnp.sum(state * target, -1)[receivers]
+        scores = jax.nn.leaky_relu(scores)
+        likely = jnp.exp(scores - jax.ops.segment_max(scores, receivers, nodes)[receivers])
+        weights = likely / jax.ops.segment_sum(likely, receivers, nodes)[receivers]
+        return jnp.sum(jax.ops.segment_sum(weights[..., None] * state[senders], receivers, nodes) ** 2)
+
+    ends, vector = spec((edges,), jnp.int32), spec((8, 16))
+    made = jax.value_and_grad(loss, (0, 1, 2))
+    return jax.jit(made).lower(spec((nodes, 8, 16)), vector, vector, ends, ends)
+
+
+@program(Goal(ratio=2.1), rows=512)
+def triplet_loss_gradient(rows: int = 1024) -> Lowered:
+    """Value and gradient of a loss of each row's distances to the farthest of its own kind and the nearest of another."""
+
+    def loss(x: Array) -> Array:
+        distances = jnp.sum((x[:, None] - x[None]) ** 2, -1)
+        kind = jnp.arange(rows) // 8
+        same = kind[:, None] == kind[None]
+        farthest = jnp.max(jnp.where(same, distances, 0), 1)
+        nearest = jnp.min(jnp.where(same, jnp.inf, distances), 1)
+        return jnp.mean(jax.nn.relu(farthest - nearest + 0.2))
+
+    return jax.jit(jax.value_and_grad(loss)).lower(spec((rows, 128)))
+
+
+@program(Goal(ratio=1.5), rows=512)
+def distillation_gradient(rows: int = 2048) -> Lowered:
+    """Value and gradient of how far a student's likelihoods of 20,000 words are from a teacher's."""
+
+    def loss(student: Array, teacher: Array, table: Array) -> Array:
+        own, wanted = jax.nn.log_softmax(student @ table.T), jax.nn.log_softmax(teacher @ table.T)
+        return jnp.mean(jnp.sum(jnp.exp(wanted) * (wanted - own), -1))
+
+    states = spec((rows, 256))
+    return jax.jit(jax.value_and_grad(loss)).lower(states, states, spec((20_000, 256)))
+
+
 # --- command ------------------------------------------------------------------------------------------------------
 
 

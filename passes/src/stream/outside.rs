@@ -137,6 +137,8 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut accepted = Bits::default();
         // Those that cheap arithmetic makes of what is sliced or counted.
         let mut simple = Bits::default();
+        // Those that arithmetic and gathers make of what is sliced or counted.
+        let mut light = Bits::default();
         // Those that arithmetic makes of gathered rows.
         let mut gathered = Bits::default();
         for (at, chunk) in plan.chunks.iter().enumerate() {
@@ -148,6 +150,10 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let on_the_fly = chunk.kind.fusible && !chunk.kind.costly;
             if !chunk.source.is_op() || on_the_fly && plan.operands(at).all(|from| simple.contains(from)) {
                 simple.insert(at);
+            }
+            let is_light = chunk.kind.fusible || chunk.kind.free || chunk.name == "stablehlo.gather";
+            if !chunk.source.is_op() || is_light && plan.operands(at).all(|from| light.contains(from)) {
+                light.insert(at);
             }
             let of_gathered = chunk.source.is_op() && plan.operands(at).any(|from| gathered.contains(from));
             if chunk.source.is_op() && (chunk.name == "stablehlo.gather" || chunk.kind.fusible && of_gathered)
@@ -197,15 +203,23 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 let known = from.is_subset(&accepted);
                 let expands = expands(plan, &from, chunk.size);
                 // Of arguments nothing is kept for longer.
-                let of_arguments = simple.contains(at)
-                    && size_of(plan, &from) <= chunk.size
-                    && from.iter().all(|leaf| is_kept_argument(plan.chunks[leaf].value));
+                let is_argument = |leaf: usize| is_kept_argument(plan.chunks[leaf].value);
+                let of_arguments =
+                    simple.contains(at) && size_of(plan, &from) <= chunk.size && from.iter().all(is_argument);
+                // Sums that are there are as well kept as what is made of them.
+                let beside = || from.iter().filter(|&leaf| !is_argument(leaf)).map(|leaf| &plan.chunks[leaf]);
+                let of_sums = chunk.size <= spare
+                    && light.contains(at)
+                    && beside().map(|leaf| leaf.size).sum::<i64>() <= chunk.size
+                    && beside().all(|leaf| is_sum_of_many(leaf.value));
                 let cheap = match name {
                     "stablehlo.sort" | "stablehlo.convolution" => false,
-                    // To gather rows again takes longer than to read one element for each, and much longer where all of them are
-                    // widened first.
+                    // To gather rows again takes longer than to read one element for each, where there is room for those; and much
+                    // longer where all rows are widened first.
                     "stablehlo.reduce"
-                        if of_gathered && is_narrow(chunk.value) && is_exported(chunk.size, largest[at]) =>
+                        if of_gathered
+                            && (is_narrow(chunk.value) || chunk.size <= spare)
+                            && is_exported(chunk.size, largest[at]) =>
                     {
                         false
                     }
@@ -219,7 +233,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                     }
                     _ => work <= once,
                 };
-                if cheap && (known || expands || of_arguments) && fleeting.is(chunk.value) {
+                if cheap && (known || expands || of_arguments || of_sums) && fleeting.is(chunk.value) {
                     once -= work;
                     accepted.extend(&from);
                 } else {
@@ -230,6 +244,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 let exported = !plan.wholes.contains(&chunk.value) && is_exported(chunk.size, largest[at]);
                 whole.push(root.map_or((chunk.value, exported), |root| (root, false)));
                 from = Bits::only(at);
+                light.insert(at);
             }
             leaves.push(from);
         }
@@ -608,6 +623,13 @@ impl Fleeting<'_> {
 fn is_computed_on_the_way<'c: 'a, 'a>(op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
     let name = op_name(op);
     ir::is_fusible(name) || (name == "stablehlo.gather" && op.operand(0).is_ok_and(|from| from != value))
+}
+
+/// Whether a value is a sum, or the like, of what is larger enough to be handed out instead.
+fn is_sum_of_many(value: Value<'_, '_>) -> bool {
+    defining_op(value)
+        .filter(|op| op_name(*op) == "stablehlo.reduce")
+        .is_some_and(|op| op.operand(0).is_ok_and(|input| is_exported(bytes(value), bytes(input))))
 }
 
 /// Whether each index of a gather picks from its own part of the operand.
