@@ -149,6 +149,7 @@
 //! * Consumers or producers with discardable attributes (shardings): what a chunk's sharding would be is unknown.
 //! * Dynamic shapes, encodings, element types that are no plain numbers, reducers that use values from around them.
 //! * A costly producer that something else needs whole is there anyway: it is sliced, and not counted as saved.
+//! * Where what is sliced besides arguments is four times what the loop would save: all of it is there as long as the loop runs.
 //! * A sum that is compared with itself, as JAX compares scores with their maximum for its gradient, is computed once (`ties.rs`): a
 //!   chunk of one has the bits it is looked for by if all that compares it is in the same turn, and else the sum is there and sliced.
 //! * What is inside of a loop made by this pass takes less than the threshold: a second run changes nothing.

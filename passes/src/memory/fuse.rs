@@ -178,6 +178,8 @@ impl Fusion<'_, '_, '_> {
             }
             Some(up)
         }
+        // How many of a node's first users are known to be in one cluster: they stay so.
+        let mut together = vec![0; self.graph.nodes.len()];
         // What else uses keeps it out of a cluster, by cluster.
         let mut wanted: HashMap<Id, Vec<Id>> = HashMap::new();
         // As two clusters become one, what both want may be taken: it is among what the one wants that wants less.
@@ -209,7 +211,13 @@ impl Fusion<'_, '_, '_> {
                         continue;
                     }
                     let users = self.users.of(producer);
-                    if !users.iter().all(|&user| find(&mut parent, user) == Some(own)) {
+                    let known = &mut together[producer as usize];
+                    let mut is_inside = |user: Id| find(&mut parent, user) == Some(own);
+                    let first = users.first().is_none_or(|&user| is_inside(user));
+                    if first {
+                        *known += users[*known..].iter().take_while(|&&user| is_inside(user)).count();
+                    }
+                    if !first || *known < users.len() {
                         wanted.entry(own).or_default().push(producer);
                         continue;
                     }

@@ -17,6 +17,7 @@ use super::plan::{self, Facts, Plan, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, STRETCH, dot_numbers};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
+use crate::simplify::site::is_kept_argument;
 use crate::ties::Ties;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -47,6 +48,8 @@ const SEARCHED: i64 = 2;
 const SLACK: i64 = 100;
 /// How many times what a loop of thin dots saves its turns may write of what they add up.
 const REWRITTEN: i64 = 32;
+/// How many times what a loop saves the temporaries may be that it takes slices of: all of them are there as long as it runs.
+const KEPT: i64 = 4;
 /// How many sizes of a chunk are tried for one that divides a dimension.
 const MOST_DIVISORS: usize = 1 << 12;
 /// Which part of what a loop saves its chunk may take for that.
@@ -120,7 +123,7 @@ impl<'c: 'a, 'a> Found<'c, 'a> {
         };
         let more = net(self).saturating_sub(net(other));
         if other.strided && !self.strided && self.again == other.again {
-            more >= -margin
+            more >= -margin.max(net(other) / SLACK)
         } else {
             more > margin
         }
@@ -302,7 +305,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             (Some(best), Some(outer))
                 if best.leaves() > self.chunk_bytes.saturating_mul(2)
                     && outer.saved >= best.saved / 2
-                    && (best.strided || !outer.strided)
+                    && !outer.strided
                     && outer.leaves_whole(&best) <= outer.saved / SMALL =>
             {
                 outer
@@ -848,6 +851,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if in_loop && reads_again && unit_bytes.saturating_mul(plan.units) <= farthest + farthest / SHARE {
             return None;
         }
+        if saved.saturating_mul(KEPT) <= sliced_temporaries(&plan) {
+            return None;
+        }
         let copied = copied_updates(&plan, &group);
         let mostly_copies = saved <= self.floor / SLACK && saved.saturating_mul(COPIED) <= copied;
         if !dots && (mostly_copies || saved.saturating_mul(SEARCHED) <= searched(&plan)) {
@@ -1148,6 +1154,15 @@ fn wanted_units<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, '
         }
     }
     wanted
+}
+
+/// Bytes of what a plan takes slices of that is no argument.
+fn sliced_temporaries(plan: &Plan<'_, '_>) -> i64 {
+    let sliced = plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice);
+    let mut counted = Keys::default();
+    let temporaries =
+        sliced.filter(|chunk| !is_kept_argument(chunk.value) && counted.insert(ir::key(chunk.value)));
+    temporaries.map(|chunk| chunk.size).fold(0, i64::saturating_add)
 }
 
 /// Bytes of the largest operand that dots in a plan take whole: each turn reads it again.

@@ -28,6 +28,8 @@ use std::rc::Rc;
 
 /// Values in one plan: past this, what is further up is taken as a value that is there. It keeps the pass linear.
 const LONGEST: usize = 128;
+/// The same where no dots are among them: without layers there is no better place to end at.
+const LONGEST_WITHOUT_DOTS: usize = 512;
 /// Ops in a row that a plan follows upwards: what is above is taken as a value that is there, too.
 const DEEPEST: usize = 256;
 
@@ -387,6 +389,8 @@ pub struct Plan<'c, 'a> {
     hashes: Vec<u64>,
     /// Whether there was more to plan than a plan holds.
     pub cut_short: bool,
+    /// Whether there are dots in it.
+    has_dots: bool,
     /// Values that each chunk needs whole.
     pub wholes: Vec<Value<'c, 'a>>,
     /// For each chunk where in `operands` the places end of those that it is computed from.
@@ -592,7 +596,8 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         let fact = &graph.facts[way.fact as usize];
         let tensor = fact.tensor.ok_or(Stop::No)?;
         let (value, annotated) = (fact.value, fact.annotated);
-        let far = self.chunks.len() >= LONGEST || frames.len() >= DEEPEST;
+        let longest = if self.has_dots { LONGEST } else { LONGEST_WITHOUT_DOTS };
+        let far = self.chunks.len() >= longest || frames.len() >= DEEPEST;
         self.cut_short |= far && fact.op.is_some();
         let op = fact
             .op
@@ -616,6 +621,7 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         if annotated {
             return Err(Stop::No);
         }
+        self.has_dots |= chunk.kind.dot;
         let from = graph.from(number, op, &chunk.source);
         frames.push(Frame { way: number, next: 0, places: places.len() as u32, from });
         Ok(())
