@@ -4,7 +4,7 @@
 
 use crate::view::{Inferred, OpView, Verdict};
 use melior::ir::{Attribute, OperationRef, Type, Value};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
 /// A verifier: the constraints of the op's spec beyond what its ODS definition already checked (operand count, segment
@@ -124,8 +124,8 @@ impl Rules {
 /// Rules of one family of ops, by full op name.
 pub type Table = &'static [(&'static str, Rules)];
 
-static RULES: LazyLock<HashMap<&'static str, Rules>> = LazyLock::new(|| {
-    let mut all = HashMap::new();
+static RULES: LazyLock<FxHashMap<&'static str, Rules>> = LazyLock::new(|| {
+    let mut all = FxHashMap::default();
     for (name, rules) in crate::tables().into_iter().flatten() {
         // Verification and folding of one op may live in different files; each entry fills what it knows.
         let entry: &mut Rules = all.entry(*name).or_default();

@@ -95,8 +95,8 @@ use crate::stream::{combiner, fresh_identity, turns};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, TypeLike, Value, ValueLike};
+use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::op_name;
-use std::collections::HashSet;
 
 mod cone;
 mod emit;
@@ -166,7 +166,7 @@ impl Pass for Slabs {
         let mut loops = 0;
         for (block, mut places) in blocks {
             name_moved(block, &mut places, &build, limit(self.min_bytes));
-            let mut olds = Olds::new();
+            let mut olds = Olds::default();
             for place in places {
                 olds.entry(ir::key(place.new)).and_modify(|old| *old = None).or_insert(Some(place.old));
             }
@@ -182,7 +182,7 @@ impl Pass for Slabs {
 enum Peak<'c, 'a> {
     /// Of this function; nobody has asked.
     Unknown(OperationRef<'c, 'a>),
-    Known(HashSet<usize>),
+    Known(FxHashSet<usize>),
     /// Nobody asks, the model does not know, or ops have been replaced since.
     Any,
 }
@@ -209,7 +209,7 @@ fn name_moved<'c: 'a, 'a>(
     min_bytes: i64,
 ) {
     let (Some(first), Some(end)) = (block.first_operation(), block.terminator()) else { return };
-    let fields: HashSet<usize> = places.iter().map(|place| ir::key(place.old)).collect();
+    let fields: FxHashSet<usize> = places.iter().map(|place| ir::key(place.old)).collect();
     build.set_insertion_point_before(first);
     for place in places.iter_mut().filter(|place| place.old != place.new) {
         let field = place.new;
@@ -249,11 +249,11 @@ fn in_block<'c: 'a, 'a>(
     min_bytes: i64,
 ) -> usize {
     let mut loops = 0;
-    let mut tried: HashSet<(usize, i64)> = HashSet::new();
+    let mut tried: FxHashSet<(usize, i64)> = FxHashSet::default();
     for _ in 0..TRIES {
         // What is left once loops have been made.
         let mut targets: Vec<Member<'c, 'a>> = Vec::new();
-        let mut known = HashSet::new();
+        let mut known = FxHashSet::default();
         let Some(end) = block.terminator() else { break };
         for value in end.operands() {
             let op = defining_op(value).filter(|op| op.block() == Some(block) && op.result_count() == 1);
@@ -303,8 +303,8 @@ fn totals<'c: 'a, 'a>(
 ) -> Vec<Member<'c, 'a>> {
     let Some(dim) = targets.first().map(|target| target.dim) else { return Vec::new() };
     let extent = |value: Value<'c, 'a>| plain(value)?.shape.get(dim).copied();
-    let made: HashSet<usize> = targets.iter().map(|target| ir::key(target.value)).collect();
-    let mut of_olds: HashSet<usize> = olds.values().flatten().map(|old| ir::key(*old)).collect();
+    let made: FxHashSet<usize> = targets.iter().map(|target| ir::key(target.value)).collect();
+    let mut of_olds: FxHashSet<usize> = olds.values().flatten().map(|old| ir::key(*old)).collect();
     let mut totals = Vec::new();
     for op in std::iter::successors(block.first_operation(), |op| op.next_in_block()) {
         if op.result_count() != 1 || !op.operands().any(|operand| of_olds.contains(&ir::key(operand))) {

@@ -79,8 +79,8 @@ use melior::ir::attribute::{IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef};
+use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
-use std::collections::HashSet;
 
 /// Bytes that a program needs, on one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -213,12 +213,12 @@ pub fn footprint(function: OperationRef<'_, '_>) -> Option<Footprint> {
 
 /// Keys of the ops of a function's own block whose results have temporary memory when most is alive there, and of the one that runs then.
 /// Empty where nothing but arguments and results ever is.
-pub fn alive_at_peak(function: OperationRef<'_, '_>) -> Option<HashSet<usize>> {
+pub fn alive_at_peak(function: OperationRef<'_, '_>) -> Option<FxHashSet<usize>> {
     let (graph, _, plan) = modelled(&mut Import::new(function), function)?;
     let steps = (0..plan.live.len()).filter(|&step| plan.live[step] > 0);
     // The first of the highest.
     let Some(peak) = steps.max_by_key(|&step| (plan.live[step], std::cmp::Reverse(step))) else {
-        return Some(HashSet::new());
+        return Some(FxHashSet::default());
     };
     let alive = plan.memory.iter().filter(|memory| {
         memory.place == Place::Own && (memory.from as usize..=memory.to as usize).contains(&peak)
@@ -394,7 +394,7 @@ fn add_steps<'c>(
         at.push((start, report.steps.len().saturating_sub(1).max(start)));
     }
     at.push((report.steps.len(), report.steps.len()));
-    let results: HashSet<_> = graph.results.iter().copied().collect();
+    let results: FxHashSet<_> = graph.results.iter().copied().collect();
     for memory in &plan.memory {
         for (index, &value) in memory.values.iter().enumerate() {
             let content = graph.values[value as usize];

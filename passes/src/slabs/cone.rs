@@ -11,8 +11,8 @@ use crate::stream::plan::{self, Along, Source, bytes, is_elementwise, plain};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::op_name;
-use std::collections::{HashMap, HashSet};
 
 /// Slabs have at least so many times as many rows as the halo, mostly ...
 const LEAST: i64 = 4;
@@ -30,7 +30,7 @@ const COSTLY: u32 = 4;
 const FAR: usize = 256;
 
 /// What values take the place of; nothing for one that takes several.
-pub type Olds<'c, 'a> = HashMap<usize, Option<Value<'c, 'a>>>;
+pub type Olds<'c, 'a> = FxHashMap<usize, Option<Value<'c, 'a>>>;
 
 /// A value computed in slabs.
 #[derive(Clone, Copy)]
@@ -113,15 +113,15 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         totals: &[Member<'c, 'a>],
         olds: &Olds<'c, 'a>,
     ) -> Vec<Self> {
-        let total: HashMap<usize, Member<'c, 'a>> =
+        let total: FxHashMap<usize, Member<'c, 'a>> =
             totals.iter().map(|total| (ir::op_key(total.op), *total)).collect();
         // The dimensions along which values are taken; none if they are taken in different ways.
-        let mut taken: HashMap<usize, Option<usize>> =
+        let mut taken: FxHashMap<usize, Option<usize>> =
             targets.iter().map(|target| (ir::key(target.value), Some(target.dim))).collect();
-        let wanted: HashSet<usize> = targets.iter().map(|target| ir::key(target.value)).collect();
+        let wanted: FxHashSet<usize> = targets.iter().map(|target| ir::key(target.value)).collect();
         let mut found: Vec<Member<'c, 'a>> = Vec::new();
-        let mut places: HashMap<usize, usize> = HashMap::new();
-        let mut retained: HashSet<usize> = HashSet::new();
+        let mut places: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut retained: FxHashSet<usize> = FxHashSet::default();
         let ops: Vec<_> = std::iter::successors(block.first_operation(), |op| op.next_in_block()).collect();
         for op in ops.into_iter().rev() {
             let Some(value) = ir::first_result(op).filter(|_| op.result_count() == 1) else {
@@ -177,7 +177,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
             }
         }
         let mut cones: Vec<Self> = Vec::new();
-        let mut numbers: HashMap<usize, usize> = HashMap::new();
+        let mut numbers: FxHashMap<usize, usize> = FxHashMap::default();
         let mut users: Vec<Vec<usize>> = vec![Vec::new(); found.len()];
         for at in 0..found.len() {
             let member = found[at];
@@ -234,8 +234,9 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
     /// Forgets about olds that may not be overwritten slab by slab: that something else reads, or as a whole. What the loop waits for may.
     fn keep_what_others_read(&mut self) {
         let members = self.members.iter().filter(|member| !is_free(member.op));
-        let dims: HashMap<usize, usize> = members.map(|member| (ir::op_key(member.op), member.dim)).collect();
-        let totals: HashMap<usize, usize> =
+        let dims: FxHashMap<usize, usize> =
+            members.map(|member| (ir::op_key(member.op), member.dim)).collect();
+        let totals: FxHashMap<usize, usize> =
             self.totals.iter().map(|total| (ir::op_key(total.op), total.dim)).collect();
         for old in self.olds.iter_mut() {
             *old = old.map(|old| version_read(old, &dims));
@@ -278,13 +279,13 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
 
     /// Ops around the cone that are done before the loop begins, wherever a back end fuses them: what waits for them is the loop alone, or
     /// they are reductions, which are done once. The time step that the fastest wave allows is made of fields so.
-    fn what_comes_before(&self) -> HashSet<usize> {
-        let own: HashSet<usize> =
+    fn what_comes_before(&self) -> FxHashSet<usize> {
+        let own: FxHashSet<usize> =
             self.members.iter().chain(&self.totals).map(|member| ir::op_key(member.op)).collect();
         let block = self.anchor().block();
         let operands = self.members.iter().flat_map(|member| member.op.operands());
         let mut open: Vec<_> = operands.filter_map(defining_op).collect();
-        let (mut seen, mut before) = (HashSet::new(), HashSet::new());
+        let (mut seen, mut before) = (FxHashSet::default(), FxHashSet::default());
         if self.olds.iter().all(Option::is_none) || !self.moves() {
             return before;
         }
@@ -322,10 +323,10 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
     /// What needs a result and comes before the last of them: it can come after it as well, unless a result needs it in turn (`None`).
     pub fn users_before_anchor(&self) -> Option<Vec<OperationRef<'c, 'a>>> {
         let anchor = self.anchor();
-        let own: HashSet<usize> =
+        let own: FxHashSet<usize> =
             self.members.iter().chain(&self.totals).map(|member| ir::op_key(member.op)).collect();
-        let totals: HashSet<usize> = self.totals.iter().map(|total| ir::op_key(total.op)).collect();
-        let mut late = HashSet::new();
+        let totals: FxHashSet<usize> = self.totals.iter().map(|total| ir::op_key(total.op)).collect();
+        let mut late = FxHashSet::default();
         let mut pending: Vec<OperationRef<'c, 'a>> =
             self.targets.iter().chain(&self.totals).map(|member| member.op).collect();
         let mut found = Vec::new();
@@ -356,7 +357,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
 
     /// Whether much is stored between the fields and the results, as far as is easily seen: the memory model has the last word.
     fn stores(&self) -> bool {
-        let results: HashSet<usize> = self.targets.iter().map(|target| ir::key(target.value)).collect();
+        let results: FxHashSet<usize> = self.targets.iter().map(|target| ir::key(target.value)).collect();
         let between = self.members.iter().filter(|member| {
             !is_free(member.op)
                 && !results.contains(&ir::key(member.value))
@@ -367,7 +368,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
                 }
         });
         // A field that is updated from itself: each part of it is stored before the update.
-        let members: HashSet<usize> = self.members.iter().map(|member| ir::op_key(member.op)).collect();
+        let members: FxHashSet<usize> = self.members.iter().map(|member| ir::op_key(member.op)).collect();
         let parts = self.members.iter().filter(|member| {
             let slice = op_name(member.op) == "stablehlo.slice";
             let base = member.op.operands().next().filter(|_| slice);
@@ -386,12 +387,12 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
     /// Values that are stored in each slab: several read them, and computing them for each would take reading more of other values. A
     /// back end that fuses whatever it can would do all of a stage for each neighbour that the next one reads, and that again for
     /// each of its neighbours.
-    pub fn stored(&self, needs: &Needs) -> HashSet<usize> {
-        let mut stored = HashSet::new();
+    pub fn stored(&self, needs: &Needs) -> FxHashSet<usize> {
+        let mut stored = FxHashSet::default();
         let totals = !self.totals.is_empty();
-        let results: HashSet<usize> = self.targets.iter().map(|target| ir::key(target.value)).collect();
-        let members: HashSet<usize> = self.members.iter().map(|member| ir::op_key(member.op)).collect();
-        let mut reads: HashMap<usize, u32> = HashMap::new();
+        let results: FxHashSet<usize> = self.targets.iter().map(|target| ir::key(target.value)).collect();
+        let members: FxHashSet<usize> = self.members.iter().map(|member| ir::op_key(member.op)).collect();
+        let mut reads: FxHashMap<usize, u32> = FxHashMap::default();
         for member in self.members.iter().filter(|member| !needs.rows(member.value).is_empty()) {
             let name = op_name(member.op);
             let mut operands: Vec<Value<'c, 'a>> =
@@ -455,7 +456,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
 }
 
 /// The first of a field's versions that some of the numbered ops read: it may have been updated in its place before.
-fn version_read<'c: 'a, 'a>(old: Value<'c, 'a>, members: &HashMap<usize, usize>) -> Value<'c, 'a> {
+fn version_read<'c: 'a, 'a>(old: Value<'c, 'a>, members: &FxHashMap<usize, usize>) -> Value<'c, 'a> {
     let mut version = old;
     for _ in 0..MOST_UPDATES {
         if uses(version).any(|used| members.contains_key(&ir::op_key(used.user))) {

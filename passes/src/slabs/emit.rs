@@ -12,10 +12,10 @@ use crate::stream::plan::iota_dimension;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, RegionLike, Type, Value, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
-use std::collections::HashMap;
 
 /// Makes the loop of `count` slabs of `slab` rows from row `low` on, and what is around it; its results take the place of the
 /// cone's.
@@ -66,7 +66,7 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
     let names = captured.iter().map(|value| ir::key(*value)).zip(outside.iter().copied()).collect();
     let end = build.i64_constant(high, location);
     let goes_on = build.compare(ComparisonDirection::Lt, given[0], end, location);
-    let (made, at) = (HashMap::new(), Some(given[0]));
+    let (made, at) = (FxHashMap::default(), Some(given[0]));
     let mut maker = Maker { build, cone, needs, made, slab, at, goes_on: Some(goes_on), names };
     let kept = held
         .as_ref()
@@ -159,7 +159,7 @@ impl<'c: 'a, 'a> Ends<'c, 'a> {
         let mut parts: Vec<Vec<Value<'c, 'a>>> = vec![Vec::new(); cone.totals.len()];
         for wanted in [&before as &dyn Fn(&Member<'c, 'a>) -> Rows, &after] {
             let needs = Needs::of(cone, wanted, None);
-            let (made, names) = (HashMap::new(), HashMap::new());
+            let (made, names) = (FxHashMap::default(), FxHashMap::default());
             let mut maker = Maker { build, cone, needs, made, slab: 0, at: None, goes_on: None, names };
             maker.make_all();
             for (number, target) in cone.targets.iter().enumerate() {
@@ -255,7 +255,7 @@ impl<'c: 'a, 'a> Held<'c, 'a> {
 /// What turns of the loop need from outside.
 fn captured<'c: 'a, 'a>(cone: &Cone<'c, 'a>, needs: &Needs) -> Vec<Value<'c, 'a>> {
     let members = cone.members.iter().map(|member| member.value);
-    let mut known: HashMap<usize, ()> =
+    let mut known: FxHashMap<usize, ()> =
         members.chain(cone.olds.iter().copied().flatten()).map(|value| (ir::key(value), ())).collect();
     let mut captured = Vec::new();
     for member in cone.members.iter().filter(|member| !needs.rows(member.value).is_empty()) {
@@ -282,7 +282,7 @@ struct Maker<'c, 'a, 'r> {
     build: &'r Builder<'c, 'a>,
     cone: &'r Cone<'c, 'a>,
     needs: Needs,
-    made: HashMap<(usize, Rows), Value<'c, 'a>>,
+    made: FxHashMap<(usize, Rows), Value<'c, 'a>>,
     /// Rows of a slab.
     slab: i64,
     /// Where the slab of this turn begins.
@@ -290,7 +290,7 @@ struct Maker<'c, 'a, 'r> {
     /// In the loop, whether there is another slab: there is.
     goes_on: Option<Value<'c, 'a>>,
     /// What values from outside are called in the loop.
-    names: HashMap<usize, Value<'c, 'a>>,
+    names: FxHashMap<usize, Value<'c, 'a>>,
 }
 
 impl<'c: 'a, 'a> Maker<'c, 'a, '_> {

@@ -7,8 +7,8 @@ use crate::ir;
 use crate::stream::plan::plain;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
-use std::collections::HashMap;
 
 /// Rows of a value: from `from` to before `to`. In a turn of the loop they are counted from where its slab begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -61,7 +61,7 @@ impl Inside {
 
 /// The rows of each value of a cone that are needed, in pieces that neither meet nor overlap.
 #[derive(Default)]
-pub struct Needs(HashMap<usize, Vec<Rows>>);
+pub struct Needs(FxHashMap<usize, Vec<Rows>>);
 
 impl Needs {
     /// What is needed for these rows of the targets; inside, or, without, wherever they are.

@@ -2,46 +2,13 @@
 
 //! Tables with addresses and small numbers for keys, and sets of small numbers: planning does little else than look these up.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
-
-/// Mixes whole words. Keys are addresses of ops and values of one process: nobody chooses them to collide.
-#[derive(Clone, Copy, Default)]
-pub struct Mix(u64);
-
-impl Mix {
-    fn mix(&mut self, word: u64) {
-        // An odd number near 2^64 divided by the golden ratio spreads what differs in the low bits over all of them.
-        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.mix(u64::from(byte)));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.mix(word);
-    }
-
-    fn write_i64(&mut self, word: i64) {
-        self.mix(word.cast_unsigned());
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.mix(word as u64);
-    }
-}
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::hash::Hasher;
 
 /// A table by addresses or small numbers.
-pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
+pub type Table<K, V> = FxHashMap<K, V>;
 /// Keys of ops or values.
-pub type Keys = HashSet<usize, BuildHasherDefault<Mix>>;
+pub type Keys = FxHashSet<usize>;
 
 /// Keys that are mostly asked for what is not among them: a few bits of each say so at once.
 pub struct Marked {
@@ -182,7 +149,7 @@ impl Bits {
 
 /// Mixes a few words.
 pub fn hash(words: &[u64]) -> u64 {
-    let mut mix = Mix::default();
-    words.iter().for_each(|&word| mix.mix(word));
+    let mut mix = FxHasher::default();
+    words.iter().for_each(|&word| mix.write_u64(word));
     mix.finish()
 }
