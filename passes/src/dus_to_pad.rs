@@ -224,10 +224,7 @@ impl<'c: 'a, 'a> Update<'c, 'a> {
         let operand = op.operands().next()?;
         let value = op.operands().nth(1)?;
         let (array, update) = (plain_tensor(operand)?, plain_tensor(value)?);
-        let mut start = Vec::with_capacity(array.rank());
-        for dim in 0..array.rank() {
-            start.push(ir::window_start(op.operand(2 + dim).ok(), update.shape[dim], array.shape[dim])?);
-        }
+        let start = ir::window_starts(op, 2, update.shape, array.shape)?;
         Some(Self { op, window: Window { start, size: update.shape.to_vec() }, value })
     }
 

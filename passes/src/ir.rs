@@ -123,6 +123,12 @@ pub fn window_start(start: Option<Value<'_, '_>>, size: i64, of: i64) -> Option<
     }
 }
 
+/// The same along all dimensions, for an op whose operands from number `first` on ask for them.
+pub fn window_starts(op: OperationRef<'_, '_>, first: usize, sizes: &[i64], of: &[i64]) -> Option<Vec<i64>> {
+    let along = |dim: usize| window_start(op.operand(first + dim).ok(), sizes[dim], of[dim]);
+    (0..sizes.len().min(of.len())).map(along).collect()
+}
+
 /// The value of an integer scalar that is known at compile time: a constant, seen through reshapes, broadcasts and
 /// converts between integers, which wrap.
 pub fn constant_integer(value: Value<'_, '_>) -> Option<i128> {

@@ -97,8 +97,8 @@
 //! Chunks are smaller in programs of little memory (a 64th of arguments and results, up to twice that for the cost of a turn
 //! to be no matter, if it is little of what is saved), and larger where dots would have too few
 //! rows to be fast (up to eight times `chunk-bytes`, an eighth of what is saved, an eighth of arguments and results; where a
-//! large sum is rewritten in each turn, up to four times as much, and a quarter of what is saved; where such dots read more than
-//! 4 MiB again in each turn, half of arguments and results). Chunks with
+//! large sum is rewritten in each turn, up to four times as much, and a quarter of what is saved; where such dots read
+//! more than `chunk-bytes` again in each turn, half of arguments and results, and eight times `chunk-bytes`). Chunks with
 //! dots take `chunk-bytes` if that is no more than a quarter of those (an eighth where dots are of narrow floats, which are widened first):
 //! back ends spread an op over threads only if it is large. They are powers of two where that leaves little over, and else divide
 //! the dimension, or nearly: much that is left over would be put into a loop of its own, of short turns. Where a turn mostly copies
@@ -106,7 +106,8 @@
 //!
 //! In programs of so little memory that chunks would be smaller than `chunk-bytes` even so, a loop in a loop takes up to a quarter of
 //! what it saves, and is not made where all that it would take apart is no more than `chunk-bytes`, about: turns of little work
-//! are done by one thread. Nor is it where its chunks would not lie in one piece. Arithmetic between products leaves out a head or a batch of one (`ones.rs`).
+//! are done by one thread. Nor is it where its chunks would not lie in one piece, or where it would take chunks apart that were made
+//! large because of what dots read again. Arithmetic between products leaves out a head or a batch of one (`ones.rs`).
 //!
 //! # Where it does not pay
 //!
@@ -437,14 +438,15 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         discardable_attributes(op).is_empty().then(|| Self::of(source, op, value, Role::Place, None, dims))
     }
 
-    /// The same source's own result instead of what was made of it: that is part of a loop now.
-    fn at_source(&self) -> Option<Self> {
+    /// The same source's own result instead of what is made of it, along what no partitioner cuts.
+    fn at_source(&self, cuts: &Cuts<'_>) -> Option<Self> {
         let value: Value<'c, 'a> = self.source.result(0).ok()?.into();
         let place = matches!(self.role, Role::Place) && self.source.result_count() == 1;
         if !place || !(self.is_dot || bytes(value) <= self.takes / SMALL) {
             return None;
         }
-        Self::place(self.source, value).filter(|way| !way.dims.is_empty())
+        let mut way = Self::place(self.source, value)?;
+        way.is_local(cuts).then_some(way)
     }
 
     fn of(

@@ -34,6 +34,11 @@ pub struct Region {
 }
 
 impl Region {
+    fn of_window(start: Vec<i64>, sizes: &[i64]) -> Self {
+        let limit = start.iter().zip(sizes).map(|(start, size)| start + size).collect();
+        Self { start, limit }
+    }
+
     /// Whether the two have a place in common.
     pub fn intersects(&self, other: &Self) -> bool {
         (0..self.start.len())
@@ -281,14 +286,8 @@ fn cone_of<'c: 'a, 'a>(
 /// What an update overwrites, if its starts are constants.
 fn window_of(op: OperationRef<'_, '_>) -> Option<Region> {
     let (array, update) = (plain(op.operands().next()?)?, plain(op.operands().nth(1)?)?);
-    let mut start = Vec::with_capacity(array.rank());
-    let mut limit = Vec::with_capacity(array.rank());
-    for dim in 0..array.rank() {
-        let at = ir::window_start(op.operand(2 + dim).ok(), update.shape[dim], array.shape[dim])?;
-        start.push(at);
-        limit.push(at + update.shape[dim]);
-    }
-    Some(Region { start, limit })
+    let start = ir::window_starts(op, 2, update.shape, array.shape)?;
+    Some(Region::of_window(start, update.shape))
 }
 
 /// What a slice reads, whatever its strides, if that is known.
@@ -301,11 +300,8 @@ fn region_of(slice: OperationRef<'_, '_>) -> Option<Region> {
         }
         "stablehlo.dynamic_slice" => {
             let array = plain(slice.operands().next()?)?;
-            let start: Vec<i64> = (0..array.rank())
-                .map(|dim| ir::window_start(slice.operand(1 + dim).ok(), result.shape[dim], array.shape[dim]))
-                .collect::<Option<_>>()?;
-            let limit = start.iter().zip(result.shape).map(|(start, size)| start + size).collect();
-            Some(Region { start, limit })
+            let start = ir::window_starts(slice, 1, result.shape, array.shape)?;
+            Some(Region::of_window(start, result.shape))
         }
         _ => None,
     }

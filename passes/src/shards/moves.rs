@@ -310,9 +310,7 @@ pub fn starts_of(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
         let inside = |dim: usize| 0 <= starts[dim] && starts[dim] <= array.shape[dim] - update.shape[dim];
         return (0..array.rank()).all(inside).then_some(starts);
     }
-    (0..array.rank())
-        .map(|dim| ir::window_start(op.operand(2 + dim).ok(), update.shape[dim], array.shape[dim]))
-        .collect()
+    ir::window_starts(op, 2, update.shape, array.shape)
 }
 
 /// The value under sharding constraints.

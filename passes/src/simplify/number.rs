@@ -426,10 +426,7 @@ pub fn idle_limit<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
 pub fn constant_dynamic_slice<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let operand = site.operand(0)?;
     let (from, to) = (plain(operand)?.shape, site.result.shape);
-    let mut start = Vec::with_capacity(to.len());
-    for d in 0..to.len() {
-        start.push(ir::window_start(site.operand(1 + d), to[d], from[d])?);
-    }
+    let start = ir::window_starts(site.op, 1, to, from)?;
     Some(site.build.slice(operand, &start, site.result.ty, site.location))
 }
 

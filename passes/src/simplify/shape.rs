@@ -290,10 +290,7 @@ pub fn slice_of_update<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     }
     let (array, update) = (inner.operands().next()?, inner.operands().nth(1)?);
     let (whole, part) = (plain(array)?, plain(update)?);
-    let mut low = Vec::with_capacity(whole.rank());
-    for d in 0..whole.rank() {
-        low.push(ir::window_start(inner.operand(2 + d).ok(), part.shape[d], whole.shape[d])?);
-    }
+    let low = ir::window_starts(inner, 2, part.shape, whole.shape)?;
     let rank = low.len();
     let within = (0..rank).all(|d| low[d] <= outer.start[d] && outer.limit[d] <= low[d] + part.shape[d]);
     let apart = (0..rank).any(|d| outer.limit[d] <= low[d] || low[d] + part.shape[d] <= outer.start[d]);

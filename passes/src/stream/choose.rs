@@ -240,10 +240,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return false;
         }
         if self.gone.contains(&ir::op_key(consumer.op)) {
-            let Some(mut renewed) = consumer.at_source() else { return false };
-            if !renewed.is_local(&self.cuts) {
-                return false;
-            }
+            let Some(renewed) = consumer.at_source(&self.cuts) else { return false };
             *consumer = renewed;
         }
         true
@@ -679,10 +676,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
 
     /// A consumer without what is made of its source's result, along the same dimension.
     fn at_source(&self, consumer: &Consumer<'c, 'a>) -> Option<Consumer<'c, 'a>> {
-        let mut apart = consumer.at_source()?;
+        let apart = consumer.at_source(&self.cuts)?;
         let same = apart.op != consumer.op
             && apart.value.r#type() == consumer.value.r#type()
-            && apart.is_local(&self.cuts)
             && apart.dims.contains(&consumer.dim);
         same.then(|| apart.along(consumer.dim))
     }

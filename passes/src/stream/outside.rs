@@ -6,7 +6,7 @@
 //! A value that something outside needs is there, and is sliced, unless it can go for good: it is *fleeting* if all that
 //! uses it outside ends, through ops that can be done in chunks, in reductions, scatters and dots with small results, which
 //! will be streamed in their turn. A fleeting value is computed again if it is much larger than what it is computed from, or
-//! computed from nothing but what such values need anyway; dots only as long as those computed again take no more
+//! computed from nothing but what such values need anyway, or, besides arguments, from sums no larger than itself; dots only as long as those computed again take no more
 //! multiplications than those that are computed once: scores and logits in a forward pass and again in its gradient, say.
 
 use super::emit::is_narrow;
@@ -207,11 +207,14 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 let of_arguments =
                     simple.contains(at) && size_of(plan, &from) <= chunk.size && from.iter().all(is_argument);
                 // Sums that are there are as well kept as what is made of them.
-                let beside = || from.iter().filter(|&leaf| !is_argument(leaf)).map(|leaf| &plan.chunks[leaf]);
-                let of_sums = chunk.size <= spare
-                    && light.contains(at)
-                    && beside().map(|leaf| leaf.size).sum::<i64>() <= chunk.size
-                    && beside().all(|leaf| is_sum_of_many(leaf.value));
+                let of_sums = || {
+                    let mut beside = Bits::default();
+                    from.iter().filter(|&leaf| !is_argument(leaf)).for_each(|leaf| beside.insert(leaf));
+                    chunk.size <= spare
+                        && light.contains(at)
+                        && size_of(plan, &beside) <= chunk.size
+                        && beside.iter().all(|leaf| is_sum_of_many(plan.chunks[leaf].value))
+                };
                 let cheap = match name {
                     "stablehlo.sort" | "stablehlo.convolution" => false,
                     // To gather rows again takes longer than to read one element for each, where there is room for those; and much
@@ -233,7 +236,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                     }
                     _ => work <= once,
                 };
-                if cheap && (known || expands || of_arguments || of_sums) && fleeting.is(chunk.value) {
+                if cheap && (known || expands || of_arguments || of_sums()) && fleeting.is(chunk.value) {
                     once -= work;
                     accepted.extend(&from);
                 } else {
