@@ -222,7 +222,13 @@ pub(crate) unsafe fn text<'c>(raw: MlirStringRef) -> &'c str {
         return "";
     }
     // SAFETY: given by the caller.
-    str::from_utf8(unsafe { slice::from_raw_parts(raw.data.cast(), raw.length) }).unwrap_or_default()
+    let bytes: &[u8] = unsafe { slice::from_raw_parts(raw.data.cast(), raw.length) };
+    if bytes.is_ascii() {
+        // Names are asked for all the time, and to see that they are no more than ASCII is quicker.
+        // SAFETY: ASCII is UTF-8.
+        return unsafe { str::from_utf8_unchecked(bytes) };
+    }
+    str::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Element type of a shaped type, or `None` for any other type.

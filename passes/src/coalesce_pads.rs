@@ -77,7 +77,10 @@ crate::pass_options! {
     /// %r = stablehlo.pad %x, %zero, low = [3], high = [2], interior = [0]
     ///     : (tensor<4xf32>, tensor<f32>) -> tensor<9xf32>
     /// ```
-    pub struct CoalescePads;
+    pub struct CoalescePads {
+        /// Go on until another run would find nothing to do; what runs this pass until nothing changes need not ask for it.
+        pub settle: bool = true,
+    }
 }
 
 const COALESCED: Statistic = Statistic::new(c"num-coalesced", c"ops merged into pads, or with them");
@@ -126,7 +129,7 @@ impl Pass for CoalescePads {
             // What becomes a pad may be simplified further, and the other way around: one fixed point for both.
             let patterns = add_simplify_rules(Patterns::new(), root, &|_| {});
             let patterns = add_rules(patterns, RULES, &count);
-            changed = changed | patterns.apply(root, &Greedy { fold: true, ..Greedy::default() })?.changed;
+            changed = changed | patterns.apply(root, &Greedy::folding(self.settle))?.changed;
         }
         Ok(changed)
     }

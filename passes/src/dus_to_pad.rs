@@ -59,9 +59,10 @@ use crate::rewrite::{carry_attributes, defining_op, has_one_use, location_of, op
 use crate::splat::{Splat, Splats};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, Value, ValueLike};
+use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 const DYNAMIC_UPDATE_SLICE: &str = "stablehlo.dynamic_update_slice";
@@ -273,7 +274,7 @@ impl Pass for DusToPad {
         let mut rewrite =
             Rewrite { build: Builder::new(root), splats: Splats::default(), context, changed: false };
         // From the last update of each chain upwards, so that a chain is met whole.
-        let mut seen = HashSet::with_capacity(updates.len());
+        let mut seen = FxHashSet::with_capacity_and_hasher(updates.len(), Default::default());
         for &op in updates.iter().rev() {
             if seen.contains(&ir::op_key(op)) {
                 continue;

@@ -100,8 +100,8 @@ use crate::rewrite::ops_named;
 use crate::shards::of_one_partition;
 use chain::Chain;
 use melior::ir::OperationRef;
+use rustc_hash::FxHashSet;
 use stage::Order;
-use std::collections::HashSet;
 
 crate::pass_options! {
     /// Update arrays where they are.
@@ -153,7 +153,7 @@ impl Pass for InplaceUpdates {
         context.count(&LOOPS, loops as u64);
         let mut changed = loops + fills > 0;
 
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         for op in parts.iter().flat_map(|part| ops_named(*part, "stablehlo.dynamic_update_slice")) {
             // Chains are met from their first update on; one that was made just now has been seen in its place.
             if seen.contains(&ir::op_key(op)) {

@@ -58,9 +58,9 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
-use std::collections::HashMap;
 
 crate::pass_options! {
     /// Let large splats that are written into come into being when they are first written.
@@ -119,7 +119,7 @@ impl Pass for LateSplats {
 
 /// For each op, the most ops that make memory on a way to it, itself included, in its block.
 #[derive(Default)]
-struct Depths(HashMap<usize, u32>);
+struct Depths(FxHashMap<usize, u32>);
 
 impl Depths {
     /// Ops come in order: what an op is computed from has been noted.

@@ -80,9 +80,9 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
-use std::collections::{HashMap, HashSet};
 
 crate::pass_options! {
     /// Keep updates of bf16 and of 8-bit floats in place in back ends that have no moves of such floats (XLA for CPU), and do them
@@ -123,7 +123,7 @@ impl Pass for NarrowUpdates {
             return Ok(Changed::No);
         }
         let arguments = Arguments::of(root);
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         let mut arrays = Vec::new();
         let mut held = Vec::new();
         let partitioned = is_partitioned(root);
@@ -145,7 +145,7 @@ impl Pass for NarrowUpdates {
             hold_update(*update, &build);
             context.count(&HELD, 1);
         }
-        let mut rewrite = Rewrite { build, arguments, bits: HashMap::new(), taken: Vec::new() };
+        let mut rewrite = Rewrite { build, arguments, bits: FxHashMap::default(), taken: Vec::new() };
         for array in &arrays {
             rewrite.take(array);
             context.count(&ARRAYS, 1);
@@ -240,11 +240,11 @@ fn next_of<'c: 'a, 'a>(around: OperationRef<'c, 'a>, index: usize) -> Option<Use
 }
 
 /// The arguments of loops' regions, by key: of which loop, and what it carries there.
-struct Arguments<'c, 'a>(HashMap<usize, (OperationRef<'c, 'a>, usize)>);
+struct Arguments<'c, 'a>(FxHashMap<usize, (OperationRef<'c, 'a>, usize)>);
 
 impl<'c: 'a, 'a> Arguments<'c, 'a> {
     fn of(root: OperationRef<'c, 'a>) -> Self {
-        let mut places = HashMap::new();
+        let mut places = FxHashMap::default();
         for around in ops_named(root, "stablehlo.while") {
             for index in 0..around.result_count() {
                 places.extend(carried(around, index).iter().map(|value| (ir::key(*value), (around, index))));
@@ -295,7 +295,7 @@ struct Array<'c, 'a> {
 
 impl<'c: 'a, 'a> Array<'c, 'a> {
     /// The one that `value` is of. What has been `seen` is of others.
-    fn around(value: Value<'c, 'a>, arguments: &Arguments<'c, 'a>, seen: &mut HashSet<usize>) -> Self {
+    fn around(value: Value<'c, 'a>, arguments: &Arguments<'c, 'a>, seen: &mut FxHashSet<usize>) -> Self {
         let mut array =
             Self { values: Vec::new(), origins: Vec::new(), updates: 0, in_loop: false, needed: false };
         seen.insert(ir::key(value));
@@ -336,7 +336,7 @@ impl<'c: 'a, 'a> Array<'c, 'a> {
 
     /// The updates that are made of what they update, on the fly.
     fn made_of_itself(&self) -> Vec<OperationRef<'c, 'a>> {
-        let own: HashSet<usize> =
+        let own: FxHashSet<usize> =
             self.values.iter().chain(&self.origins).map(|value| ir::key(*value)).collect();
         let updates = self.values.iter().filter_map(|value| defining_op(*value));
         updates.filter(|op| op_name(*op) == UPDATE && is_made_of(*op, &own)).collect()
@@ -347,9 +347,9 @@ impl<'c: 'a, 'a> Array<'c, 'a> {
 const NEAR: usize = 64;
 
 /// Whether what an update writes is computed of one of these on the fly.
-fn is_made_of(update: OperationRef<'_, '_>, own: &HashSet<usize>) -> bool {
+fn is_made_of(update: OperationRef<'_, '_>, own: &FxHashSet<usize>) -> bool {
     let mut pending: Vec<Value<'_, '_>> = update.operands().skip(1).take(1).collect();
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     while let Some(value) = pending.pop() {
         if own.contains(&ir::key(value)) {
             return true;
@@ -379,7 +379,7 @@ struct Rewrite<'c, 'a> {
     build: Builder<'c, 'a>,
     arguments: Arguments<'c, 'a>,
     /// For values that are bits now what elements they had.
-    bits: HashMap<usize, Type<'c>>,
+    bits: FxHashMap<usize, Type<'c>>,
     /// These values.
     taken: Vec<Value<'c, 'a>>,
 }

@@ -109,13 +109,20 @@ pub struct Stage {
 /// What [`TIDY`] is, for others to be made of.
 macro_rules! tidy {
     () => {
-        // Regions have one block each, and dead ops go anyway.
-        "func.func(canonicalize{region-simplify=disabled},cse)"
+        // Regions have one block each, and dead ops go anyway. What one go over a function leaves, if anything, the next stage or round
+        // takes: a second go, which mostly finds nothing, takes as long as the first.
+        "func.func(canonicalize{region-simplify=disabled max-iterations=1},cse)"
     };
 }
 
 /// What leaves the module simple after a stage, as the next one finds it.
 const TIDY: &str = tidy!();
+
+/// What is left to do after patterns and folds: they leave nothing dead.
+const MERGE: &str = "func.func(cse)";
+
+/// What loops over chunks leave is simplified at once: it would be in the next round, and all other stages then had to look at it again.
+const SIMPLIFY: &str = "func.func(slimhlo-simplify{settle=false},cse)";
 
 /// The stages of a round, in order.
 pub const STAGES: &[Stage] = &[
@@ -133,7 +140,12 @@ pub const STAGES: &[Stage] = &[
         // Back ends take them as well: what is in a branch is as much there.
         judge: Judge::Pass,
     },
-    Stage { name: "simplify", pipeline: "func.func(slimhlo-simplify)", tidy: TIDY, judge: Judge::NotWorse },
+    Stage {
+        name: "simplify",
+        pipeline: "func.func(slimhlo-simplify{settle=false})",
+        tidy: MERGE,
+        judge: Judge::NotWorse,
+    },
     Stage {
         name: "scatters to updates",
         pipeline: "func.func(slimhlo-scatter-to-update)",
@@ -143,7 +155,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "exchanges of shards",
         // What a partitioner gathers for a scatter or a slice the model does not see either.
-        pipeline: "func.func(slimhlo-simplify{partitioned-only=true},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
+        pipeline: "func.func(slimhlo-simplify{partitioned-only=true settle=false},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
         tidy: TIDY,
         judge: Judge::Pass,
     },
@@ -160,7 +172,12 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::NotWorse,
     },
-    Stage { name: "pads", pipeline: "func.func(slimhlo-coalesce-pads)", tidy: TIDY, judge: Judge::NotWorse },
+    Stage {
+        name: "pads",
+        pipeline: "func.func(slimhlo-coalesce-pads{settle=false})",
+        tidy: MERGE,
+        judge: Judge::NotWorse,
+    },
     Stage {
         name: "shared gather indices",
         pipeline: "func.func(slimhlo-reuse-gather-indices)",
@@ -189,7 +206,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "chunks",
         pipeline: "func.func(slimhlo-stream{chunk-bytes=$chunk settle=false})",
-        tidy: TIDY,
+        tidy: SIMPLIFY,
         judge: Judge::Better,
     },
     Stage {

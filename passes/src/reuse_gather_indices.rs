@@ -68,13 +68,13 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Location, OperationRef, Type, TypeLike, Value, ValueLike};
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::dense::{self, Dense};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{
     ComparisonDirection, ComparisonType, GatherDimensionNumbers, ScatterDimensionNumbers,
 };
 use slimhlo_dialect::types::Tensor;
-use std::collections::{HashMap, HashSet};
 
 crate::pass_options! {
     /// Let gathers and scatters take the array that holds their indices, not a copy of it.
@@ -265,8 +265,8 @@ fn round<'c>(root: OperationRef<'c, '_>, context: &PassContext<'_>) -> bool {
     let mut rewrite = Rewrite {
         build: Builder::new(root),
         context,
-        made: HashMap::new(),
-        views: HashMap::new(),
+        made: FxHashMap::default(),
+        views: FxHashMap::default(),
         changed: false,
     };
     for item in &items {
@@ -276,7 +276,7 @@ fn round<'c>(root: OperationRef<'c, '_>, context: &PassContext<'_>) -> bool {
         rewrite.item(item);
     }
     if rewrite.changed {
-        let mut gone = HashSet::new();
+        let mut gone = FxHashSet::default();
         for item in &items {
             if !gone.contains(&ir::op_key(item.op)) && is_unused(item.op) {
                 gone.insert(ir::op_key(item.op));
@@ -292,7 +292,7 @@ fn round<'c>(root: OperationRef<'c, '_>, context: &PassContext<'_>) -> bool {
 /// All index arrays that are computed, in the order in which they are.
 fn items<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> Vec<Item<'c, 'a>> {
     let mut items: Vec<Item> = Vec::new();
-    let mut known: HashMap<(usize, usize), Option<usize>> = HashMap::new();
+    let mut known: FxHashMap<(usize, usize), Option<usize>> = FxHashMap::default();
     walk(root, |op| {
         if let Some((indexer, value, vectors)) = Indexer::new(op)
             && let Some(producer) = defining_op(value)
@@ -309,8 +309,8 @@ fn items<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> Vec<Item<'c, 'a>> {
         WalkResult::Advance
     });
     if items.len() > 1 {
-        let producers: HashSet<usize> = items.iter().map(|item| ir::op_key(item.op)).collect();
-        let mut order = HashMap::with_capacity(producers.len());
+        let producers: FxHashSet<usize> = items.iter().map(|item| ir::op_key(item.op)).collect();
+        let mut order = FxHashMap::with_capacity_and_hasher(producers.len(), Default::default());
         walk(root, |op| {
             if producers.contains(&ir::op_key(op)) {
                 order.insert(ir::op_key(op), order.len());
@@ -328,7 +328,7 @@ fn block_key(op: OperationRef<'_, '_>) -> usize {
 
 /// Lets gathers take what a scatter in the same block takes clamped, where they would clamp it themselves.
 fn adopt<'c: 'a, 'a>(items: Vec<Item<'c, 'a>>) -> Vec<Item<'c, 'a>> {
-    let mut clamped: HashMap<(usize, Key), (Form, Bounds)> = HashMap::new();
+    let mut clamped: FxHashMap<(usize, Key), (Form, Bounds)> = FxHashMap::default();
     for item in items.iter().filter(|item| item.takers.iter().any(|taker| taker.last.is_none())) {
         if let Some((plain, bounds)) = item.form.without_clamp() {
             clamped.entry((block_key(item.op), plain.key())).or_insert_with(|| (item.form.clone(), bounds));
@@ -508,9 +508,9 @@ struct Rewrite<'c, 'a, 'r> {
     build: Builder<'c, 'a>,
     context: &'r PassContext<'r>,
     /// By block, form, type, and whether the numbers of each vector are in the order that their array has them in.
-    made: HashMap<(usize, Key, Kind, bool), Made<'c, 'a>>,
+    made: FxHashMap<(usize, Key, Kind, bool), Made<'c, 'a>>,
     /// By block, value and type: values of the first, reshaped.
-    views: HashMap<(usize, usize, usize), Value<'c, 'a>>,
+    views: FxHashMap<(usize, usize, usize), Value<'c, 'a>>,
     changed: bool,
 }
 

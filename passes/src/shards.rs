@@ -131,9 +131,9 @@ use moves::{
     Box_, Index, Moves, Piece, Source, is_bare, is_computed_on_shared, is_move, is_update, plain, starts_of,
     unconstrained, update_of,
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
-use std::collections::{HashMap, HashSet};
 
 crate::pass_options! {
     /// Move data along sharded dimensions by exchanging just what crosses a border.
@@ -187,8 +187,8 @@ impl Pass for ExchangeShards {
             known,
             splats: Splats::default(),
             channel: emit::next_channel(root),
-            gone: HashSet::new(),
-            done: HashSet::new(),
+            gone: FxHashSet::default(),
+            done: FxHashSet::default(),
             context,
             changed: false,
         };
@@ -227,9 +227,9 @@ struct Rewrite<'c, 'a, 'r> {
     known: Known<'c>,
     splats: Splats<'c, 'a>,
     channel: i64,
-    gone: HashSet<usize>,
+    gone: FxHashSet<usize>,
     /// Moves that were looked at.
-    done: HashSet<usize>,
+    done: FxHashSet<usize>,
     context: &'r PassContext<'r>,
     changed: bool,
 }
@@ -388,7 +388,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 Some(starts.iter().zip(sizes).map(|(start, size)| (*start, start + size)).collect())
             })
             .collect::<Option<_>>()?;
-        let mut renumbered = HashMap::new();
+        let mut renumbered = FxHashMap::default();
         for update in &mut updates {
             for (window, expr) in &mut update.pieces {
                 expr.for_each_read(&mut |source, index| {
@@ -477,7 +477,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         const LONGEST: usize = 512;
         let mut links: Vec<Link<'c, 'a>> = Vec::new();
         let mut free: Option<usize> = None;
-        let mut inside: HashSet<usize> = HashSet::new();
+        let mut inside: FxHashSet<usize> = FxHashSet::default();
         let mut next = Some(target.op);
         while let Some(op) =
             next.filter(|op| links.len() < LONGEST && is_bare(*op) && op.block() == target.op.block())
@@ -524,7 +524,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
 
     /// Whether all that `top`, `bottom` and the constraints between them are used for goes into ops that are `inside`.
     /// Finds out by following moves and elementwise ops for a fixed number of steps.
-    fn is_internal(&self, top: Value<'c, 'a>, bottom: Value<'c, 'a>, inside: &mut HashSet<usize>) -> bool {
+    fn is_internal(&self, top: Value<'c, 'a>, bottom: Value<'c, 'a>, inside: &mut FxHashSet<usize>) -> bool {
         const STEPS: usize = 64;
         let mut found: Vec<OperationRef<'c, 'a>> = Vec::new();
         let mut value = top;

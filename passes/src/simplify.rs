@@ -80,6 +80,8 @@ crate::pass_options! {
     pub struct Simplify {
         /// Only in modules for several partitions.
         pub partitioned_only: bool = false,
+        /// Go on until another run would find nothing to do; what runs this pass until nothing changes need not ask for it.
+        pub settle: bool = true,
     }
 }
 
@@ -169,7 +171,7 @@ impl Pass for Simplify {
         let shards = if is_partitioned(root) { of_one_partition(root) } else { Vec::new() };
         for root in shards.into_iter().chain([root]) {
             let patterns = add_simplify_rules(Patterns::new(), root, &count);
-            changed = changed | patterns.apply(root, &Greedy { fold: true, ..Greedy::default() })?.changed;
+            changed = changed | patterns.apply(root, &Greedy::folding(self.settle))?.changed;
         }
         Ok(changed)
     }

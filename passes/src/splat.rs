@@ -7,9 +7,9 @@ use crate::rewrite::defining_op;
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, Location, Type, Value, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::dense::Dense;
 use slimhlo_dialect::types::Tensor;
-use std::collections::HashMap;
 
 /// The one scalar that a value holds everywhere.
 ///
@@ -110,7 +110,7 @@ impl<'c: 'a, 'a> Splat<'c, 'a> {
 /// Finds splats and remembers what it found, so that a chain of broadcasts is followed once however many users it has.
 #[derive(Default)]
 pub struct Splats<'c, 'a> {
-    known: HashMap<usize, Option<Splat<'c, 'a>>>,
+    known: FxHashMap<usize, Option<Splat<'c, 'a>>>,
 }
 
 impl<'c: 'a, 'a> Splats<'c, 'a> {

@@ -177,7 +177,7 @@ use crate::shards::is_partitioned;
 use crate::ties::Ties;
 use choose::{Neighbours, Rewrite};
 use cuts::Cuts;
-use fast::Keys;
+use fast::{Keys, Marked};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
@@ -844,6 +844,7 @@ impl Stream {
                 waited: Cell::new(false),
                 loops: std::mem::take(&mut loops),
                 gone: Keys::default(),
+                just_gone: Marked::default(),
                 facts: Rc::clone(&facts),
                 ties: Ties::new(root),
                 neighbours: Neighbours::default(),

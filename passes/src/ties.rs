@@ -22,10 +22,10 @@ use crate::rewrite::{defining_op, users, walk};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, RegionLike, TypeLike, Value, ValueLike};
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
 
 /// Ops that are followed at most: what leads further is taken to be compared with itself.
@@ -36,7 +36,7 @@ const MOST: usize = 4096;
 pub struct Ties<'c, 'a> {
     /// Whether there is anything.
     pub any: bool,
-    known: RefCell<HashMap<usize, bool>>,
+    known: RefCell<FxHashMap<usize, bool>>,
     of: PhantomData<OperationRef<'c, 'a>>,
 }
 
@@ -134,7 +134,7 @@ fn adds_up(op: OperationRef<'_, '_>) -> bool {
 
 /// Whether both sides of a comparison are made of `value`.
 pub fn is_compared_with_itself<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
-    let mut walk = Walk { made: HashSet::from([ir::key(value)]), pending: vec![value] };
+    let mut walk = Walk { made: FxHashSet::from_iter([ir::key(value)]), pending: vec![value] };
     let mut left = MOST;
     while let Some(value) = walk.pending.pop() {
         for used in crate::rewrite::uses(value) {
@@ -150,7 +150,7 @@ pub fn is_compared_with_itself<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
 
 struct Walk<'c, 'a> {
     /// Values that are made of the first one, by their keys.
-    made: HashSet<usize>,
+    made: FxHashSet<usize>,
     pending: Vec<Value<'c, 'a>>,
 }
 

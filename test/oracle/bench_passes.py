@@ -6,11 +6,10 @@
 1. The reference programs go through both pipelines, turn by turn: text in, text out. Enzyme-JAX's runs in this process,
    once before the clock starts; ours is a process of its own, of which the start-up on an empty module is taken off.
    Processor time, user and system, of all threads; medians.
-2. Modules of 10,000 and 100,000 ops of one kind go through our pipeline. Their time is that of the process less that
-   of one that only reads and prints the same module, so it is the passes' own; the least of several runs, since
-   whatever else the machine does only adds to it. Sizes and pipelines take turns, so that a busy minute meets them all,
-   and the small module is run more often: the passes are a small part of such a process, and what is taken off is as
-   uncertain as they are long. MLIR's inliner, canonicalizer and CSE on the same modules, in the same turns, stand
+2. Modules of 10,000 and 100,000 ops of one kind go through our pipeline. Their time is that of the passes by MLIR's own
+   clock, without reading and printing; the least of several runs, since whatever else the machine does only adds to it.
+   Sizes and pipelines take turns, so that a busy minute meets them all, and the small module is run more often: a busy
+   moment is a larger part of its time. MLIR's inliner, canonicalizer and CSE on the same modules, in the same turns, stand
    beside it and are not judged: they do as many instructions per op on a large module as on a small one, and what their
    time per op grows by all the same is what it costs that a module of 100,000 ops does not fit into the processor's caches.
 """
@@ -243,7 +242,7 @@ def against_enzyme(timer: Timer, flags: list[str], names: list[str], work: pathl
 
 def growth(timer: Timer, flags: list[str], work: pathlib.Path) -> list[str]:
     """Part 2; the kinds of op for which time per op grows."""
-    print(f"{' '.join(flags)}, processor time of the passes alone in us per op, best of {timer.runs};")
+    print(f"{' '.join(flags)}, time of the passes alone in us per op, best of {timer.runs};")
     print(f"beside it that of {' '.join(PEER)}:")
     heads = "".join(f" {f'{size} ops':>11s}" for size in SIZES) + "  growth"
     print(f"  {'kind':18s}{heads}  |{heads}")
@@ -275,20 +274,19 @@ def per_op(
     paths = {size: work / f"{make.__name__}_{size}.mlir" for size in SIZES}
     for size, path in paths.items():
         path.write_text(make(size))
-    # The first is none: what only reads and prints.
-    least = [dict.fromkeys(SIZES, float("inf")) for _ in range(1 + len(pipelines))]
+    least = [dict.fromkeys(SIZES, float("inf")) for _ in pipelines]
     too_long: set[tuple[int, int]] = set()
     for turn in range(timer.runs * SMALL_RUNS):
         for size in SIZES if turn % SMALL_RUNS == 0 else SIZES[:1]:
-            for number, pipeline in enumerate([[], *pipelines]):
+            for number, pipeline in enumerate(pipelines):
                 if (number, size) in too_long:
                     continue
                 try:
-                    least[number][size] = min(least[number][size], timer.once(paths[size], *pipeline))
+                    least[number][size] = min(least[number][size], timer.passes_once(paths[size], *pipeline))
                 except subprocess.CalledProcessError:
                     too_long.add((number, size))
                     least[number][size] = float("inf")
-    return [[max(1e-6, times[size] - least[0][size]) / size for size in SIZES] for times in least[1:]]
+    return [[times[size] / size for size in SIZES] for times in least]
 
 
 def main() -> int:

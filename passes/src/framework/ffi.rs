@@ -441,7 +441,7 @@ pub(crate) fn apply_greedily(
         max_rewrites: config.max_rewrites.map_or(-1, i64::from),
         top_down: config.top_down,
         fold: config.fold,
-        cse_constants: config.fold,
+        cse_constants: config.merge_constants,
     };
     let mut changed = false;
     // SAFETY: the op is alive; the patterns go over to the callee.

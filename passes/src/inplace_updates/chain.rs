@@ -11,9 +11,9 @@ use crate::stream::plan::{bytes, plain};
 use melior::ir::attribute::{ArrayAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{AttributeLike, BlockLike, OperationRef, RegionLike, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
-use std::collections::{HashMap, HashSet};
 
 const UPDATE: &str = "stablehlo.dynamic_update_slice";
 
@@ -86,7 +86,7 @@ pub struct Chain<'c, 'a> {
 
 impl<'c: 'a, 'a> Chain<'c, 'a> {
     /// The chain that starts with an update, with nothing known of reads yet. Updates are added to `seen`.
-    pub fn starting(first: OperationRef<'c, 'a>, seen: &mut HashSet<usize>) -> Option<Self> {
+    pub fn starting(first: OperationRef<'c, 'a>, seen: &mut FxHashSet<usize>) -> Option<Self> {
         let base = first.operands().next()?;
         plain(base)?;
         let mut updates = Vec::new();
@@ -185,7 +185,7 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
 
     /// Finds all reads; `None` if some use keeps a version alive whatever is done.
     pub fn find_reads(&mut self) -> Option<()> {
-        let own: HashMap<usize, usize> = self
+        let own: FxHashMap<usize, usize> = self
             .updates
             .iter()
             .enumerate()
@@ -194,7 +194,7 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
         let mut reads = Vec::new();
         for version in 0..self.updates.len() {
             let next = self.updates[version].op;
-            let mut seen = HashSet::new();
+            let mut seen = FxHashSet::default();
             for used in uses(self.version(version)) {
                 if used.user == next && used.operand == 0 || !seen.insert(ir::op_key(used.user)) {
                     continue;
@@ -247,11 +247,11 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
 /// to those, in block order. `None` if that is too much.
 fn cone_of<'c: 'a, 'a>(
     op: OperationRef<'c, 'a>,
-    ends: &HashMap<usize, usize>,
+    ends: &FxHashMap<usize, usize>,
 ) -> Option<(Option<usize>, Vec<OperationRef<'c, 'a>>)> {
     let block = op.block();
     let (mut reached, mut cone) = (None::<usize>, Vec::new());
-    let mut seen = HashSet::from([ir::op_key(op)]);
+    let mut seen = FxHashSet::from_iter([ir::op_key(op)]);
     let mut pending = vec![op];
     while let Some(op) = pending.pop() {
         for result in op.results() {

@@ -14,9 +14,9 @@ use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
-use std::collections::{HashMap, HashSet};
 
 /// How many slabs an array has to fall into.
 const SLABS: i64 = 16;
@@ -88,7 +88,7 @@ pub fn function_places<'c: 'a, 'a>(
     let end = block.terminator().filter(|end| matches!(op_name(*end), "func.return" | "stablehlo.return"))?;
     let results: Vec<Value<'c, 'a>> = end.operands().collect();
     let arguments = || (0..block.argument_count()).filter(|&index| is_donated(function, index));
-    let mut taken = HashSet::new();
+    let mut taken = FxHashSet::default();
     let mut places = Vec::new();
     let mut donors = Vec::new();
     for index in arguments() {
@@ -159,10 +159,10 @@ fn is_updated_in_place(place: Place<'_, '_>) -> bool {
 
 /// Places that depend on each other, or on something in common, together.
 fn groups<'c: 'a, 'a>(places: &[Place<'c, 'a>]) -> Vec<Vec<Place<'c, 'a>>> {
-    let olds: HashMap<usize, usize> =
+    let olds: FxHashMap<usize, usize> =
         places.iter().enumerate().map(|(index, place)| (ir::key(place.old), index)).collect();
     let mut group: Vec<usize> = (0..places.len()).collect();
-    let mut owner: HashMap<usize, usize> = HashMap::new();
+    let mut owner: FxHashMap<usize, usize> = FxHashMap::default();
     for (index, place) in places.iter().enumerate() {
         let mut pending = vec![place.new];
         let mut budget = LONGEST;
@@ -184,7 +184,7 @@ fn groups<'c: 'a, 'a>(places: &[Place<'c, 'a>]) -> Vec<Vec<Place<'c, 'a>>> {
         }
     }
     let mut found: Vec<(usize, Vec<Place<'c, 'a>>)> = Vec::new();
-    let mut known: HashMap<usize, usize> = HashMap::new();
+    let mut known: FxHashMap<usize, usize> = FxHashMap::default();
     for (index, place) in places.iter().enumerate() {
         let number = *known.entry(group[index]).or_insert_with(|| {
             found.push((group[index], Vec::new()));
@@ -211,7 +211,7 @@ fn find<'c: 'a, 'a>(places: &[Place<'c, 'a>], chunk_bytes: i64) -> Option<Step<'
 fn along<'c: 'a, 'a>(places: &[Place<'c, 'a>], dim: usize, chunk_bytes: i64) -> Option<Step<'c, 'a>> {
     let units = plain(places[0].old)?.shape[dim];
     // One value cannot be in two places at once.
-    let different: HashSet<usize> = places.iter().map(|place| ir::key(place.new)).collect();
+    let different: FxHashSet<usize> = places.iter().map(|place| ir::key(place.new)).collect();
     if different.len() < places.len() {
         return None;
     }
@@ -250,9 +250,9 @@ fn along<'c: 'a, 'a>(places: &[Place<'c, 'a>], dim: usize, chunk_bytes: i64) -> 
 /// Whether a loop may take all of the plan's ops along: nothing else reads the old arrays, and nothing that is computed
 /// before the loop does.
 fn stands_alone<'c: 'a, 'a>(places: &[Place<'c, 'a>], plan: &Plan<'c, 'a>, dim: usize) -> bool {
-    let olds: HashSet<usize> = places.iter().map(|place| ir::key(place.old)).collect();
-    let news: HashSet<usize> = places.iter().map(|place| ir::key(place.new)).collect();
-    let taken: HashSet<usize> = plan
+    let olds: FxHashSet<usize> = places.iter().map(|place| ir::key(place.old)).collect();
+    let news: FxHashSet<usize> = places.iter().map(|place| ir::key(place.new)).collect();
+    let taken: FxHashSet<usize> = plan
         .chunks
         .iter()
         .filter(|chunk| chunk.source != Source::Slice)
@@ -289,7 +289,7 @@ fn stands_alone<'c: 'a, 'a>(places: &[Place<'c, 'a>], plan: &Plan<'c, 'a>, dim: 
 
 fn news_are_used_after<'c: 'a, 'a>(
     places: &[Place<'c, 'a>],
-    taken: &HashSet<usize>,
+    taken: &FxHashSet<usize>,
     anchor: OperationRef<'c, 'a>,
 ) -> bool {
     places.iter().all(|place| {
@@ -312,10 +312,10 @@ fn last<'c: 'a, 'a>(places: &[Place<'c, 'a>]) -> Option<OperationRef<'c, 'a>> {
 }
 
 /// Whether a value is computed from none of the arrays, as far as that is easily seen.
-fn is_independent(value: Value<'_, '_>, olds: &HashSet<usize>) -> bool {
+fn is_independent(value: Value<'_, '_>, olds: &FxHashSet<usize>) -> bool {
     const BUDGET: usize = 64;
     let mut pending = vec![value];
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     while let Some(value) = pending.pop() {
         if olds.contains(&ir::key(value)) {
             return false;
@@ -339,11 +339,11 @@ fn is_independent(value: Value<'_, '_>, olds: &HashSet<usize>) -> bool {
 /// Whether new contents need old ones after these would have been overwritten: of neighbouring places, or of each other.
 /// `None` where something in it costs more than moving it about: how to do that in parts is for others to say.
 fn pays(places: &[Place<'_, '_>], plan: &Plan<'_, '_>) -> Option<bool> {
-    let number: HashMap<usize, usize> =
+    let number: FxHashMap<usize, usize> =
         places.iter().enumerate().map(|(index, place)| (ir::key(place.old), index)).collect();
     let half = bytes(places[0].old) / 2;
     // Per value: arrays it needs in the same places, and in others.
-    let mut needs: HashMap<usize, (u64, u64)> = HashMap::new();
+    let mut needs: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
     for chunk in &plan.chunks {
         let key = ir::key(chunk.value);
         let mut need = (0, 0);
@@ -386,7 +386,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
     let Some(anchor) = last(places) else { return };
     let ops: Vec<_> = places.iter().filter_map(|place| defining_op(place.new)).collect();
     let location = location_of(&ops).unwrap_or(anchor.location());
-    let olds: HashMap<usize, usize> =
+    let olds: FxHashMap<usize, usize> =
         places.iter().enumerate().map(|(index, place)| (ir::key(place.old), index)).collect();
     let read: Vec<usize> =
         (0..places.len()).filter(|&index| plan.position_of_all(places[index].old, *dim).is_some()).collect();
@@ -420,7 +420,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
     let inside = arguments(1);
     let at = inside[0];
     let (arrays, given) = inside[1..].split_at(places.len());
-    let mut wholes: HashMap<usize, Value<'c, 'a>> =
+    let mut wholes: FxHashMap<usize, Value<'c, 'a>> =
         captured.iter().map(|value| ir::key(*value)).zip(given.iter().copied()).collect();
     for whole in &plan.wholes {
         // Constants are made again inside the loop, which back ends see through better than through a carried value.
@@ -460,7 +460,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
     };
     let leaves = plan.chunks.iter().map(|chunk| leaf(chunk)).collect();
     let given_inside = Given { leaves, wholes };
-    let mut done = HashMap::new();
+    let mut done = FxHashMap::default();
     for (index, chunk) in plan.chunks.iter().enumerate() {
         let array = olds.get(&ir::key(chunk.value)).and_then(|index| read.iter().position(|r| r == index));
         chunks.push(match array {
@@ -490,7 +490,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
         .filter(|chunk| chunk.source != Source::Slice)
         .filter_map(|chunk| defining_op(chunk.value))
         .collect();
-    let mut gone = HashSet::new();
+    let mut gone = FxHashSet::default();
     for op in dead {
         if gone.insert(ir::op_key(op)) && is_unused(op) {
             build.erase(op);

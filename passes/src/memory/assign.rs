@@ -5,10 +5,11 @@
 use super::fuse::{Kernel, Kernels, kernels};
 use super::graph::{Class, Graph, Id};
 use super::lists::{Ids, Lists};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use smallvec::{SmallVec, smallvec};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Memory for one value, or for several that take each other's place.
 pub(super) struct Memory {
@@ -152,7 +153,7 @@ struct Assignment<'g, 'c, 'a> {
     kernels: &'g Kernels,
     order: &'g [Id],
     /// Which parameter a value is.
-    parameters: HashMap<Id, usize>,
+    parameters: FxHashMap<Id, usize>,
     /// Last step that reads a value.
     last: Vec<u32>,
     /// Kernels that read a value.
@@ -360,7 +361,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             let bytes = self.graph.values[value as usize].bytes;
             self.slots.push(Slot { place: Place::Parameter(at), bytes, busy });
         }
-        let mut slots: HashMap<usize, usize> = HashMap::new();
+        let mut slots: FxHashMap<usize, usize> = FxHashMap::default();
         for (index, slot) in self.slots.iter().enumerate() {
             if let Place::Parameter(at) = slot.place {
                 slots.insert(at, index);

@@ -4,7 +4,7 @@
 
 use super::graph::{Class, Graph, Id, Node};
 use super::lists::Lists;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What is stored, and by what it is computed.
 pub(super) struct Kernels {
@@ -181,9 +181,9 @@ impl Fusion<'_, '_, '_> {
         // How many of a node's first users are known to be in one cluster: they stay so.
         let mut together = vec![0; self.graph.nodes.len()];
         // What else uses keeps it out of a cluster, by cluster.
-        let mut wanted: HashMap<Id, Vec<Id>> = HashMap::new();
+        let mut wanted: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
         // As two clusters become one, what both want may be taken: it is among what the one wants that wants less.
-        fn join(wanted: &mut HashMap<Id, Vec<Id>>, pending: &mut Vec<Id>, from: Id, into: Id) {
+        fn join(wanted: &mut FxHashMap<Id, Vec<Id>>, pending: &mut Vec<Id>, from: Id, into: Id) {
             let mut few = wanted.remove(&from).unwrap_or_default();
             let many = wanted.entry(into).or_default();
             if few.len() > many.len() {

@@ -15,13 +15,13 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{AttributeLike, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{attribute_of, element_type, op_name, string_value};
 use slimhlo_dialect::quant::Quantized;
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::{Tensor, is_static};
 use smallvec::{SmallVec, smallvec, smallvec as ids};
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 mod moves;
@@ -158,7 +158,7 @@ const DEEPEST_CALLS: usize = 200;
 pub(super) struct Import<'c, 'a> {
     shards: Rc<Shards>,
     root: OperationRef<'c, 'a>,
-    functions: OnceCell<HashMap<&'c str, OperationRef<'c, 'a>>>,
+    functions: OnceCell<FxHashMap<&'c str, OperationRef<'c, 'a>>>,
     made: usize,
     depth: usize,
 }
@@ -175,7 +175,7 @@ struct Scope<'c, 'a> {
     sizes: AddressMap<(u64, u64)>,
     shards: Rc<Shards>,
     /// Values that have been converted to 32 bits.
-    wide: HashMap<Id, Id>,
+    wide: FxHashMap<Id, Id>,
 }
 
 impl<'c: 'a, 'a> Import<'c, 'a> {
@@ -189,9 +189,9 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
     }
 
     /// Looked for only where one is asked for: there may be as many functions as imports.
-    fn by_name(&self) -> &HashMap<&'c str, OperationRef<'c, 'a>> {
+    fn by_name(&self) -> &FxHashMap<&'c str, OperationRef<'c, 'a>> {
         self.functions.get_or_init(|| {
-            let mut functions = HashMap::new();
+            let mut functions = FxHashMap::default();
             walk(self.root, |op| {
                 if op_name(op) == "func.func" {
                     if let Some(name) = symbol(op) {
@@ -967,11 +967,11 @@ pub(super) fn is_splat(graph: &Graph<'_, '_>, node: &Node<'_, '_>) -> bool {
 
 /// Values of which a `dynamic_slice` in a loop's body reads a part, with no barrier between. A barrier on nothing but
 /// what is handed `through` is none: it is moved out of the loop itself.
-fn sliced(body: &Graph<'_, '_>, through: &[bool]) -> HashSet<Id> {
-    let unchanging: HashSet<Id> =
+fn sliced(body: &Graph<'_, '_>, through: &[bool]) -> FxHashSet<Id> {
+    let unchanging: FxHashSet<Id> =
         body.parameters.iter().zip(through).filter(|(_, through)| **through).map(|(&id, _)| id).collect();
     let barriers = body.barred.iter().filter(|values| values.iter().any(|value| !unchanging.contains(value)));
-    let barred: HashSet<Id> = barriers.flatten().copied().collect();
+    let barred: FxHashSet<Id> = barriers.flatten().copied().collect();
     let reads = body.nodes.iter().filter(|node| node.live && node.class == Class::Read);
     reads.filter_map(|node| node.operands.first().copied()).filter(|value| !barred.contains(value)).collect()
 }

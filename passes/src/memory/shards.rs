@@ -15,12 +15,12 @@ use melior::ir::attribute::{
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, OperationRef, Value, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
 use slimhlo_dialect::sdy::attrs::{TensorSharding, TensorShardingPerValue};
 use slimhlo_dialect::sdy::mesh::{Axes, piece_count};
 use slimhlo_dialect::sdy::sharding::mesh_of;
 use slimhlo_dialect::types::{Tensor, is_static};
-use std::collections::HashMap;
 
 /// How many of a dimension's elements a device has at most, if it is cut into `count` pieces; what is not known stays so.
 pub(super) fn share(size: i64, count: i64) -> i64 {
@@ -30,7 +30,7 @@ pub(super) fn share(size: i64, count: i64) -> i64 {
 /// How values are cut; those that are not are missing.
 #[derive(Default)]
 pub(super) struct Shards {
-    pieces: HashMap<usize, Vec<i64>>,
+    pieces: FxHashMap<usize, Vec<i64>>,
 }
 
 impl Shards {
@@ -52,7 +52,7 @@ impl Shards {
         for &op in &ops {
             shards.given(op);
         }
-        let functions: HashMap<&str, OperationRef<'c, 'a>> = ops
+        let functions: FxHashMap<&str, OperationRef<'c, 'a>> = ops
             .iter()
             .filter(|op| op_name(**op) == "func.func")
             .filter_map(|&op| {

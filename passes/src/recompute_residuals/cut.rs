@@ -18,8 +18,8 @@ use melior::ir::{OperationRef, Value};
 use petgraph::algo::dinics;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
+use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::op_name;
-use std::collections::HashSet;
 
 /// What cannot be cut.
 const ENDLESS: u64 = 1 << 60;
@@ -65,7 +65,7 @@ pub struct Values<'w, 'c, 'a> {
 impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
     /// For a reader: all that others need is stored anyway.
     pub fn new(writer: &'w Writer<'c, 'a>, reader: &Reader<'c, 'a>) -> Self {
-        let read: HashSet<usize> = reader.stacks.iter().map(|(stack, _)| *stack).collect();
+        let read: FxHashSet<usize> = reader.stacks.iter().map(|(stack, _)| *stack).collect();
         let kept = writer.stacks.iter().enumerate().filter(|(number, _)| !read.contains(number));
         let held = kept.flat_map(|(number, stack)| stack.held().map(move |value| (ir::key(value), number)));
         Self { writer, kept: held.collect() }

@@ -10,8 +10,8 @@ use crate::stream::plan::plain;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
-use std::collections::HashMap;
 
 /// An array with a slot for each turn of the loop that carries it, which that turn fills.
 #[derive(Clone, Copy)]
@@ -88,7 +88,7 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
     /// The loops that read its stacks, in the order in which they are first met.
     pub fn readers(&self) -> Vec<Reader<'c, 'a>> {
         let mut readers: Vec<Reader<'c, 'a>> = Vec::new();
-        let mut by_op: HashMap<usize, usize> = HashMap::new();
+        let mut by_op: FxHashMap<usize, usize> = FxHashMap::default();
         for (index, stack) in self.stacks.iter().enumerate() {
             let Some((op, body, turn, carried)) = self.reader_of(stack) else { continue };
             let reader = *by_op.entry(ir::op_key(op)).or_insert_with(|| {

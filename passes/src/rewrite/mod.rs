@@ -17,7 +17,7 @@ use melior::RewriterBase;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Location, Operation, OperationRef, RegionLike, Value, ValueLike};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Visits `root` and every op nested in it, parents first. The callback must not erase or move ops; collect them, or
 /// use [`Patterns`].
@@ -212,14 +212,31 @@ pub struct Greedy {
     pub max_rewrites: Option<u32>,
     /// Whether ops are first visited from the top.
     pub top_down: bool,
-    /// Whether ops are folded and constants merged, too.
+    /// Whether ops are folded, too.
     pub fold: bool,
+    /// Whether constants are merged and moved to the top before, which does not count as a change.
+    pub merge_constants: bool,
+}
+
+impl Greedy {
+    /// Patterns and folds, top down, until nothing changes; or once, for somebody who sees to constants and goes on until no pass
+    /// says that it changed something.
+    pub fn folding(settle: bool) -> Self {
+        let all = Self { fold: true, merge_constants: settle, ..Self::default() };
+        if settle { all } else { Self { max_iterations: Some(1), ..all } }
+    }
 }
 
 impl Default for Greedy {
     /// Patterns only, top down.
     fn default() -> Self {
-        Self { max_iterations: Some(10), max_rewrites: None, top_down: true, fold: false }
+        Self {
+            max_iterations: Some(10),
+            max_rewrites: None,
+            top_down: true,
+            fold: false,
+            merge_constants: false,
+        }
     }
 }
 
@@ -302,7 +319,7 @@ impl<'c, 'p> Patterns<'c, 'p> {
 
 /// The location for what replaces `ops`: theirs, fused if they differ.
 pub fn location_of<'c: 'a, 'a>(ops: &[OperationRef<'c, 'a>]) -> Option<Location<'c>> {
-    let mut seen = HashSet::with_capacity(ops.len());
+    let mut seen = FxHashSet::with_capacity_and_hasher(ops.len(), Default::default());
     let locations: Vec<Location<'c>> = ops
         .iter()
         .map(OperationLike::location)

@@ -4,7 +4,7 @@
 
 use super::layout::{Grid, Layout};
 use super::moves::{Box_, Index, Piece, Source};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// How many (device, box) pairs are looked at for one value.
 const CELLS: usize = 1 << 16;
@@ -102,7 +102,7 @@ impl Read {
             return Some(Vec::new());
         }
         let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
-        let mut at: HashMap<usize, usize> = HashMap::new();
+        let mut at: FxHashMap<usize, usize> = FxHashMap::default();
         for &(to, from) in &self.from {
             let index = *at.entry(from).or_insert_with(|| {
                 groups.push((from, Vec::new()));
@@ -160,7 +160,7 @@ pub fn classes<'l>(
     most: usize,
 ) -> Option<Vec<Class>> {
     let mut classes: Vec<Class> = Vec::new();
-    let mut found: HashMap<(usize, Box_, Vec<Vec<i64>>), usize> = HashMap::new();
+    let mut found: FxHashMap<(usize, Box_, Vec<Vec<i64>>), usize> = FxHashMap::default();
     let mut cells_left = CELLS;
     let devices = grid.devices();
     let parts: Vec<Vec<i64>> =

@@ -16,11 +16,11 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, Location, OperationRef, Type, TypeLike, Value, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{AxisRef, DimensionSharding, TensorSharding};
 use slimhlo_dialect::stablehlo::attrs::ChannelHandle;
 use slimhlo_dialect::types::Tensor;
-use std::collections::HashMap;
 
 /// Into how many boxes a shard may be cut.
 const CELLS: usize = 64;
@@ -54,11 +54,11 @@ pub struct Body<'c, 'a, 'r> {
     exprs: Vec<&'r Expr<'c, 'a>>,
     channel: &'r mut i64,
     partition: Option<Value<'c, 'a>>,
-    predicates: HashMap<Devices, Value<'c, 'a>>,
-    filled: HashMap<(usize, Vec<i64>), Value<'c, 'a>>,
-    starts: HashMap<i64, Value<'c, 'a>>,
+    predicates: FxHashMap<Devices, Value<'c, 'a>>,
+    filled: FxHashMap<(usize, Vec<i64>), Value<'c, 'a>>,
+    starts: FxHashMap<i64, Value<'c, 'a>>,
     /// Numbers that devices look up.
-    tables: HashMap<Vec<i64>, Value<'c, 'a>>,
+    tables: FxHashMap<Vec<i64>, Value<'c, 'a>>,
     /// What will be read of inputs from other devices, and what came of it.
     foreseen: Vec<(Read, Option<Value<'c, 'a>>)>,
     /// The array being updated, after so many updates.
@@ -119,10 +119,10 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             exprs,
             channel,
             partition: None,
-            predicates: HashMap::new(),
-            filled: HashMap::new(),
-            starts: HashMap::new(),
-            tables: HashMap::new(),
+            predicates: FxHashMap::default(),
+            filled: FxHashMap::default(),
+            starts: FxHashMap::default(),
+            tables: FxHashMap::default(),
             foreseen: Vec::new(),
             versions: Vec::new(),
             latest: None,

@@ -9,11 +9,11 @@ use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, OperationRef, RegionLike, Value, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{TensorSharding, TensorShardingPerValue, View};
 use slimhlo_dialect::sdy::sharding::{manual_axes_of, mesh_of};
 use slimhlo_dialect::types::Tensor;
-use std::collections::HashMap;
 
 /// The name under which shardings hang on functions' arguments and results, and on ops.
 pub const SHARDING: &str = "sdy.sharding";
@@ -175,7 +175,7 @@ impl<'c> Mesh<'c> {
 pub struct Known<'c> {
     /// The mesh of all layouts.
     pub mesh: Mesh<'c>,
-    layouts: HashMap<usize, Layout>,
+    layouts: FxHashMap<usize, Layout>,
 }
 
 impl<'c> Known<'c> {
@@ -219,7 +219,7 @@ impl<'c> Known<'c> {
             ops.push(op);
             WalkResult::Advance
         });
-        let mut known = Self { mesh: mesh?, layouts: HashMap::new() };
+        let mut known = Self { mesh: mesh?, layouts: FxHashMap::default() };
         for (value, sharding) in said {
             if let Some(layout) = known.mesh.layout(sharding) {
                 known.set(value, layout);

@@ -12,10 +12,10 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::ScatterDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
-use std::collections::HashMap;
 
 /// How many steps are taken to take one value apart.
 const STEPS: usize = 512;
@@ -386,7 +386,7 @@ pub struct Moves<'c, 'a, 'r> {
     known: &'r Known<'c>,
     splats: &'r mut Splats<'c, 'a>,
     /// Versions of the array that is updated, by value.
-    pub versions: HashMap<usize, usize>,
+    pub versions: FxHashMap<usize, usize>,
     /// Values read, with their layouts.
     pub inputs: Vec<(Value<'c, 'a>, Layout)>,
     /// Scalars.
@@ -397,7 +397,14 @@ pub struct Moves<'c, 'a, 'r> {
 impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
     /// Nothing taken apart yet.
     pub fn new(known: &'r Known<'c>, splats: &'r mut Splats<'c, 'a>) -> Self {
-        Self { known, splats, versions: HashMap::new(), inputs: Vec::new(), fills: Vec::new(), steps: STEPS }
+        Self {
+            known,
+            splats,
+            versions: FxHashMap::default(),
+            inputs: Vec::new(),
+            fills: Vec::new(),
+            steps: STEPS,
+        }
     }
 
     /// Allows as many steps for the next value as for the first.

@@ -13,7 +13,7 @@ use super::cuts::Cuts;
 use super::emit::{Loop, is_made_again, is_narrow};
 use super::fast::{Keys, Marked, Table};
 use super::outside::{EXPANDS, Outside, is_exported, sources};
-use super::plan::{self, Facts, Plan, Source, Stop, bytes};
+use super::plan::{self, Facts, Plan, Sought, Source, Stop, bytes};
 use super::{Consumer, GAIN, ROUNDS, Role, SMALL, STRETCH, dot_numbers};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
@@ -25,7 +25,7 @@ use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Rows that a dot in a chunk should have, so that it is computed as fast as the whole.
@@ -169,6 +169,8 @@ pub struct Rewrite<'c, 'a> {
     pub loops: Vec<OperationRef<'c, 'a>>,
     /// Ops that were erased.
     pub gone: Keys,
+    /// Those of them that went with the last loop.
+    pub just_gone: Marked,
     /// What is known about values.
     pub facts: Rc<Facts<'c, 'a>>,
     /// What is compared with itself.
@@ -184,9 +186,17 @@ type Way = (usize, usize, i64);
 #[derive(Default)]
 pub struct Neighbours<'c, 'a> {
     /// Ops a few steps up, by the consumer's source.
-    above: RefCell<Table<usize, Rc<Marked>>>,
+    above: RefCell<Above>,
     /// What each computes by itself, or why it cannot be streamed so. In order, so that those whose turn is over can go.
     alone: RefCell<BTreeMap<Way, Result<Rc<Alone<'c, 'a>>, Stop>>>,
+}
+
+/// Ops a few steps up from consumers' sources, by these.
+#[derive(Default)]
+struct Above {
+    known: Table<usize, Marked>,
+    /// The consumers that were asked about first, in order, with their sources.
+    asked: BTreeSet<(usize, usize)>,
 }
 
 /// A consumer's plan, without any other's.
@@ -203,10 +213,14 @@ struct Alone<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Neighbours<'c, 'a> {
-    /// Whether an op is computed from one of some others, a few steps up.
-    fn comes_from(&self, op: OperationRef<'c, 'a>, others: &Marked) -> bool {
-        let mut known = self.above.borrow_mut();
-        let above = known.entry(ir::op_key(op)).or_insert_with(|| above(op));
+    /// Whether a consumer is computed from one of some ops, a few steps up.
+    fn comes_from(&self, index: usize, consumer: &Consumer<'c, 'a>, others: &Marked) -> bool {
+        let Above { known, asked } = &mut *self.above.borrow_mut();
+        let source = ir::op_key(consumer.source);
+        let above = known.entry(source).or_insert_with(|| {
+            asked.insert((index, source));
+            above(consumer.source)
+        });
         above.meets(others)
     }
 
@@ -214,14 +228,20 @@ impl<'c: 'a, 'a> Neighbours<'c, 'a> {
     /// module are more than it itself.
     fn pass(&mut self, first: usize) {
         self.alone.get_mut().split_off(&(first + 1, 0, i64::MIN));
+        let Above { known, asked } = self.above.get_mut();
+        for (_, source) in asked.split_off(&(first + 1, 0)) {
+            known.remove(&source);
+        }
     }
 
     /// Forgets what was known of ops that are gone, of what is computed from them, and of consumers from `first` on, whose turn
     /// is over: what is left are those near the next.
-    fn forget(&mut self, gone: &Keys, first: usize) {
-        self.above.get_mut().clear();
+    fn forget(&mut self, gone: &Marked, first: usize) {
+        let Above { known, asked } = self.above.get_mut();
+        known.retain(|op, above| !gone.contains(*op) && !above.meets(gone));
+        asked.retain(|(_, op)| known.contains_key(op));
         self.alone.get_mut().retain(|&(index, ..), alone| {
-            index < first && alone.as_ref().is_ok_and(|alone| alone.ops.iter().all(|op| !gone.contains(op)))
+            index < first && alone.as_ref().is_ok_and(|alone| alone.ops.iter().all(|op| !gone.contains(*op)))
         });
     }
 }
@@ -254,6 +274,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         rest: Vec<usize>,
     ) -> Option<Vec<usize>> {
         self.neighbours.pass(first);
+        self.facts.trim();
         let mut best: Option<Found<'c, 'a>> = None;
         // Those that take and store nothing whole, whatever their chunks take: a loop in the body can do the rest.
         let mut apart: Vec<Found<'c, 'a>> = Vec::new();
@@ -333,6 +354,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let (made, results) = made.emit(anchor);
         self.loops.push(made);
         for (consumer, result) in group.iter().zip(results) {
+            self.facts.replaced(consumer.result());
             self.build.replace_all_uses_with(consumer.result(), result);
         }
         let producers: Vec<_> = found
@@ -357,14 +379,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 self.erase(op);
             }
         }
-        self.facts.operands_changed();
         self.ties.forget();
-        self.neighbours.forget(&self.gone, first);
+        self.neighbours.forget(&std::mem::take(&mut self.just_gone), first);
         Some(found.group.into_iter().map(|(index, _)| index).filter(|&index| index != usize::MAX).collect())
     }
 
     fn erase(&mut self, op: OperationRef<'c, 'a>) {
-        let gone = &mut self.gone;
+        let Self { gone, just_gone, .. } = self;
         let facts = &self.facts;
         // What is known of values inside is not to be taken for what is known of others at their addresses.
         if matches!(op_name(op), "stablehlo.while" | "stablehlo.if" | "stablehlo.case") {
@@ -372,7 +393,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             self.loops.retain(|made| ir::op_key(*made) != ir::op_key(op));
         }
         self.build.erase_with_dead_producers(op, |value| {
-            gone.extend(defining_op_key(value));
+            if let Some(op) = defining_op_key(value) {
+                gone.insert(op);
+                just_gone.insert(op);
+            }
             facts.forget(value);
         });
     }
@@ -456,23 +480,23 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let takes_the_same = |consumer: &Consumer<'c, 'a>| {
             consumer.source.operands().any(|operand| taken.contains(&unmoved(operand)))
         };
-        let may_join = |consumer: &Consumer<'c, 'a>| {
+        let may_join = |index: usize, consumer: &Consumer<'c, 'a>| {
             (!consumer.is_dot || consumer.takes >= matters || takes_the_same(consumer))
-                && self.neighbours.comes_from(consumer.source, &shared)
+                && self.neighbours.comes_from(index, consumer, &shared)
         };
-        let mut wanted = self.worth_sharing(&plan);
+        let (mut wanted, mut sought) = self.worth_sharing(&plan);
         let mut barred = false;
         for &next in rest {
             // Few of the plan's ops are wanted, so they are asked for first.
             let consumer = &consumers[next];
             let takes_some = || {
                 [consumer.source, consumer.op].iter().any(|op| wanted.contains(ir::op_key(*op)))
-                    || self.neighbours.comes_from(consumer.source, &wanted)
+                    || self.neighbours.comes_from(next, consumer, &wanted)
             };
-            if wanted.is_empty() || !takes_some() || !may_join(consumer) {
+            if wanted.is_empty() || !takes_some() || !may_join(next, consumer) {
                 continue;
             }
-            if let Some(joined) = self.join(&group, next, &consumers[next], &plan, &mut barred) {
+            if let Some(joined) = self.join(&group, next, &consumers[next], &plan, &sought, &mut barred) {
                 // Its own result is computed, whatever was thought of it before.
                 if there.remove(&ir::key(consumer.value)) {
                     group.push((next, joined));
@@ -494,22 +518,21 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                     plan = self.replan(units, &group, &there).ok()?;
                     there.extend(condensed_before(&mut plan));
                 }
-                wanted = self.worth_sharing(&plan);
+                (wanted, sought) = self.worth_sharing(&plan);
             }
         }
         Some(Gathered { plan, group, there, barred })
     }
 
-    /// Ops of a plan whose chunks it pays to compute once for several consumers: one that shares none of them is not asked
-    /// further.
-    fn worth_sharing(&self, plan: &Plan<'c, 'a>) -> Marked {
-        let computed = || plan.chunks.iter().filter(|chunk| chunk.source.is_op());
-        let largest = computed().map(|chunk| chunk.size).max().unwrap_or(0);
+    /// Chunks of a plan that it pays to compute once for several consumers, one of which two have to share: their ops, and what
+    /// looks for them.
+    fn worth_sharing(&self, plan: &Plan<'c, 'a>) -> (Marked, Sought<'c, 'a>) {
+        let computed = || plan.chunks.iter().enumerate().filter(|(_, chunk)| chunk.source.is_op());
+        let largest = computed().map(|(_, chunk)| chunk.size).max().unwrap_or(0);
         let matters = (largest / 2).max(self.chunk_bytes);
-        computed()
-            .filter(|chunk| chunk.size >= matters && !chunk.kind.free)
-            .filter_map(|chunk| chunk.op.map(ir::op_key))
-            .collect()
+        let worth = || computed().filter(|(_, chunk)| chunk.size >= matters && !chunk.kind.free);
+        let ops = worth().filter_map(|(_, chunk)| chunk.op.map(ir::op_key)).collect();
+        (ops, self.facts.seek(plan, worth().map(|(at, _)| at)))
     }
 
     /// A plan for a group, with or without handing out values that the loop computes on its way, as `export` says; it tells
@@ -634,6 +657,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         index: usize,
         consumer: &Consumer<'c, 'a>,
         plan: &Plan<'c, 'a>,
+        sought: &Sought<'c, 'a>,
         barred: &mut bool,
     ) -> Option<Consumer<'c, 'a>> {
         let block = consumer.op.block();
@@ -644,6 +668,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let largest = computed.map(|chunk| chunk.size).max().unwrap_or(0);
         for &dim in &consumer.dims {
             let joined = consumer.along(dim);
+            // Most share nothing, which is known before there is a plan of theirs.
+            let leads = |(value, dim)| {
+                plan.all_of(value, dim).is_ok_and(|along| self.facts.leads_to(value, along, sought))
+            };
+            if !joined.inputs().into_iter().any(leads) {
+                continue;
+            }
             let Ok(own) = self.alone(index, &joined, plan.units) else { continue };
             let matters = (own.largest.max(largest) / 2).max(self.chunk_bytes);
             let shares = own.values.iter().map(|&at| &own.plan.chunks[at]).any(|chunk| {
@@ -1454,10 +1485,10 @@ fn last_of<'c: 'a, 'a>(ops: impl Iterator<Item = OperationRef<'c, 'a>>) -> Optio
 }
 
 /// What an op is computed from, a few steps up.
-fn above(op: OperationRef<'_, '_>) -> Rc<Marked> {
+fn above(op: OperationRef<'_, '_>) -> Marked {
     const MOST: usize = 48;
     let mut seen = 0;
-    let mut found: Marked = std::iter::empty().collect();
+    let mut found = Marked::default();
     let mut pending = std::collections::VecDeque::from([op]);
     while let Some(op) = pending.pop_front() {
         for from in op.operands().filter_map(defining_op) {
@@ -1468,7 +1499,7 @@ fn above(op: OperationRef<'_, '_>) -> Rc<Marked> {
             }
         }
     }
-    Rc::new(found)
+    found
 }
 
 fn defining_op_key(value: Value<'_, '_>) -> Option<usize> {

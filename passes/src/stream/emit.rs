@@ -12,10 +12,10 @@ use crate::rewrite::{defining_op, is_unused, location_of};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
-use std::collections::{HashMap, HashSet};
 
 /// Ops of a value that the loop's body makes itself.
 const MOST_MADE_AGAIN: usize = 16;
@@ -43,14 +43,14 @@ pub struct Given<'c, 'a> {
     /// For each chunk that is a slice, what of.
     pub leaves: Vec<Option<Leaf<'c, 'a>>>,
     /// Other names.
-    pub wholes: HashMap<usize, Value<'c, 'a>>,
+    pub wholes: FxHashMap<usize, Value<'c, 'a>>,
 }
 
 /// Chunks that readers compute for themselves.
 #[derive(Default)]
 struct Own<'c, 'a> {
     /// For each reader where they are in the plan.
-    made: HashMap<usize, Vec<(usize, Value<'c, 'a>)>>,
+    made: FxHashMap<usize, Vec<(usize, Value<'c, 'a>)>>,
     /// What the last barrier hands on.
     last: Option<Value<'c, 'a>>,
 }
@@ -82,7 +82,7 @@ const NEAR: usize = 64;
 /// How much work a back end may fuse into what stores a value, in elementary functions.
 fn work_before(value: Value<'_, '_>) -> u32 {
     let mut pending = vec![value];
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut work = 0;
     while let Some(value) = pending.pop() {
         let Some(op) = defining_op(value).filter(|op| is_elementwise(op_name(*op))) else { continue };
@@ -125,7 +125,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
 
         let inside = arguments(1);
         let (accumulators, given) = inside[1..].split_at(self.consumers.len());
-        let mut inner: HashMap<usize, Value<'c, 'a>> =
+        let mut inner: FxHashMap<usize, Value<'c, 'a>> =
             captured.iter().map(|value| ir::key(*value)).zip(given.iter().copied()).collect();
         let sliced = self.kept_narrow(inside[0], &leaves, &inner, location);
         let inner_leaves = leaves
@@ -156,7 +156,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let rest = self.plan.units % self.chunk;
         if rest > 0 {
             let start = Start::Known(whole_chunks * self.chunk);
-            results = self.step(start, rest, Given { leaves, wholes: HashMap::new() }, &results);
+            results = self.step(start, rest, Given { leaves, wholes: FxHashMap::default() }, &results);
         }
         let results = self
             .consumers
@@ -204,9 +204,9 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         &self,
         counter: Value<'c, 'a>,
         leaves: &[Option<Leaf<'c, 'a>>],
-        inner: &HashMap<usize, Value<'c, 'a>>,
+        inner: &FxHashMap<usize, Value<'c, 'a>>,
         location: Location<'c>,
-    ) -> HashMap<usize, Value<'c, 'a>> {
+    ) -> FxHashMap<usize, Value<'c, 'a>> {
         let mut keys: Vec<usize> = Vec::new();
         let mut behind = vec![counter];
         let leaves = leaves.iter().flatten().map(|leaf| ir::key(leaf.value));
@@ -219,7 +219,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             }
         }
         if keys.is_empty() {
-            return HashMap::new();
+            return FxHashMap::default();
         }
         let types: Vec<Type> = behind.iter().map(|value| value.r#type()).collect();
         let op = self.build.op_with_blocks("stablehlo.optimization_barrier", &behind, &types, &[], location);
@@ -329,7 +329,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let mut chunks: Vec<Value<'c, 'a>> = Vec::with_capacity(count);
         let mut results = Vec::with_capacity(accumulators.len());
         // An op of several results is done once for all of them.
-        let mut done: HashMap<(usize, Along), OperationRef<'c, 'a>> = HashMap::new();
+        let mut done: FxHashMap<(usize, Along), OperationRef<'c, 'a>> = FxHashMap::default();
         let mut own = Own::default();
         for at in 0..count {
             let reads = |reader: &usize| readers.any_copied(*reader, self.plan.operands(at));
@@ -425,7 +425,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         slices.iter().zip(sliced).for_each(|(&at, value)| seen[at] = *value);
         let mut given = Given { leaves: given.leaves.clone(), wholes: given.wholes.clone() };
         given.wholes.extend(wholes.iter().zip(whole).map(|(&(key, _), value)| (key, *value)));
-        let mut done = HashMap::new();
+        let mut done = FxHashMap::default();
         for at in copied {
             seen[at] = self.chunk(at, start, size, &given, &seen, &mut done);
             made.push((at, seen[at]));
@@ -434,7 +434,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
     }
 
     /// A copy of a value that follows from positions and constants alone, and of what it is computed from.
-    fn make_again(&self, value: Value<'c, 'a>, made: &mut HashMap<usize, Value<'c, 'a>>) -> Value<'c, 'a> {
+    fn make_again(&self, value: Value<'c, 'a>, made: &mut FxHashMap<usize, Value<'c, 'a>>) -> Value<'c, 'a> {
         if let Some(known) = made.get(&ir::key(value)) {
             return *known;
         }
@@ -455,7 +455,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         size: i64,
         given: &Given<'c, 'a>,
         chunks: &[Value<'c, 'a>],
-        done: &mut HashMap<(usize, Along), OperationRef<'c, 'a>>,
+        done: &mut FxHashMap<(usize, Along), OperationRef<'c, 'a>>,
     ) -> Value<'c, 'a> {
         let build = self.build;
         let chunk = &self.plan.chunks[at];
@@ -562,7 +562,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
         let body = |op: OperationRef<'c, 'a>| op.region(1).ok()?.first_block()?.first_operation();
         // Splats in the chunk's shape are made before the loop.
-        let mut splats: HashMap<(usize, Type<'c>), Value<'c, 'a>> = HashMap::new();
+        let mut splats: FxHashMap<(usize, Type<'c>), Value<'c, 'a>> = FxHashMap::default();
         let mut taken: Vec<(usize, usize, Value<'c, 'a>)> = Vec::new();
         let ops = std::iter::successors(body(op), |op| op.next_in_block()).collect::<Vec<_>>();
         for (place, op) in ops.iter().enumerate() {
@@ -762,7 +762,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         start: Start<'c, 'a>,
         accumulator: Value<'c, 'a>,
         chunks: &[Value<'c, 'a>],
-        wholes: &HashMap<usize, Value<'c, 'a>>,
+        wholes: &FxHashMap<usize, Value<'c, 'a>>,
     ) -> Value<'c, 'a> {
         let build = self.build;
         let op = consumer.op;

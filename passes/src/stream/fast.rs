@@ -11,6 +11,7 @@ pub type Table<K, V> = FxHashMap<K, V>;
 pub type Keys = FxHashSet<usize>;
 
 /// Keys that are mostly asked for what is not among them: a few bits of each say so at once.
+#[derive(Default)]
 pub struct Marked {
     keys: Keys,
     marks: [u64; Self::WORDS],
@@ -44,6 +45,9 @@ impl Marked {
 
     /// Whether one of them is among others.
     pub fn meets(&self, others: &Self) -> bool {
+        if self.marks.iter().zip(&others.marks).all(|(mine, theirs)| mine & theirs == 0) {
+            return false;
+        }
         let (few, many) = if self.keys.len() < others.keys.len() { (self, others) } else { (others, self) };
         few.keys.iter().any(|&key| many.contains(key))
     }
@@ -51,7 +55,7 @@ impl Marked {
 
 impl FromIterator<usize> for Marked {
     fn from_iter<I: IntoIterator<Item = usize>>(keys: I) -> Self {
-        let mut marked = Self { keys: Keys::default(), marks: [0; Self::WORDS] };
+        let mut marked = Self::default();
         keys.into_iter().for_each(|key| {
             marked.insert(key);
         });

@@ -35,9 +35,9 @@ use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Type, Value, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
-use std::collections::HashMap;
 
 /// Leaves out dimensions of one element in the body of a loop.
 pub fn run<'c: 'a, 'a>(made: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) {
@@ -50,7 +50,7 @@ pub fn run<'c: 'a, 'a>(made: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) {
         thin_sum(made, index, build);
     });
     let ops: Vec<_> = ops().collect();
-    let mut thin = Thin { build, known: HashMap::new(), made: Vec::new() };
+    let mut thin = Thin { build, known: FxHashMap::default(), made: Vec::new() };
     for op in ops {
         thin.rewrite(op);
     }
@@ -137,7 +137,7 @@ fn thinned<'c>(tensor: &Tensor<'c>) -> Option<Type<'c>> {
 struct Thin<'c, 'a, 'r> {
     build: &'r Builder<'c, 'a>,
     /// Values without their dimensions of one element, by the values with them.
-    known: HashMap<usize, Value<'c, 'a>>,
+    known: FxHashMap<usize, Value<'c, 'a>>,
     /// Ops that may have become superfluous, in order.
     made: Vec<OperationRef<'c, 'a>>,
 }

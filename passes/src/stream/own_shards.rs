@@ -38,11 +38,11 @@ use crate::shards::{
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, Operation, OperationRef, RegionLike, Type, Value, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::GatherDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// Makes manual computations of what takes more than `least` bytes on a device on the way to a reduction, a scatter or a dot. If
 /// there was any, gives a copy of `root` as it was before.
@@ -248,7 +248,7 @@ struct Shards<'c, 'a, 'r> {
     regions: &'r Regions<'c, 'a, 'r>,
     block: BlockRef<'c, 'a>,
     /// What values are in it.
-    values: HashMap<usize, Value<'c, 'a>>,
+    values: FxHashMap<usize, Value<'c, 'a>>,
     partition: Option<Value<'c, 'a>>,
     channel: i64,
 }

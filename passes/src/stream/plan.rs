@@ -7,23 +7,24 @@
 //! value that is there and is sliced, or one that each chunk needs as a whole.
 
 use super::cuts::Cuts;
-use super::fast::{self, Keys, Table};
+use super::fast::{self, Keys};
 use super::outside::multiplications;
 use super::{is_costly, is_free, turns};
+use crate::addresses::AddressMap;
 use crate::ir::{self, discardable_attributes};
-use crate::rewrite::defining_op;
+use crate::rewrite::{defining_op, users};
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{
     ConvDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers,
 };
 use slimhlo_dialect::types::Tensor;
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Values in one plan: past this, what is further up is taken as a value that is there. It keeps the pass linear.
@@ -32,6 +33,9 @@ const LONGEST: usize = 128;
 const LONGEST_WITHOUT_DOTS: usize = 512;
 /// Ops in a row that a plan follows upwards: what is above is taken as a value that is there, too.
 const DEEPEST: usize = 256;
+
+/// Ways that are kept for plans to come.
+const MOST_WAYS: usize = 1 << 15;
 
 /// What a chunk of a value is: unit `i` holds the elements from `from + i * run` of a dimension, `run` of them. Where that
 /// is beyond the dimension's ends, a chunk holds whatever: only a pad that replaces it asks for such.
@@ -137,21 +141,20 @@ pub enum Stop {
     No,
 }
 
-/// What was found out about values, for one plan after another. What is erased has to be forgotten, and changes of operands
-/// told.
+/// What was found out about values, for one plan after another. What is erased has to be forgotten, and told what is replaced.
 #[derive(Default)]
 pub struct Facts<'c, 'a>(RefCell<Graph<'c, 'a>>);
 
 /// Values and the ways to stream them, with what each is computed from: plans are walks over it.
 #[derive(Default)]
 struct Graph<'c, 'a> {
-    by_value: Table<usize, u32>,
+    by_value: AddressMap<u32>,
     facts: Vec<Fact<'c, 'a>>,
     ways: Vec<Way<'c, 'a>>,
-    /// How often operands have changed.
-    changes: u32,
     /// The plan whose chunks know their places, and the number of the last one that did.
     current: u32,
+    /// The number of the last search.
+    searches: u32,
     /// What a partitioner may cut.
     cuts: Rc<Cuts<'c>>,
     // What walks need, kept for the next.
@@ -186,14 +189,27 @@ struct Way<'c, 'a> {
     source: Option<Result<Rc<Chunk<'c, 'a>>, Stop>>,
     /// Chunks that are sliced, once there were some.
     sliced: Option<Rc<Chunk<'c, 'a>>>,
+    /// Whether a plan asked for that.
+    planned: bool,
     /// Whether chunks of it were found to be no larger than what they are computed from, see [`Plan::condense`].
     condensed: bool,
-    /// What it is computed from, and what `changes` was then.
-    from: Rc<[Input]>,
-    known_at: u32,
+    /// What it is computed from, once that was asked.
+    from: Option<Rc<[Input]>>,
     /// The last plan that it is in, and where.
     plan: u32,
     place: u32,
+    /// The last search that it was looked for in, and the last that found it to be computed from nothing that was.
+    sought: u32,
+    passed: u32,
+}
+
+/// Chunks that are looked for among what others are computed from.
+#[derive(Clone, Copy)]
+pub struct Sought<'c, 'a> {
+    number: u32,
+    units: i64,
+    /// The first of their ops in a block: what is before it is computed from none of them. None if they are in several blocks.
+    first: Option<OperationRef<'c, 'a>>,
 }
 
 /// An operand.
@@ -205,9 +221,6 @@ enum Input {
     Whole(u32),
 }
 
-/// Stands for no change yet.
-const NEVER: u32 = u32::MAX;
-
 impl<'c: 'a, 'a> Facts<'c, 'a> {
     /// Forgets a value that goes.
     pub fn forget(&self, value: Value<'c, 'a>) {
@@ -216,7 +229,20 @@ impl<'c: 'a, 'a> Facts<'c, 'a> {
 
     /// Forgets all.
     pub fn clear(&self) {
-        self.0.borrow_mut().by_value.clear();
+        let graph = &mut *self.0.borrow_mut();
+        graph.by_value.clear();
+        graph.facts.clear();
+        graph.ways.clear();
+        // No plan's chunks know their places any more.
+        graph.current += 1;
+    }
+
+    /// Forgets all if that is much more than a few plans: of a large program most of it is about what is never asked for again, and
+    /// what is looked up all the time is to stay in a processor's caches.
+    pub fn trim(&self) {
+        if self.0.borrow().ways.len() > MOST_WAYS {
+            self.clear();
+        }
     }
 
     /// Notes what a partitioner may cut.
@@ -224,9 +250,41 @@ impl<'c: 'a, 'a> Facts<'c, 'a> {
         self.0.borrow_mut().cuts = Rc::clone(cuts);
     }
 
-    /// Forgets what ops are computed from: some have other operands now.
-    pub fn operands_changed(&self) {
-        self.0.borrow_mut().changes += 1;
+    /// Forgets what the users of a value are computed from: they are about to get another one for it.
+    pub fn replaced(&self, value: Value<'c, 'a>) {
+        let Graph { by_value, facts, ways, .. } = &mut *self.0.borrow_mut();
+        for user in users(value) {
+            for fact in user.results().filter_map(|result| by_value.get(&ir::key(result.into()))) {
+                facts[*fact as usize].ways.iter().for_each(|(.., way)| ways[*way as usize].from = None);
+            }
+        }
+    }
+
+    /// Gets ready to look for some chunks of a plan.
+    pub fn seek(&self, plan: &Plan<'c, 'a>, chunks: impl Iterator<Item = usize>) -> Sought<'c, 'a> {
+        let graph = &mut *self.0.borrow_mut();
+        graph.searches += 1;
+        let mut sought = Sought { number: graph.searches, units: plan.units, first: None };
+        let mut apart = false;
+        for chunk in chunks.map(|at| &plan.chunks[at]) {
+            let way = graph.way(chunk.value, chunk.along, plan.units);
+            graph.ways[way as usize].sought = sought.number;
+            let Some(op) = chunk.op else { continue };
+            match sought.first {
+                Some(first) if first.block() != op.block() => apart = true,
+                Some(first) if first == op || ir::is_before(first, op) => {}
+                _ => sought.first = Some(op),
+            }
+        }
+        sought.first = sought.first.filter(|_| !apart);
+        sought
+    }
+
+    /// Whether chunks of a value may be computed from one of those that are looked for. They are if a plan of theirs reaches so far.
+    pub fn leads_to(&self, value: Value<'c, 'a>, along: Along, sought: &Sought<'c, 'a>) -> bool {
+        let graph = &mut *self.0.borrow_mut();
+        let way = graph.way(value, along, sought.units);
+        graph.leads_to(way, sought)
     }
 
     /// Forgets what one round of plans told the next of its own.
@@ -276,11 +334,13 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
             hash: hash(value, along),
             source: None,
             sliced: None,
+            planned: false,
             condensed: false,
-            from: Rc::new([]),
-            known_at: NEVER,
+            from: None,
             plan: 0,
             place: 0,
+            sought: 0,
+            passed: 0,
         });
         way
     }
@@ -322,13 +382,11 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
 
     /// What the chunks of a way are computed from.
     fn from(&mut self, way: u32, op: OperationRef<'c, 'a>, source: &Source) -> Rc<[Input]> {
-        let units = {
-            let way = &self.ways[way as usize];
-            if way.known_at == self.changes {
-                return Rc::clone(&way.from);
-            }
-            way.units
-        };
+        let Way { units, from: known, .. } = &self.ways[way as usize];
+        if let Some(known) = known {
+            return Rc::clone(known);
+        }
+        let units = *units;
         let from: Rc<[Input]> = op
             .operands()
             .zip(source.operands())
@@ -337,10 +395,41 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
                 None => Input::Whole(self.fact(operand)),
             })
             .collect();
-        let known = &mut self.ways[way as usize];
-        known.from = Rc::clone(&from);
-        known.known_at = self.changes;
+        self.ways[way as usize].from = Some(Rc::clone(&from));
         from
+    }
+
+    fn leads_to(&mut self, way: u32, sought: &Sought<'c, 'a>) -> bool {
+        let mut pending = vec![way];
+        let mut passed = Vec::new();
+        while let Some(number) = pending.pop() {
+            let way = &mut self.ways[number as usize];
+            if way.sought == sought.number {
+                // What was passed on the way here leads to it, or was not gone through.
+                passed.into_iter().for_each(|number: u32| self.ways[number as usize].passed = 0);
+                return true;
+            }
+            if std::mem::replace(&mut way.passed, sought.number) == sought.number {
+                continue;
+            }
+            passed.push(number);
+            let Fact { op, tensor, .. } = &self.facts[way.fact as usize];
+            let (Some(op), Some(tensor)) = (*op, *tensor) else { continue };
+            let is_earlier =
+                |first: OperationRef<'c, 'a>| first.block() == op.block() && ir::is_before(op, first);
+            if sought.first.is_some_and(is_earlier) {
+                continue;
+            }
+            let Ok(chunk) = self.made(number, op, &tensor) else { continue };
+            if chunk.source.is_op() {
+                let from = self.from(number, op, &chunk.source);
+                pending.extend(from.iter().filter_map(|input| match input {
+                    Input::Way(way) => Some(*way),
+                    Input::Whole(_) => None,
+                }));
+            }
+        }
+        false
     }
 
     /// Notes which chunks and values a plan has, unless that is known.
@@ -514,7 +603,7 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         for chunk in self.chunks.iter().filter(|chunk| chunk.value == value) {
             let way = graph.way(value, chunk.along, self.units);
             let way = &mut graph.ways[way as usize];
-            way.condensed |= way.source.is_some();
+            way.condensed |= way.planned;
         }
     }
 
@@ -613,6 +702,7 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
             self.push(graph, number, sliced, places);
             return Ok(());
         }
+        graph.ways[number as usize].planned = true;
         let chunk = graph.made(number, op, &tensor)?;
         if !chunk.source.is_op() {
             self.push(graph, number, chunk, places);
@@ -694,7 +784,7 @@ pub fn keeps_shape(op: OperationRef<'_, '_>) -> bool {
 pub fn is_closed(op: OperationRef<'_, '_>) -> bool {
     (0..op.region_count()).all(|index| {
         let Some(block) = op.region(index).ok().and_then(|region| region.first_block()) else { return false };
-        let mut known: HashSet<usize> = (0..block.argument_count())
+        let mut known: FxHashSet<usize> = (0..block.argument_count())
             .filter_map(|i| block.argument(i).ok())
             .map(|a| ir::key(a.into()))
             .collect();

@@ -35,8 +35,8 @@ use crate::rewrite::{defining_op, users, uses};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, Value};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
-use std::collections::HashMap;
 
 /// Ops of a body that are looked at.
 const LONGEST: usize = 512;
@@ -46,9 +46,9 @@ pub struct Turns {
     /// For each value that it carries how that is streamed, or none if each chunk needs it whole.
     pub carried: Vec<Option<Along>>,
     /// How values of its body are streamed, by key; those not in it are the same for all chunks.
-    pub inside: HashMap<usize, Along>,
+    pub inside: FxHashMap<usize, Along>,
     /// The constants of which ops of the body, by key, take chunks as which of their operands.
-    pub splats: HashMap<(usize, usize), Along>,
+    pub splats: FxHashMap<(usize, usize), Along>,
 }
 
 /// An op of the body, the number of one of its operands, and how that is wanted.
@@ -56,11 +56,11 @@ type Wanted<'c, 'a> = (OperationRef<'c, 'a>, usize, Option<Along>);
 
 struct Search<'c, 'a> {
     body: BlockRef<'c, 'a>,
-    arguments: HashMap<usize, usize>,
+    arguments: FxHashMap<usize, usize>,
     end: OperationRef<'c, 'a>,
     carried: Vec<Option<Option<Along>>>,
-    known: HashMap<usize, Option<Along>>,
-    splats: HashMap<(usize, usize), Along>,
+    known: FxHashMap<usize, Option<Along>>,
+    splats: FxHashMap<(usize, usize), Along>,
     pending: Vec<Wanted<'c, 'a>>,
 }
 
@@ -74,15 +74,15 @@ pub fn of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, result: usize, along: Along, uni
     let end = body.terminator()?;
     let count = end.operand_count();
     let argument = |block: BlockRef<'c, 'a>, index| block.argument(index).ok().map(Value::from);
-    let arguments: Option<HashMap<_, _>> =
+    let arguments: Option<FxHashMap<_, _>> =
         (0..count).map(|index| Some((ir::key(argument(body, index)?), index))).collect();
     let mut search = Search {
         body,
         arguments: arguments?,
         carried: vec![None; count],
         end,
-        known: HashMap::new(),
-        splats: HashMap::new(),
+        known: FxHashMap::default(),
+        splats: FxHashMap::default(),
         pending: Vec::new(),
     };
     for index in 0..count {
