@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 //! Values that are all there before anything is made of one of them, whatever back ends fuse or put in another order. Reads of an array that is
-//! then overwritten are held, or the array would be copied for them; so are chunks that take much work, or one core would do all of it.
+//! then overwritten are held, or the array would be copied for them; so are chunks that take much work, or one core would do all of it,
+//! and what would be computed once for each of the places it is read at.
 
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::defining_op;
+use crate::stream::is_costly;
+use crate::stream::plan::is_elementwise;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Location, RegionLike, Type, Value, ValueLike};
+use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
@@ -36,6 +40,26 @@ pub fn by_branch<'c: 'a, 'a>(
     build.terminator("stablehlo.return", &zeros, location);
     build.set_insertion_point_to_end(body);
     branch.results().map(Value::from).collect()
+}
+
+/// How much work a back end may fuse into what reads a value, in elementary functions.
+pub fn work_before(value: Value<'_, '_>) -> u32 {
+    /// Ops looked at.
+    const NEAR: usize = 64;
+    /// What those take that are polynomials of a dozen terms, on several intervals.
+    const SPECIAL: u32 = 4;
+    let mut pending = vec![value];
+    let mut seen = FxHashSet::default();
+    let mut work = 0;
+    while let Some(value) = pending.pop() {
+        let Some(op) = defining_op(value).filter(|op| is_elementwise(op_name(*op))) else { continue };
+        if seen.len() < NEAR && seen.insert(ir::op_key(op)) {
+            let functions = if op_name(op).starts_with("chlo.") { SPECIAL } else { 1 };
+            work += if is_costly(op_name(op)) { functions } else { 0 };
+            pending.extend(op.operands());
+        }
+    }
+    work
 }
 
 /// A condition that always holds, and that back ends do not find out about: that what is between 1 and 1, whatever it was, is true. It was the bits

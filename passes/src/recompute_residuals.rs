@@ -52,6 +52,10 @@
 //! a reduction, a sort, a loop or a call. The cut is a maximum flow over the values of one body: not linear, but few of its values matter,
 //! and bodies of more than some thousand are left alone.
 //!
+//! What takes elementary functions and is read at other places than its own, as by the gradient of a stencil or a shift, goes through a
+//! branch that is always taken (`hold.rs`): XLA for CPU would fuse it with what reads it and compute it once for each place, several
+//! times over. Elsewhere a back end may do with it what it likes. A back end that does not fuse so loses a copy of one turn's values.
+//!
 //! # When it must not fire
 //!
 //! * A stack that anything else reads stays, and is read by the second loop, too, if it helps.

@@ -5,14 +5,19 @@
 use super::cut::{Cut, Given, Values};
 use super::loops::{Reader, Writer};
 use crate::counted::blocks;
+use crate::hold;
 use crate::ir::{self, Builder};
-use crate::rewrite::{carry_attributes, defining_op, erase_argument, is_unused, take_body};
-use crate::stream::fast::Table;
-use crate::stream::plan::plain;
+use crate::rewrite::{carry_attributes, defining_op, erase_argument, is_unused, take_body, users};
+use crate::stream::fast::{Keys, Table};
+use crate::stream::plan::{bytes, is_elementwise, plain};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Type, Value, ValueLike};
+use melior::ir::{Location, OperationRef, Type, Value, ValueLike};
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
+
+/// Elementary functions from which on a value is held where it is read at several places.
+const WORK: u32 = 2;
 
 /// Makes `writer` store what `cut` says, and `reader` compute what it needs from that. Returns both loops as they are then.
 pub fn rewrite<'c: 'a, 'a>(
@@ -49,7 +54,7 @@ pub fn rewrite<'c: 'a, 'a>(
         Given::Stack(stack) => Some(result(writer.stacks[stack].number)),
         Given::Constant | Given::Turn => None,
     };
-    let reads = Reads { build, writer, reader, values };
+    let reads = Reads { build, writer, reader, values, location: reader.op.location() };
     let reader_op = reads.rewrite(cut, &slots, &dropped, &outside);
     let read: Vec<usize> = dropped.iter().map(|(_, carried)| *carried).collect();
     let reader_op = recarry(build, reader_op, &read, &[]);
@@ -94,6 +99,8 @@ struct Reads<'r, 'c, 'a> {
     writer: &'r Writer<'c, 'a>,
     reader: &'r Reader<'c, 'a>,
     values: &'r Values<'r, 'c, 'a>,
+    /// The reader's, which may become another op.
+    location: Location<'c>,
 }
 
 impl<'c: 'a, 'a> Reads<'_, 'c, 'a> {
@@ -151,12 +158,33 @@ impl<'c: 'a, 'a> Reads<'_, 'c, 'a> {
                 made.insert(ir::key(old.into()), new.into());
             }
         }
+        self.hold(&reads, &mut made);
         for (stack, slice) in reads {
             let now = made[&ir::key(self.writer.stacks[stack].slot)];
             build.replace_all_uses_with(slice.result(0).expect("a slice has a result").into(), now);
             build.erase(slice);
         }
         op
+    }
+
+    /// Keeps what takes elementary functions to compute, and is read at several places, from being computed once for each of them.
+    fn hold(&self, reads: &[(usize, OperationRef<'c, 'a>)], made: &mut Table<usize, Value<'c, 'a>>) {
+        let slots = reads.iter().filter_map(|(stack, slice)| {
+            let read = slice.result(0).ok()?.into();
+            let stack = &self.writer.stacks[*stack];
+            let computed = stack.held().filter_map(|value| made.get(&ir::key(value)));
+            let work = computed.map(|value| hold::work_before(*value)).max().unwrap_or(0);
+            (work >= WORK && bytes(stack.slot) > 0 && is_moved(read)).then_some(stack.slot)
+        });
+        let mut slots: Vec<Value> = slots.collect();
+        let mut seen = Keys::default();
+        slots.retain(|slot| seen.insert(ir::key(*slot)));
+        let parts: Vec<Value> = slots.iter().map(|slot| made[&ir::key(*slot)]).collect();
+        let Some(first) = parts.first() else { return };
+        let types: Vec<Type> = parts.iter().map(|part| part.r#type()).collect();
+        let always = hold::always(self.build, *first, self.location);
+        let held = hold::by_branch(self.build, always, &types, self.location, || parts);
+        made.extend(slots.iter().map(|slot| ir::key(*slot)).zip(held));
     }
 
     /// Lets the reader carry values, and says what each is called in its body.
@@ -185,7 +213,7 @@ impl<'c: 'a, 'a> Reads<'_, 'c, 'a> {
 
     /// What a value was, from the stack that has it.
     fn slot(&self, stack: Value<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
-        let location = self.reader.op.location();
+        let location = self.location;
         let whole = plain(stack).expect("stacks are plain tensors");
         let shape = [&[1], &whole.shape[1..]].concat();
         let turn = self.reader.turn;
@@ -201,7 +229,7 @@ impl<'c: 'a, 'a> Reads<'_, 'c, 'a> {
     /// Which slot is read: slices take the nearest one that there is.
     fn turn(&self) -> Value<'c, 'a> {
         let turn = self.reader.turn;
-        let (location, element) = (self.reader.op.location(), ir::element_of(turn.r#type()));
+        let (location, element) = (self.location, ir::element_of(turn.r#type()));
         let first = self.build.number(0.0, element, location);
         let last = self.build.number((self.writer.turns - 1) as f64, element, location);
         self.build.insert("stablehlo.clamp", &[first, turn, last], &[], turn.r#type(), location)
@@ -217,6 +245,30 @@ impl<'c: 'a, 'a> Reads<'_, 'c, 'a> {
             None => value,
         }
     }
+}
+
+/// Whether elements of a value are read at other places than their own by what a back end may fuse with it: a stencil, or the gradient of
+/// what was shifted.
+fn is_moved(value: Value<'_, '_>) -> bool {
+    /// Ops looked at.
+    const NEAR: usize = 64;
+    let mut pending = vec![value];
+    let mut seen = Keys::default();
+    while let Some(value) = pending.pop() {
+        for user in users(value) {
+            let name = op_name(user);
+            if matches!(name, "stablehlo.pad" | "stablehlo.slice" | "stablehlo.concatenate") {
+                return true;
+            }
+            if (is_elementwise(name) || name == "stablehlo.reshape")
+                && seen.len() < NEAR
+                && seen.insert(ir::op_key(user))
+            {
+                pending.extend(user.results().map(Value::from));
+            }
+        }
+    }
+    false
 }
 
 /// The same loop with other values carried: without those of the numbers in `less`, which nothing else may use, and with `more`, which are

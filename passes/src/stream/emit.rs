@@ -4,7 +4,7 @@
 
 use super::beside::{Readers, Sunk, repeated};
 use super::parts::Parts;
-use super::plan::{self, Along, Chunk, Plan, Source, bytes, is_elementwise};
+use super::plan::{self, Along, Chunk, Plan, Source, bytes};
 use super::{Consumer, Role, is_costly, turns};
 use crate::hold;
 use crate::ir::{self, Builder, element_of};
@@ -12,7 +12,7 @@ use crate::rewrite::{defining_op, is_unused, location_of};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
@@ -71,31 +71,11 @@ pub struct Loop<'c, 'a, 'r> {
     pub sunk: &'r [Sunk<'c, 'a>],
 }
 
-/// Work on an element from which on it is kept out of the update of the result: a back end that divides work among cores leaves updates
-/// in place, and what it fuses into them, to one.
+/// Elementary functions for an element from which on they are kept out of the update of the result: a back end that divides work among
+/// cores leaves updates in place, and what it fuses into them, to one.
 const MUCH_WORK: u32 = 4;
 /// Bytes of a chunk from which on it is divided among cores.
 const DIVIDED: i64 = 256 << 10;
-/// Ops looked at for that.
-const NEAR: usize = 64;
-
-/// How much work a back end may fuse into what stores a value, in elementary functions.
-fn work_before(value: Value<'_, '_>) -> u32 {
-    let mut pending = vec![value];
-    let mut seen = FxHashSet::default();
-    let mut work = 0;
-    while let Some(value) = pending.pop() {
-        let Some(op) = defining_op(value).filter(|op| is_elementwise(op_name(*op))) else { continue };
-        if seen.len() < NEAR && seen.insert(ir::op_key(op)) {
-            // Polynomials of a dozen terms, on several intervals.
-            let functions = if op_name(op).starts_with("chlo.") { MUCH_WORK } else { 1 };
-            work += if is_costly(op_name(op)) { functions } else { 0 };
-            pending.extend(op.operands());
-        }
-    }
-    work
-}
-
 impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
     /// Makes the loop before `anchor`; the values are the consumers' results.
     pub fn emit(&self, anchor: OperationRef<'c, 'a>) -> (OperationRef<'c, 'a>, Vec<Value<'c, 'a>>) {
@@ -781,7 +761,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 let mut rows = next();
                 if let Start::At(at) = start
                     && bytes(rows) >= DIVIDED
-                    && work_before(rows) >= MUCH_WORK
+                    && hold::work_before(rows) >= MUCH_WORK
                 {
                     let units = build.i64_constant(self.plan.units, location);
                     let goes_on = build.compare(ComparisonDirection::Lt, at, units, location);
