@@ -6,8 +6,8 @@
 //!
 //! Runs the [`STAGES`] in rounds until a round changes nothing. After each stage the [memory model](crate::memory) is asked
 //! about every function that the stage changed; a function that would need more is put back as it was, and the
-//! stages that only trade time for memory have to save some. So a pass that helps one function and harms another
-//! is used for the one.
+//! stages that only trade time for memory have to save some, and loops over chunks and slabs no small part of what there is. So
+//! a pass that helps one function and harms another is used for the one.
 //!
 //! The first stages inline, canonicalize and merge common subexpressions: JAX hides producers behind private functions
 //! (`jnp.clip`, `jnp.where`), and what the passes look for is then in one piece. XLA begins with the same steps. Should a function
@@ -74,6 +74,10 @@ const SAVED: Statistic =
 const SLACK: u64 = 100;
 /// And so many bytes more: scalars and alignment.
 const SLACK_BYTES: u64 = 4 << 10;
+/// The share of a function's temporaries that is worth time,
+const MATTERS: u64 = 8;
+/// and so many bytes are in any case.
+const MATTERS_BYTES: u64 = 64 << 20;
 /// Rounds at most.
 const ROUNDS: usize = 8;
 
@@ -87,6 +91,9 @@ pub enum Judge {
     Nearly,
     /// The function must need less: the stage costs time.
     Better,
+    /// The function must need less by a [`MATTERS`]th of its temporaries, or by [`MATTERS_BYTES`]: the stage costs as much time where it
+    /// hardly helps.
+    Much,
     /// What it gains or costs is not in one device's program as it stands (the partitioner decides), so the pass judges
     /// for itself.
     Pass,
@@ -207,13 +214,13 @@ pub const STAGES: &[Stage] = &[
         name: "chunks",
         pipeline: "func.func(slimhlo-stream{chunk-bytes=$chunk settle=false})",
         tidy: SIMPLIFY,
-        judge: Judge::Better,
+        judge: Judge::Much,
     },
     Stage {
         name: "slabs",
         pipeline: "func.func(slimhlo-slabs{slab-bytes=$chunk at-peak})",
         tidy: TIDY,
-        judge: Judge::Better,
+        judge: Judge::Much,
     },
     Stage {
         name: "updates of narrow floats",
@@ -429,7 +436,11 @@ fn settle<'c, 'o>(
             (Judge::Nearly, Some(before), Some(after)) => after.peak() <= with_slack(before.peak()),
             (Judge::NotWorse | Judge::Nearly, ..) => true,
             (Judge::Better, Some(before), Some(after)) => after.peak() < before.peak(),
-            (Judge::Better, ..) => false,
+            (Judge::Much, Some(before), Some(after)) => {
+                let least = (before.temporaries / MATTERS).clamp(1, MATTERS_BYTES);
+                after.peak() <= before.peak().saturating_sub(least)
+            }
+            (Judge::Better | Judge::Much, ..) => false,
         };
         observe(&Event { round, stage, function: &name, before: last.footprint, after, kept });
         if kept {

@@ -478,7 +478,7 @@ pub struct Plan<'c, 'a> {
     hashes: Vec<u64>,
     /// Whether there was more to plan than a plan holds.
     pub cut_short: bool,
-    /// Whether there are dots in it.
+    /// Whether there are dots in it that contract more than next to nothing.
     has_dots: bool,
     /// Values that each chunk needs whole.
     pub wholes: Vec<Value<'c, 'a>>,
@@ -711,7 +711,7 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         if annotated {
             return Err(Stop::No);
         }
-        self.has_dots |= chunk.kind.dot;
+        self.has_dots |= chunk.work > 0;
         let from = graph.from(number, op, &chunk.source);
         frames.push(Frame { way: number, next: 0, places: places.len() as u32, from });
         Ok(())
