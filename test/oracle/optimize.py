@@ -32,7 +32,7 @@ import store
 from opt import PIPELINE, Driver, needs_more, with_values
 from workers import Lost, map_items
 
-# The pipeline's own first stage.
+# What the pipeline's own first stage comes to once its rounds are over.
 BASELINE = (
     "--pass-pipeline=builtin.module(inline{default-pipeline=},func.func(canonicalize{region-simplify=disabled},cse),symbol-dce)",
 )

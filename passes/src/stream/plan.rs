@@ -34,6 +34,10 @@ const LONGEST_WITHOUT_DOTS: usize = 512;
 /// Ops in a row that a plan follows upwards: what is above is taken as a value that is there, too.
 const DEEPEST: usize = 256;
 
+/// Values that a search for those of a plan goes over at most: where they are in several blocks, nothing else ends it before a module's
+/// beginning.
+const FARTHEST: usize = 2 * LONGEST_WITHOUT_DOTS;
+
 /// Ways that are kept for plans to come.
 const MOST_WAYS: usize = 1 << 15;
 
@@ -404,7 +408,8 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
         let mut passed = Vec::new();
         while let Some(number) = pending.pop() {
             let way = &mut self.ways[number as usize];
-            if way.sought == sought.number {
+            // Plans do not reach so far: it is for them to tell.
+            if way.sought == sought.number || passed.len() == FARTHEST {
                 // What was passed on the way here leads to it, or was not gone through.
                 passed.into_iter().for_each(|number: u32| self.ways[number as usize].passed = 0);
                 return true;
