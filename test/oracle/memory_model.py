@@ -120,7 +120,7 @@ class Xla:
 
 def model(binary: str, text: str) -> Sizes | None:
     """What the model says."""
-    command = [binary, "-", "--slimhlo-print-memory=top=0 plain=true", "-o", os.devnull]
+    command = [binary, "-", "--slimhlo-print-memory=target=xla-cpu top=0 plain=true", "-o", os.devnull]
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False)
     found = NUMBERS.search(done.stderr)
     if not found:

@@ -68,11 +68,14 @@ mod lists;
 mod print;
 mod shards;
 mod source;
+mod time;
 
 pub use print::{PrintMemory, bytes};
 pub use source::{Source, source_of};
 
+use crate::cost::Cost;
 use crate::ir::op_key;
+use crate::target::Target;
 use assign::{Frame, Place, Plan, plan};
 use graph::{Class, Graph, Import};
 use melior::ir::attribute::{IntegerAttribute, StringAttribute};
@@ -168,6 +171,9 @@ pub struct Report<'c> {
     pub buffers: Vec<Buffer<'c>>,
     /// The step at which most is alive.
     pub peak_step: usize,
+    /// Seconds that all of it takes on the target, and kernels that are started, those of loops as often as they turn; `None` for a
+    /// target whose rates nobody has measured.
+    pub time: Option<(f64, f64)>,
 }
 
 impl<'c> Report<'c> {
@@ -198,23 +204,30 @@ pub enum Unmodelled {
 }
 
 /// Models a module, from `@main` or else its only public function.
-pub fn analyze<'c>(module: OperationRef<'c, '_>) -> Result<Report<'c>, Unmodelled> {
-    let mut import = Import::new(module);
+pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Report<'c>, Unmodelled> {
+    let mut import = Import::new(module, target.storage());
     let entry = entry(&import).ok_or(Unmodelled::NoEntry)?;
-    let (graph, frame, plan) = modelled(&mut import, entry).ok_or(Unmodelled::NoBody)?;
-    Ok(report(entry, &graph, &frame, &plan, &ffi::Names::new(module)))
+    let (graph, frame, plan) = modelled(&mut import, entry, target).ok_or(Unmodelled::NoBody)?;
+    let mut report = report(entry, &graph, &frame, &plan, &ffi::Names::new(module));
+    if let Some(rates) = target.rates() {
+        let time::Time { seconds, launches } = time::time(&graph, &plan, rates);
+        report.time = Some((seconds, launches));
+    }
+    Ok(report)
 }
 
-/// Models one function, without names.
-pub fn footprint(function: OperationRef<'_, '_>) -> Option<Footprint> {
-    let (graph, frame, plan) = modelled(&mut Import::new(module_of(function)), function)?;
-    Some(sums(&graph, &frame, &plan))
+/// Models one function, without names: what it needs, and how many seconds it takes.
+pub fn cost(function: OperationRef<'_, '_>, target: Target) -> Option<Cost> {
+    let mut import = Import::new(module_of(function), target.storage());
+    let (graph, frame, plan) = modelled(&mut import, function, target)?;
+    let seconds = target.rates().map_or(0.0, |rates| time::time(&graph, &plan, rates).seconds);
+    Some(Cost { footprint: sums(&graph, &frame, &plan), seconds })
 }
 
 /// Keys of the ops of a function's own block whose results have temporary memory when most is alive there, and of the one that runs then.
 /// Empty where nothing but arguments and results ever is.
-pub fn alive_at_peak(function: OperationRef<'_, '_>) -> Option<FxHashSet<usize>> {
-    let (graph, _, plan) = modelled(&mut Import::new(function), function)?;
+pub fn alive_at_peak(function: OperationRef<'_, '_>, target: Target) -> Option<FxHashSet<usize>> {
+    let (graph, _, plan) = modelled(&mut Import::new(function, target.storage()), function, target)?;
     let steps = (0..plan.live.len()).filter(|&step| plan.live[step] > 0);
     // The first of the highest.
     let Some(peak) = steps.max_by_key(|&step| (plan.live[step], std::cmp::Reverse(step))) else {
@@ -233,10 +246,11 @@ pub fn alive_at_peak(function: OperationRef<'_, '_>) -> Option<FxHashSet<usize>>
 fn modelled<'c: 'a, 'a>(
     import: &mut Import<'c, 'a>,
     function: OperationRef<'c, 'a>,
+    target: Target,
 ) -> Option<(Graph<'c, 'a>, Frame, Plan)> {
     let graph = import.function(function)?;
     let frame = frame(function, &graph);
-    let plan = plan(&graph, &frame);
+    let plan = plan(&graph, &frame, target.storage());
     Some((graph, frame, plan))
 }
 
@@ -315,7 +329,7 @@ fn report<'c>(
     names: &ffi::Names,
 ) -> Report<'c> {
     let footprint = sums(graph, frame, plan);
-    let mut report = Report { footprint, steps: Vec::new(), buffers: Vec::new(), peak_step: 0 };
+    let mut report = Report { footprint, steps: Vec::new(), buffers: Vec::new(), peak_step: 0, time: None };
     add_steps(&mut report, graph, plan, footprint.floor(), entry.location(), names);
     let last = report.steps.len().saturating_sub(1);
     let mut donors = vec![false; graph.parameters.len()];

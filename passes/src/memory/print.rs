@@ -4,6 +4,7 @@
 
 use super::{Kind, Report, analyze};
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult};
+use crate::target::Target;
 use melior::ir::OperationRef;
 use std::fmt::Write;
 use std::io::Write as _;
@@ -16,6 +17,8 @@ crate::pass_options! {
     /// do without; and the largest values that are alive when most is, with the source lines they come from. Changes
     /// nothing.
     pub struct PrintMemory {
+        /// What compiles the module.
+        target: Target = Target::default(),
         /// How many values are listed.
         top: u64 = 10,
         /// Print plain numbers of bytes, for scripts.
@@ -28,7 +31,7 @@ impl Pass for PrintMemory {
     const ANCHOR: Anchor = Anchor::Module;
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, _context: &PassContext<'_>) -> PassResult<'c> {
-        let text = match analyze(root) {
+        let text = match analyze(root, self.target) {
             Ok(report) => show(&report, usize::try_from(self.top).unwrap_or(usize::MAX), self.plain),
             Err(reason) => format!("memory: not modelled: {reason}\n"),
         };
@@ -54,6 +57,9 @@ pub(super) fn show(report: &Report<'_>, top: usize, plain: bool) -> String {
         bytes(footprint.temporaries),
     );
     let _ = writeln!(text, "  floor {}, ratio {:.3}", bytes(footprint.floor()), footprint.ratio());
+    if let Some((seconds, launches)) = report.time {
+        let _ = writeln!(text, "  time {:.1} us, {launches} launches", seconds * 1e6);
+    }
     if let Some(step) = report.steps.get(report.peak_step) {
         let _ = writeln!(
             text,

@@ -85,8 +85,10 @@ pub fn main(args: &Args) -> Result<ExitCode> {
 
     progress.say("looking at its memory");
     let passes = args.input.pass_pipeline.as_deref();
-    let before = Profile::of(module.as_operation());
-    let outcome = pipeline::run(&context, &module, passes, before.as_ref().ok().cloned(), &progress);
+    let options = args.input.options();
+    let before = Profile::of(module.as_operation(), options.target);
+    let outcome =
+        pipeline::run(&context, &module, passes, &options, before.as_ref().ok().cloned(), &progress);
     progress.finish();
     diagnostics.print(input.text(), args.quiet);
     let (runs, after) = outcome?;

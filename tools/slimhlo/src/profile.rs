@@ -7,6 +7,7 @@ use crate::text;
 use melior::ir::{Location, OperationRef};
 use serde::Serialize;
 use slimhlo_passes::memory::{self, Kind, Unmodelled};
+use slimhlo_passes::target::Target;
 use std::rc::Rc;
 
 /// Bytes on one device.
@@ -114,9 +115,9 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Asks the model.
-    pub fn of(module: OperationRef<'_, '_>) -> Result<Self, Unmodelled> {
-        let report = memory::analyze(module)?;
+    /// Asks the model of this target.
+    pub fn of(module: OperationRef<'_, '_>, target: Target) -> Result<Self, Unmodelled> {
+        let report = memory::analyze(module, target)?;
         let footprint = &report.footprint;
         let (peak, floor) = (footprint.peak(), footprint.floor());
         let footprint = Footprint {

@@ -94,7 +94,8 @@ pub fn main(args: &Args) -> Result<ExitCode> {
 
     progress.say("looking at its memory");
     let passes = args.input.pass_pipeline.as_deref();
-    let before = Profile::of(module.as_operation())
+    let options = args.input.options();
+    let before = Profile::of(module.as_operation(), options.target)
         .map_err(anyhow::Error::new)
         .with_context(|| format!("the memory of {} cannot be modelled", input.name()));
     let plan = (before.is_ok() && (args.plan || !args.as_is)).then(|| {
@@ -105,7 +106,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
         let (runs, after) = if args.as_is {
             (vec![], None)
         } else {
-            pipeline::run(&context, &module, passes, Some(before.clone()), &progress)?
+            pipeline::run(&context, &module, passes, &options, Some(before.clone()), &progress)?
         };
         Ok((before, runs, after))
     });
