@@ -111,8 +111,9 @@ def jax_main(job: dict) -> dict:
 
     import programs  # it would have JAX start on the CPU, but the parent has said CUDA
 
-    program = programs.PROGRAMS[job["name"]]
-    lowered = program.lower("cuda", **(program.small if job["runner"] else PROGRAMS[job["name"]]))
+    program = (programs.PROGRAMS | programs.VARIANTS)[job["name"]]
+    sizes = program.small if job["runner"] else job.get("sizes", PROGRAMS.get(job["name"], {}))
+    lowered = program.lower(job.get("platform", "cuda"), **sizes)
     compiled = lowered.compile()
     (infos, _) = lowered.args_info
     leaves, tree = jax.tree.flatten(infos)
@@ -201,7 +202,7 @@ def compare(job: dict, lowered: object, given: list, wanted: list) -> str | None
 
 
 def in_jax(job: dict) -> dict:
-    environment = os.environ | {"JAX_PLATFORMS": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    environment = os.environ | {"JAX_PLATFORMS": job.get("platform", "cuda"), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     command = [sys.executable, __file__, "jax", json.dumps(job)]
     try:
         done = subprocess.run(
