@@ -131,6 +131,20 @@ NOTES = re.compile(
     r"annotate_device_placement|AllocateBuffer|Sharding|SPMD|AssumeGatherIndicesInBound|xla\.sdy", re.IGNORECASE
 )
 
+# Operations over the cube of the size, by LAPACK's working note 41; of a solution, over the size squared and the right-hand sides.
+FACTORIZATIONS = {
+    "potrf": 1 / 3,
+    "getrf": 2 / 3,
+    "geqrf": 4 / 3,
+    "orgqr": 4 / 3,
+    "ungqr": 4 / 3,
+    "triangularSolve": 1.0,
+}
+PANEL, PANEL_KERNELS = 64, 3
+"""Columns that a factorization handles at once, and its kernels for each: panel, solution, update. An assumption."""
+EXACT = hlo.Instruction("", (), "custom-call", (), "", "operand_precision={highest,highest}", False)
+"""Libraries compute f32 as such."""
+
 SORT_TILE = 2048
 """Elements that one block of XLA's bitonic sort on a GPU holds: steps within run as one kernel, those beyond each alone."""
 RADIX_BITS = 8
@@ -506,6 +520,9 @@ class Reader:
             written += sum(one.size for one in values) * (2 if update.opcode == "scatter" else 1)
         return Traffic(read, written, steps)
 
+    def sorts_in(self, computation: hlo.Computation) -> list[hlo.Instruction]:
+        return [each for each in computation if each.opcode == "sort"]
+
     def products_in(self, computation: hlo.Computation) -> list[tuple[hlo.Computation, hlo.Instruction]]:
         found = []
         for each in computation:
@@ -532,6 +549,12 @@ class Reader:
         moved = max(0.0, traffic.read - near) + max(0.0, traffic.written - near_out)
         roofline = max(moved / self.rates.bandwidth, traffic.steps / self.rates.scalar)
         products = self.products_in(computation)
+        if sorts := self.sorts_in(computation):
+            # XLA's figure is of one pass.
+            total = Estimate()
+            for sort in sorts:
+                total.add(self.sort(sort, computation.operands(sort)))
+            return total
         if products:
             return self.fused_products(products, moved, roofline)
         models = xla_models(each.attributes) if self.gpu else {}
@@ -567,6 +590,8 @@ class Reader:
         moved = self.moved(operands) + self.arrays_size(each.arrays[:1])
         if NOTES.search(call):
             return Estimate()
+        if factor := next((factor for name, factor in FACTORIZATIONS.items() if name in call), None):
+            return self.factorization(each, operands, factor)
         if "cublas" in call or "cudnn$conv" in call or "$conv" in call:
             return self.product(each, operands, moved)
         if "RadixSort" in call:
@@ -582,6 +607,23 @@ class Reader:
             return self.kernel("libraries", moved / self.rates.bandwidth, moved)
         made = self.kernel("libraries", moved / self.rates.bandwidth, moved)
         made.unknown[f"library call {call}"] += 1
+        return made
+
+    def factorization(self, each: hlo.Instruction, operands: list[hlo.Instruction], factor: float) -> Estimate:
+        """A factorization or solution of square matrices: its operations, and a chain of panels, each some kernels."""
+        matrix = operands[0].arrays[0]
+        size = min(matrix.dims[-2:], default=1)
+        width = (
+            each.arrays[0].dims[-1]
+            if "triangularSolve" in (each.text("custom_call_target") or "") and each.arrays[0].dims
+            else size
+        )
+        batch = matrix.elements / max(1, math.prod(matrix.dims[-2:]))
+        operations = factor * batch * size * size * width
+        moved = self.moved(operands) + self.arrays_size(each.arrays[:1])
+        seconds = max(operations / rate_of(EXACT, matrix, self.rates), moved / self.rates.bandwidth)
+        made = self.kernel("libraries", seconds, moved, PANEL_KERNELS * -(-size // PANEL))
+        made.operations = operations
         return made
 
     def collective(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:

@@ -21,3 +21,5 @@ def start() -> None:
     # libtpu asks the network what machine of Google's this is.
     os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
     os.environ.setdefault("TPU_WORKER_HOSTNAMES", "localhost")
+    # Nor is there a TPU that only one process may have.
+    os.environ.setdefault("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")
