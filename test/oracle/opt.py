@@ -38,7 +38,8 @@ def knows_target(binary: str, name: str) -> bool:
 
 def pipeline_for(binary: str, target: str) -> str:
     """The default pipeline's flags for a target (targets.py), where the driver knows of targets."""
-    return f"{PIPELINE}=target={target}" if knows_target(binary, PIPELINE) else PIPELINE
+    name = "--slimhlo-optimize"
+    return f"{name}=target={target}" if knows_target(binary, name) else name
 
 
 @dataclasses.dataclass(frozen=True)
