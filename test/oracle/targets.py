@@ -120,7 +120,7 @@ B200 = Gpu(
 
 # Peak operations per second on dense matrices, NVIDIA's data sheets (which for tensor cores name those with sparsity, twice as
 # many): H100 SXM, A100 80GB SXM, and a GPU of HGX B200. f32 is TF32, which XLA's products of f32 use unless their precision is
-# raised; "f32 exact" is what they then use.
+# raised (the PTX that XLA makes of one has mma.sync...tf32, and at the highest precision fma.rn.f32); "f32 exact" is for the latter.
 PEAK = {
     "h100": {
         "f8": 1979e12,
@@ -183,8 +183,10 @@ def gpu(name: str, chip: Gpu) -> Target:
 # --- TPUs and CPUs ------------------------------------------------------------------------------------------------
 
 # A v5p chip, from Google's page of TPU v5p: 459e12 operations on bf16 and 918e12 on s8 a second, 2,765 GB/s of HBM, 4,800 Gbit/s
-# to its neighbours, in both directions. A product of f32 takes three passes of bf16 or more. Elementwise: 8 times 128 lanes, two
-# cores of 4 units each at 1.75 GHz. Programs run as one: a step has no cost of launching but that of filling its pipeline.
+# to its neighbours, in both directions. A product of f32 is one pass of bf16 by default, six at the highest precision. Elementwise:
+# 8 times 128 lanes, two cores of 4 units each at 1.75 GHz. A program runs as one: a step costs no launch, but filling its pipeline;
+# half a microsecond for that is an assumption. XLA for TPUs notes `estimated_cycles` of most fusions; they are not taken, since
+# nothing says whether they are of one core or both, and copies and loops have none.
 V5P = Rates(
     bandwidth=2765e9,
     scalar=2 * 4 * 8 * 128 * 1.75e9,
