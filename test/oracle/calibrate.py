@@ -89,7 +89,7 @@ def stated(target: targets.Target, name: str) -> float | None:
 def print_constants(target: targets.Target) -> bool:
     found = in_jax({"platform": target.platform})
     if isinstance(found, str):
-        print(f"constants: {found}")
+        print(f"JAX cannot measure on this device: {found}")
         return False
     print(f"{'constant':16s} {'measured':>12s} {'targets.py':>12s}")
     for name, value in found.items():
@@ -141,7 +141,9 @@ def main() -> int:
     known = programs.PROGRAMS | programs.VARIANTS
     if unknown := set(args.names).difference(known):
         parser.error(f"no program {min(unknown)}")
-    whole = print_constants(target)
+    if not print_constants(target):
+        return 1
+    whole = True
     print(f"{'program':44s} {'measured us':>12s} {'estimated':>12s} {'share':>6s}")
     shares = []
     for each in args.names or known:
