@@ -93,7 +93,7 @@ def prepare(out: pathlib.Path, names: list[str], slimhlo: str, chip: str) -> lis
                 continue
             out.mkdir(parents=True, exist_ok=True)
             module = folder.with_name(f"{folder.name}.mlir")
-            module.write_text(known.make(**sizes).as_text())
+            module.write_text(known.lower(**sizes).as_text())
             command = [slimhlo, "compile", str(module), "--chip", chip, "-o", str(folder)]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
@@ -111,8 +111,9 @@ def jax_main(job: dict) -> dict:
 
     import programs  # it would have JAX start on the CPU, but the parent has said CUDA
 
-    program = programs.PROGRAMS[job["name"]]
-    lowered = program.make(**(program.small if job["runner"] else PROGRAMS[job["name"]]))
+    program = (programs.PROGRAMS | programs.VARIANTS)[job["name"]]
+    sizes = program.small if job["runner"] else job.get("sizes", PROGRAMS.get(job["name"], {}))
+    lowered = program.lower(job.get("platform", "cuda"), **sizes)
     compiled = lowered.compile()
     (infos, _) = lowered.args_info
     leaves, tree = jax.tree.flatten(infos)
@@ -201,7 +202,7 @@ def compare(job: dict, lowered: object, given: list, wanted: list) -> str | None
 
 
 def in_jax(job: dict) -> dict:
-    environment = os.environ | {"JAX_PLATFORMS": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    environment = os.environ | {"JAX_PLATFORMS": job.get("platform", "cuda"), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     command = [sys.executable, __file__, "jax", json.dumps(job)]
     try:
         done = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The reference programs under XLA for CPU: alone, after Enzyme-JAX's pipeline, and after slimhlo's.
+"""The reference programs under XLA for CPU (bench_target.py: for devices): alone, after Enzyme-JAX's pipeline, and after slimhlo's.
 
     python test/oracle/bench_memory.py --opt target/release/slimhlo-opt
     python test/oracle/bench_memory.py --opt target/release/slimhlo-opt --no-times halo_all train4
@@ -20,7 +20,8 @@ import sys
 
 import programs  # first: it sets the flags with which JAX starts
 import turns
-from opt import PIPELINE, Driver, needs_more, with_values
+from opt import Driver, needs_more, pipeline_for, with_values
+from program import Goal
 from workers import Lost, map_items
 
 MIB = 2**20
@@ -58,7 +59,7 @@ def figures_after_enzyme(text: str) -> Figures:
     return figures(enzyme.for_xla(made))
 
 
-def misses(goal: programs.Goal | None, alone: Figures | Lost, found: Figures) -> list[str]:
+def misses(goal: Goal | None, alone: Figures | Lost, found: Figures) -> list[str]:
     """What of a goal is not reached; "" for a goal that asks only not to be worse."""
     if goal is None:
         if isinstance(alone, Lost):
@@ -78,7 +79,7 @@ def misses(goal: programs.Goal | None, alone: Figures | Lost, found: Figures) ->
     return wrong
 
 
-def goal_text(goal: programs.Goal | None) -> str:
+def goal_text(goal: Goal | None) -> str:
     if goal is None:
         return "as XLA"
     if goal.temporaries is not None:
@@ -158,7 +159,7 @@ def table(rows: list[list[str]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--opt", required=True, metavar="BIN", help="the driver")
-    parser.add_argument("--pipeline", default=PIPELINE, help="flags of slimhlo's pipeline (default: %(default)s)")
+    parser.add_argument("--pipeline", help="flags of slimhlo's pipeline (default: all of it, for XLA for CPU)")
     parser.add_argument("--no-times", action="store_true", help="measure memory only")
     parser.add_argument("--seconds", type=float, default=6.0, help="for the runs of one program (default: %(default)s)")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
@@ -170,7 +171,7 @@ def main() -> int:
         parser.error(f"no program {unknown[0]}")
     chosen = {name: programs.PROGRAMS[name] for name in args.names or programs.PROGRAMS}
     driver = Driver(args.opt, batch=1, seconds_alone=SECONDS_PER_MODULE, jobs=1).ready()
-    flags = args.pipeline.split()
+    flags = (args.pipeline or pipeline_for(args.opt, "xla-cpu")).split()
 
     print(f"lowering {len(chosen)} programs", flush=True)
     texts = [program().as_text() for program in chosen.values()]
@@ -201,7 +202,7 @@ def main() -> int:
         if isinstance(found, Lost):
             verdict = [made[number].crash or made[number].message or found.reason]
         else:
-            verdict = misses(program.goal, alone[number], found)
+            verdict = misses(program.goals.get("cpu"), alone[number], found)
         if verdict:
             missed.append(name)
         taken = times[number]
@@ -213,7 +214,7 @@ def main() -> int:
                 slow.append(name)
         elif isinstance(taken, Lost):
             broken.append(f"{name}: not run: {taken.reason}")
-        rows.append([name, *cells(alone[number]), *cells(theirs[number]), *cells(found), goal_text(program.goal),
+        rows.append([name, *cells(alone[number]), *cells(theirs[number]), *cells(found), goal_text(program.goals.get("cpu")),
                      ", ".join(verdict)[:60] or "met", *clock])  # fmt: skip
     print(table(rows))
     print("collectives: " + ", ".join(f"{short} {name}" for name, short in SHORT.items()))

@@ -41,7 +41,11 @@ JOBS = 2
 BACKCOMPAT = "jax._src.internal_test_util.export_back_compat_test_data"
 
 
-SOURCES = {"harnesses": (), "backcompat": ("jaxlib_ir.py",), "programs": ("programs.py",)}
+SOURCES = {
+    "harnesses": (),
+    "backcompat": ("jaxlib_ir.py",),
+    "programs": ("program.py", "programs.py", "attention_programs.py", "training_programs.py"),
+}
 
 
 def stamp(corpus: str) -> dict[str, str]:
@@ -62,8 +66,8 @@ def reason_of(error: BaseException) -> str:
 # --- JAX's primitive tests ---------------------------------------------------------------------------------------
 
 
-def lower_harnesses(span: tuple[int, int]) -> Records:
-    """Lowers the harnesses in [start, stop)."""
+def lower_harnesses(span: tuple[int, int], platform: str = "cpu") -> Records:
+    """Lowers the harnesses in [start, stop) as JAX does for cpu, cuda or tpu."""
     import jax
     import numpy as np
     from jax._src.internal_test_util import test_harnesses
@@ -71,10 +75,15 @@ def lower_harnesses(span: tuple[int, int]) -> Records:
     records: Records = []
     for number, harness in enumerate(test_harnesses.all_harnesses[slice(*span)], span[0]):
         name = f"{number:05d} {harness.fullname}"
-        unsupported = [limit for limit in harness.jax_unimplemented if limit.filter(device="cpu", dtype=harness.dtype)]
+        unsupported = [
+            limit
+            for limit in harness.jax_unimplemented
+            if limit.filter(device={"cuda": "gpu"}.get(platform, platform), dtype=harness.dtype)
+        ]
         try:
             args = harness.dyn_args_maker(np.random.RandomState(number))
-            text = jax.jit(harness.dyn_fun).lower(*args).as_text(debug_info=True)
+            traced = jax.jit(harness.dyn_fun).trace(*args)
+            text = traced.lower(lowering_platforms=(platform,)).as_text(debug_info=True)
             records.append(store.Entry(name, text))
         except Exception as error:  # a harness may fail in any way; each failure is listed
             declared = f"declared: {unsupported[0].description}; " if unsupported else ""

@@ -29,6 +29,19 @@ def needs_more(before: int, after: int) -> bool:
     return after > GROWTH * before + SLACK
 
 
+def knows_target(binary: str, name: str) -> bool:
+    """Whether a pass has the option `target`, by the driver's own help."""
+    told = subprocess.run([binary, "--help"], capture_output=True, text=True, check=False).stdout
+    options = re.search(rf"^ +{name} .*\n((?: {{8,}}--.*\n)*)", told, re.MULTILINE)
+    return options is not None and "--target=" in options[1]
+
+
+def pipeline_for(binary: str, target: str) -> str:
+    """The default pipeline's flags for a target (targets.py), where the driver knows of targets."""
+    name = "--slimhlo-optimize"
+    return f"{name}=target={target}" if knows_target(binary, name) else name
+
+
 @dataclasses.dataclass(frozen=True)
 class Outcome:
     """What the driver did with one module: its output, or why there is none."""

@@ -13,10 +13,21 @@ use crate::test::CORPUS;
 
 /// What to measure.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cargo xtask bench memory                             under XLA for an H100, which need not be here
+  cargo xtask bench memory --target tpu --write-docs   for a v5p, and the table goes into docs/benchmarks.md
+  cargo xtask bench memory --target cpu                with run times
+  cargo xtask bench calibrate                          how far the estimates are from what the GPU here takes")]
 pub struct Args {
     /// Benchmarks to run; all when none is named
     #[arg(value_enum)]
     benchmarks: Vec<Benchmark>,
+    /// What `memory` asks XLA for: gpu (h100, a100, b200), tpu (v5p) or cpu
+    #[arg(long, default_value = "gpu", value_parser = ["gpu", "tpu", "cpu", "h100", "a100", "b200", "v5p", "xla-gpu", "xla-tpu", "xla-cpu"])]
+    target: String,
+    /// `memory` writes its table into docs/benchmarks.md; for gpu and tpu
+    #[arg(long)]
+    write_docs: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -25,8 +36,10 @@ enum Benchmark {
     Parse,
     /// How --slimhlo-dus-to-pad scales
     DusToPad,
-    /// Memory and run time of the reference programs under XLA: alone, after Enzyme-JAX, after slimhlo
+    /// Memory and time of the reference programs under XLA for --target: alone, after Enzyme-JAX, after slimhlo
     Memory,
+    /// The estimates of time against what the NVIDIA GPU here takes; nothing where there is none
+    Calibrate,
     /// Run time of generated programs under XLA, before and after slimhlo
     RunTime,
     /// Time of the default pipeline: against Enzyme-JAX's, and per op up to 100,000 ops
@@ -48,7 +61,8 @@ impl Benchmark {
         match self {
             Benchmark::Parse => ("bench_parse.py", vec!["--corpus", corpus, "--only", "parse"]),
             Benchmark::DusToPad => ("bench_parse.py", vec!["--corpus", corpus, "--only", "dus-to-pad"]),
-            Benchmark::Memory => ("bench_memory.py", vec![]),
+            Benchmark::Memory => ("bench_target.py", vec![]),
+            Benchmark::Calibrate => ("calibrate.py", vec![]),
             Benchmark::RunTime => ("bench_run_time.py", vec![]),
             Benchmark::Passes => ("bench_passes.py", vec![]),
             Benchmark::Plan => ("bench_plan.py", vec![]),
@@ -70,10 +84,15 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     shell.show(&shell.cargo(["build", "--release", "--package=slimhlo-opt"]))?;
     let driver = shell.target.join("release/slimhlo-opt").to_string_lossy().into_owned();
     let corpus = shell.target.join(CORPUS).to_string_lossy().into_owned();
+    let answers = shell.target.join("bench-memory.jsonl").to_string_lossy().into_owned();
+    let docs = shell.root.join("docs/benchmarks.md").to_string_lossy().into_owned();
     let all = Benchmark::value_variants();
     let mut missed = Vec::new();
     for &benchmark in if args.benchmarks.is_empty() { all } else { &args.benchmarks } {
-        let (script, extra) = benchmark.script(&corpus);
+        let (script, extra) = match benchmark {
+            Benchmark::Memory => memory(args, &answers, &docs)?,
+            _ => benchmark.script(&corpus),
+        };
         let path = format!("test/oracle/{script}");
         ensure!(shell.root.join(&path).is_file(), "{path} is missing");
         if extra.contains(&"--corpus") {
@@ -82,11 +101,14 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
             shell.must("corpus", &make)?;
         }
         println!("{}", console::style(format!("==> {}", benchmark.name())).bold());
-        if benchmark == Benchmark::Gpu {
-            if !gpu(shell, &path)? {
+        if matches!(benchmark, Benchmark::Gpu | Benchmark::Calibrate) {
+            if !gpu(shell, &path, benchmark)? {
                 missed.push(benchmark.name());
             }
             continue;
+        }
+        if benchmark == Benchmark::Memory {
+            setup::device_compilers(shell)?;
         }
         let slimhlo = shell.target.join("release/slimhlo").to_string_lossy().into_owned();
         let mut words = vec!["-u", &path, "--opt", &driver];
@@ -105,8 +127,24 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Builds what compiles and what runs, and compares them with JAX on the GPU that is here; true if there is none.
-fn gpu(shell: &Shell, script: &str) -> Result<bool> {
+/// The script for `memory`, and what it is given besides the driver: for CPUs it is another one, which also runs the programs.
+fn memory<'a>(args: &'a Args, answers: &'a str, docs: &'a str) -> Result<(&'static str, Vec<&'a str>)> {
+    if matches!(args.target.as_str(), "cpu" | "xla-cpu") {
+        ensure!(
+            !args.write_docs,
+            "--write-docs is for gpu and tpu: the figures for CPUs are run times, of one machine"
+        );
+        return Ok(("bench_memory.py", vec![]));
+    }
+    let mut words = vec!["--target", args.target.as_str(), "--cache", answers];
+    if args.write_docs {
+        words.extend(["--write-docs", docs]);
+    }
+    Ok(("bench_target.py", words))
+}
+
+/// Compares with JAX on the GPU that is here: what slimhlo compiles, or the referee's estimates; true if there is none.
+fn gpu(shell: &Shell, script: &str, benchmark: Benchmark) -> Result<bool> {
     let smi = which::which("nvidia-smi").ok();
     let found = smi.map(|smi| shell.command(smi, ["-L"]).stdout_null().stderr_null().unchecked().run());
     if !matches!(found, Some(Ok(done)) if done.status.success()) {
@@ -114,6 +152,10 @@ fn gpu(shell: &Shell, script: &str) -> Result<bool> {
         return Ok(true);
     }
     setup::gpu_environment(shell)?;
+    if benchmark == Benchmark::Calibrate {
+        let done = shell.command(setup::python(shell), ["-u", script]).unchecked().run()?;
+        return Ok(done.status.success());
+    }
     shell.show(&shell.cargo(["build", "--release", "--package=slimhlo", "--package=slimhlo-runner"]))?;
     let path = |name: &str| shell.target.join(name).to_string_lossy().into_owned();
     let (slimhlo, runner, out) = (path("release/slimhlo"), path("release/slimhlo-run"), path("bench-gpu"));

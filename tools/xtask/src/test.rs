@@ -98,6 +98,8 @@ pub enum Step {
     Optimize,
     /// The memory model against XLA's buffer assignment
     MemoryModel,
+    /// XLA for GPUs and TPUs compiles without them, and the estimate of time reads what comes out
+    Referees,
     /// Elementwise ops of kernels, on the CPU, are what they are in XLA
     Elementwise,
     /// Kernels whose threads work together, in blocks of 1, 64 and 256 threads on the CPU, agree with XLA
@@ -118,7 +120,7 @@ impl Step {
             Step::Fmt | Step::ClangFormat | Step::Clippy | Step::Build | Step::Python => &[],
             Step::Rust | Step::Lit | Step::Plugin | Step::Consumer | Step::Docs => &[Step::Build],
             Step::LlvmLit => &[Step::Lit],
-            Step::Corpus => &[Step::Python],
+            Step::Corpus | Step::Referees => &[Step::Python],
             Step::Differential
             | Step::Folds
             | Step::Stream
@@ -154,6 +156,7 @@ impl Step {
                 | Step::ShardedStreams
                 | Step::Residuals
                 | Step::Elementwise
+                | Step::Referees
         )
     }
 
@@ -195,6 +198,7 @@ impl Step {
             Step::Families => oracle::generated(run, "families.py", 1600),
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),
+            Step::Referees => oracle::referees(run),
             Step::Elementwise => oracle::with_command(run, "elementwise.py", &[]),
             Step::Kernels => oracle::kernels(run),
             Step::Backend => oracle::backend(run),

@@ -89,6 +89,11 @@ pub(super) fn with_command(run: &mut Run, name: &str, args: &[&str]) -> Result<O
     script(run, name, &all)
 }
 
+pub(super) fn referees(run: &mut Run) -> Result<Outcome> {
+    setup::device_compilers(run.shell)?;
+    script(run, "referees.py", &[])
+}
+
 pub(super) fn ptxas(run: &mut Run) -> Result<Outcome> {
     setup::assembler_environment(run.shell)?;
     with_command(run, "ptxas.py", &[])

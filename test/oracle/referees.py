@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The referees at work: XLA for GPUs and TPUs compiles small programs without a device, and the estimate reads what comes out.
+
+    python test/oracle/referees.py
+
+First the reader and the estimate, on HLO whose cost is plain: expected numbers are worked out from shapes, or by counting. Then each
+target compiles programs whose bytes and operations are known beforehand, and the answers must have the properties that they
+must have. A target without a release for this machine is named and left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import random
+import sys
+from collections.abc import Callable
+
+import jax_start
+
+jax_start.start()
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import hlo
+import hlo_loops
+import hlo_time
+import referee
+import targets
+
+MIB = 2**20
+H100, V5P = targets.find("h100"), targets.find("v5p")
+
+
+class Wrong(Exception):
+    """A check failed."""
+
+
+def same(what: str, found: object, wanted: object) -> None:
+    if found != wanted:
+        raise Wrong(f"{what}: {found}, not {wanted}")
+
+
+def near(what: str, found: float, wanted: float, by: float = 1e-6) -> None:
+    if not math.isclose(found, wanted, rel_tol=by):
+        raise Wrong(f"{what}: {found:.6g}, not {wanted:.6g}")
+
+
+def between(what: str, low: float, found: float, high: float) -> None:
+    if not low <= found <= high:
+        raise Wrong(f"{what}: {found:.6g} is not between {low:.6g} and {high:.6g}")
+
+
+# --- HLO whose cost is plain ------------------------------------------------------------------------------------------
+
+BODY = """
+%turn (arg.1: (s32[], f32[1024,1024])) -> (s32[], f32[1024,1024]) {
+  %arg.1 = (s32[], f32[1024,1024]{1,0}) parameter(0)
+  %i = s32[] get-tuple-element(%arg.1), index=0
+  %one = s32[] constant(3)
+  %next = s32[] add(%i, %one)
+  %x = f32[1024,1024]{1,0} get-tuple-element(%arg.1), index=1
+  %y = f32[1024,1024]{1,0} negate(%x)
+  ROOT %both = (s32[], f32[1024,1024]{1,0}) tuple(%next, %y)
+}
+
+%more (arg.2: (s32[], f32[1024,1024])) -> pred[] {
+  %arg.2 = (s32[], f32[1024,1024]{1,0}) parameter(0)
+  %j = s32[] get-tuple-element(%arg.2), index=0
+  %most = s32[] constant(20)
+  ROOT %less = pred[] compare(%j, %most), direction=LT
+}
+
+ENTRY %main (x.1: f32[1024,1024]) -> f32[1024,1024] {
+  %x.1 = f32[1024,1024]{1,0} parameter(0)
+  %zero = s32[] constant(0)
+  %start = (s32[], f32[1024,1024]{1,0}) tuple(%zero, %x.1)
+  %loop = (s32[], f32[1024,1024]{1,0}) while(%start), condition=%more, body=%turn BACKEND
+  ROOT %out = f32[1024,1024]{1,0} get-tuple-element(%loop), index=1
+}
+"""
+MOVED = 2 * 4 * 1024 * 1024
+"""Bytes that negating the array moves."""
+
+
+def check_loops() -> None:
+    """A loop that XLA has not noted the length of is run: 0, 3, .. 18 are 7 turns, and each asks the condition."""
+    found = hlo_time.estimate(BODY.replace("BACKEND", ""), V5P)
+    near("bytes of 7 turns", found.bytes, 7 * MOVED)
+    same("unknown", dict(found.unknown), {})
+    noted = hlo_time.estimate(BODY.replace("BACKEND", ', backend_config={"known_trip_count":{"n":"5"}}'), H100)
+    same("kernels of 5 turns of two", noted.kernels, 10)
+    asked = hlo_time.estimate(BODY.replace("BACKEND", ""), H100)
+    same("kernels of 7 turns of two and 8 conditions", asked.kernels, 22)
+    near("waits for conditions", asked.kinds["waits"], 8 * H100.rates.wait)
+    endless = hlo_time.estimate(BODY.replace("BACKEND", "").replace("constant(3)", "constant(0)"), H100)
+    same("a loop that does not end", dict(endless.unknown), {"loops of unknown length": 1})
+
+
+def entry(lines: str, before: str = "") -> str:
+    return f"{before}\nENTRY %main (a: f32[8]) -> f32[8] {{\n{lines}\n}}\n"
+
+
+def check_products() -> None:
+    text = entry("""  %a = bf16[4,256,512]{2,1,0} parameter(0)
+  %b = bf16[4,512,128]{2,1,0} parameter(1)
+  ROOT %c = bf16[4,256,128]{2,1,0} dot(%a, %b), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}""")
+    near("operations of a batched product", hlo_time.estimate(text, H100).operations, 2 * 4 * 256 * 128 * 512)
+    text = entry("""  %a = f32[2,16,16,8]{3,2,1,0} parameter(0)
+  %b = f32[3,3,8,32]{3,2,1,0} parameter(1)
+  ROOT %c = f32[2,14,14,32]{3,2,1,0} convolution(%a, %b), window={size=3x3}, dim_labels=b01f_01io->b01f""")
+    near("operations of a convolution", hlo_time.estimate(text, H100).operations, 2 * 2 * 14 * 14 * 32 * 8 * 9)
+
+
+def check_taps() -> None:
+    """How often a window meets an element, against counting."""
+    drawn = random.Random(0)
+    for _ in range(500):
+        size, window = drawn.randint(1, 9), drawn.randint(1, 5)
+        stride, pad, holes, spread = (drawn.randint(low, 4) for low in (1, -2, 1, 1))
+        out = ((size - 1) * holes + 1 + 2 * pad - (window - 1) * spread - 1) // stride + 1
+        if out < 1:
+            continue
+        places = (o * stride + tap * spread - pad for o, tap in itertools.product(range(out), range(window)))
+        counted = sum(1 for at in places if at >= 0 and at % holes == 0 and at // holes < size)
+        words = f", window={{size={window} stride={stride} pad={pad}_{pad} lhs_dilate={holes} rhs_dilate={spread}}}"
+        made = hlo.Instruction("c", (), "convolution", (), "", words, False)
+        same(f"taps of {size} under{words}", hlo_time.taps(made, [size], [out]), float(counted))
+
+
+def check_fusions() -> None:
+    """Slices of operands count by what they read, results in place by what they write, and Triton's by no model that is off."""
+    fused = """%fused (p: f32[1000,1000], q: f32[1,1000], k: s32[]) -> f32[1000,1000] {
+  %p = f32[1000,1000]{1,0} parameter(0)
+  %q = f32[1,1000]{1,0} parameter(1)
+  %k = s32[] parameter(2)
+  %zero = s32[] constant(0)
+  %row = f32[1,1000]{1,0} dynamic-slice(%p, %k, %zero), dynamic_slice_sizes={1,1000}
+  %sum = f32[1,1000]{1,0} add(%row, %q)
+  ROOT %u = f32[1000,1000]{1,0} dynamic-update-slice(%p, %sum, %k, %zero)
+}
+"""
+    lines = """  %a = f32[1000,1000]{1,0} parameter(0)
+  %b = f32[1,1000]{1,0} parameter(1)
+  %c = s32[] parameter(2)
+  ROOT %f = f32[1000,1000]{1,0} fusion(%a, %b, %c), kind=kLoop, calls=%fused BACKEND"""
+    plain = hlo_time.estimate(entry(lines.replace("BACKEND", ""), fused), H100)
+    near("bytes of a row updated in place", plain.bytes, 3 * 4 * 1000 + 4, by=1e-3)
+    costs = '"reification_cost":[{"exec_time_us":7.5,"name":""},{"exec_time_us":0.5,"name":"indexing-cost-model"}]'
+    said = hlo_time.estimate(entry(lines.replace("BACKEND", f", backend_config={{{costs}}}"), fused), H100)
+    near("XLA's figure for a fusion", said.seconds, 7.5e-6 + H100.rates.launch)
+    triton = f', backend_config={{"fusion_backend_config":{{"kind":"__triton"}},{costs}}}'
+    said = hlo_time.estimate(entry(lines.replace("BACKEND", triton), fused), H100)
+    near("XLA's second figure for Triton's", said.seconds, 0.5e-6 + H100.rates.launch)
+    off = hlo_time.estimate(entry(lines.replace("BACKEND", triton.replace("0.5,", "9000,")), fused), H100)
+    between("a figure beyond belief", 0, off.seconds, 1e-6 + H100.rates.launch)
+
+
+def check_others() -> None:
+    """Collectives by a ring's bytes, sorts by their passes, calls that nobody knows by name."""
+    text = entry("""  %a = f32[1048576]{0} parameter(0)
+  ROOT %r = f32[1048576]{0} all-reduce(%a), replica_groups=[2,4]<=[8], to_apply=%add""")
+    found = hlo_time.estimate(text, H100)
+    near("all-reduce of 4 MiB among 4", found.kinds["collectives"], 2 * 4 * MIB * 3 / 4 / 450e9 + H100.rates.exchange)
+    text = entry("""  %a = f32[65536]{0} parameter(0)
+  ROOT %s = f32[65536]{0} sort(%a), dimensions={0}, is_stable=true, to_apply=%less""")
+    same("passes of a sort of 32 tiles", hlo_time.estimate(text, H100).kernels, 1 + 2 + 3 + 4 + 5 + 6)
+    text = entry("""  %a = f32[64]{0} parameter(0)
+  ROOT %s = f32[64]{0} custom-call(%a), custom_call_target="their_kernel" """)
+    same("a strange call", dict(hlo_time.estimate(text, H100).unknown), {"library call their_kernel": 1})
+    same("tiles of a TPU", hlo.arrays_of("f32[3,130]{1,0:T(8,128)}")[0].size, 8 * 256 * 4)
+    same("its vector memory", hlo.arrays_of("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}")[0].space, 1)
+
+
+def check_refusals() -> None:
+    for text in ("", "func.func @main() { return }"):
+        try:
+            hlo.parse(text)
+        except ValueError:
+            continue
+        raise Wrong(f"{text!r} was read as HLO")
+    module = hlo.parse(BODY.replace("BACKEND", "").replace("s32[] constant(0)", "s32[] custom-call()"))
+    loop = module.entry.instructions["loop"]
+    same("a loop from a place unknown", hlo_loops.trips(module, module.entry, loop), None)
+
+
+PLAIN = (check_loops, check_products, check_taps, check_fusions, check_others, check_refusals)
+
+
+# --- XLA for devices that are not here --------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What a target says of some function."""
+
+    target: targets.Target
+
+    def of(
+        self, function: Callable, *given: object, donate: tuple[int, ...] = (), out: object = None
+    ) -> referee.Memory:
+        extra = {} if out is None else {"out_shardings": out}
+        traced = jax.jit(function, donate_argnums=donate, **extra).trace(*given)
+        text = traced.lower(lowering_platforms=(self.target.platform,)).as_text()
+        return referee.measure(function.__name__, text, self.target)
+
+
+def spec(*shape: int, dtype: object = jnp.float32, sharding: object = None) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)
+
+
+def check_bytes(asked: Asked) -> None:
+    """A sum of two arrays: its bytes, nothing beside them, at no more than the bandwidth."""
+    size = 4096 * 4096 * 4
+    found = asked.of(lambda x, y: x + y, spec(4096, 4096), spec(4096, 4096))
+    same("arguments", found.arguments, 2 * size)
+    same("results", found.results, size)
+    between("temporaries", 0, found.temporaries, MIB)
+    least = 3 * size / asked.target.rates.bandwidth * 1e6
+    between("microseconds", 0.95 * least, found.microseconds, 1.3 * least + 10)
+    between("kernels", 1, found.kernels, 3)
+    given = asked.of(lambda x, y: x + y, spec(4096, 4096), spec(4096, 4096), donate=(0,))
+    same("bytes of a donated argument", given.alias, size)
+
+
+def check_product(asked: Asked) -> None:
+    size = 2048
+    found = asked.of(lambda a, b: a @ b, spec(size, size, dtype=jnp.bfloat16), spec(size, size, dtype=jnp.bfloat16))
+    least = 2 * size**3 / asked.target.rates.products["bf16"] * 1e6
+    between("microseconds", 0.99 * least, found.microseconds, 2 * least + 20)
+
+
+def check_turns(asked: Asked) -> None:
+    """Twenty turns take ten times what two do."""
+
+    def steps(count: int) -> referee.Memory:
+        turn = lambda _, x: jnp.sin(x @ x)
+        return asked.of(lambda x: lax.fori_loop(0, count, turn, x), spec(1024, 1024))
+
+    few, many = steps(2), steps(20)
+    between("share", 5, many.microseconds / few.microseconds, 12)
+    same("unknown", many.unknown, {})
+    limit = lambda x: lax.while_loop(lambda x: jnp.sum(x) < 100, lambda x: jnp.sin(x @ x), x)
+    same("unknown length", asked.of(limit, spec(1024, 1024)).unknown, {"loops of unknown length": 1})
+
+
+def check_softmax(asked: Asked) -> None:
+    """XLA's first model says half a second of it."""
+    size = 4 * 8 * 512 * 512
+    softmax = lambda x: jax.nn.softmax(x.astype(jnp.float32) * 2, axis=-1).astype(x.dtype)
+    found = asked.of(softmax, spec(4, 8, 512, 512, dtype=jnp.bfloat16))
+    least = 4 * size / asked.target.rates.bandwidth * 1e6
+    between("microseconds", 0.9 * least, found.microseconds, 40 * least + 20)
+
+
+def check_devices(asked: Asked) -> None:
+    """Rows over eight devices and a sum over all: one all-reduce, an eighth of the bytes on each."""
+    mesh = Mesh(np.array(jax.devices()[:8]), ("x",))
+    rows = NamedSharding(mesh, P("x", None))
+    found = asked.of(lambda x: x - jnp.sum(x, axis=0), spec(4096, 1024, sharding=rows), out=rows)
+    same("collectives", found.collectives, {"all-reduce": 1})
+    same("arguments", found.arguments, 4096 * 1024 * 4 // 8)
+
+
+def check_platform(asked: Asked) -> None:
+    """JAX lowers random numbers for this platform in its own way, and that compiles."""
+    draw = lambda key: jax.random.normal(key, (1024, 1024))
+    found = asked.of(draw, spec(2, dtype=jnp.uint32))
+    same("results", found.results, 1024 * 1024 * 4)
+    same("unknown", found.unknown, {})
+
+
+CHECKS = (check_bytes, check_product, check_turns, check_softmax, check_devices, check_platform)
+
+
+def check_order() -> None:
+    """What bytes decide is faster on an H100 than on an A100, and faster still on a B200."""
+    times = [Asked(targets.find(name)).of(lambda x: x + 1, spec(8192, 8192)).microseconds for name in ("a100", "h100", "b200")]
+    if times != sorted(times, reverse=True):
+        raise Wrong(f"a100, h100 and b200 take {times}")
+
+
+def main() -> int:
+    passed, failed, absent = 0, 0, []
+
+    def run(name: str, check: Callable, *given: object) -> None:
+        nonlocal passed, failed
+        try:
+            check(*given)
+            passed += 1
+        except Exception as error:  # of XLA and of the checks; each is shown
+            failed += 1
+            print(f"{name}: {type(error).__name__}: {str(error)[:400]}", flush=True)
+
+    for check in PLAIN:
+        run(check.__name__, check)
+    for name in ("h100", "v5p", "xla-cpu"):
+        target = targets.find(name)
+        if reason := targets.missing(target):
+            absent.append(name)
+            print(reason)
+            continue
+        for check in CHECKS:
+            run(f"{name} {check.__name__}", check, Asked(target))
+    if "h100" not in absent:
+        run("order", check_order)
+    print(f"{passed} passed, {failed} failed" + (f"; not here: {', '.join(absent)}" if absent else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
