@@ -14,6 +14,7 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+use slimhlo_output::Target;
 use slimhlo_package::{ElementType, Tensor};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -138,7 +139,7 @@ fn row_major(bytes: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
     result
 }
 
-/// Writes an array of this type and shape.
+/// Writes an array of this type and shape; whole or not at all.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -155,13 +156,16 @@ pub fn write(path: &Path, tensor: &Tensor, bytes: &[u8]) -> Result<()> {
     text.push('\n');
     let length = u16::try_from(text.len()).context("too many dimensions for a .npy file")?;
     let write = || -> std::io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
+        let mut output = Target::File(path.to_owned()).open()?;
+        let mut file = BufWriter::new(output.file());
         file.write_all(MAGIC)?;
         file.write_all(&[1, 0])?;
         file.write_all(&length.to_le_bytes())?;
         file.write_all(text.as_bytes())?;
         file.write_all(bytes)?;
-        file.flush()
+        file.flush()?;
+        drop(file);
+        output.commit()
     };
     write().with_context(|| path.display().to_string())
 }

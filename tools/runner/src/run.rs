@@ -175,14 +175,11 @@ pub fn run<D: Device>(
         ..times.report(manifest)
     };
     let report = Report { results, ..report };
+    let mut text = if options.json { serde_json::to_string_pretty(&report)? } else { report.text() };
     if options.json {
-        serde_json::to_writer_pretty(&mut *out, &report)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", report.text())?;
+        text.push('\n');
     }
-    out.flush()?;
-    Ok(())
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write the report")
 }
 
 /// Sets the arguments that a run has overwritten: from their copies on the device, or else from here.
