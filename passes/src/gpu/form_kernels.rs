@@ -195,7 +195,9 @@ pub fn for_one_partition<'c>(module: OperationRef<'c, '_>) -> Result<(), PassErr
     match ir::constant_attribute(module, "mhlo.num_partitions") {
         Some(count) if count > 1 => Err(PassError::at(
             module,
-            format!("is for {count} partitions (mhlo.num_partitions); only programs for one device are compiled"),
+            format!(
+                "is for {count} partitions (mhlo.num_partitions); only programs for one device are compiled"
+            ),
         )),
         _ => Ok(()),
     }

@@ -102,6 +102,8 @@ pub enum Step {
     Elementwise,
     /// Kernels whose threads work together, in blocks of 1, 64 and 256 threads on the CPU, agree with XLA
     Kernels,
+    /// Every op of kernels with each dimension 0 in turn does
+    Empty,
     /// JAX's own programs as kernels, on the CPU, agree with XLA
     Backend,
     /// NVIDIA's assembler takes the kernels' code
@@ -132,6 +134,7 @@ impl Step {
             | Step::Families
             | Step::Elementwise
             | Step::Kernels
+            | Step::Empty
             | Step::Ptxas => &[Step::Build, Step::Python],
             Step::Roundtrip | Step::Mutate | Step::Optimize | Step::MemoryModel | Step::Backend => {
                 &[Step::Build, Step::Corpus]
@@ -154,6 +157,7 @@ impl Step {
                 | Step::ShardedStreams
                 | Step::Residuals
                 | Step::Elementwise
+                | Step::Empty
         )
     }
 
@@ -196,6 +200,7 @@ impl Step {
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),
             Step::Elementwise => oracle::with_command(run, "elementwise.py", &[]),
+            Step::Empty => oracle::with_command(run, "empty.py", &[]),
             Step::Kernels => oracle::kernels(run),
             Step::Backend => oracle::backend(run),
             Step::Ptxas => oracle::ptxas(run),

@@ -78,7 +78,9 @@ fn replace<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) -> R
     } else {
         match op_name(op) {
             "stablehlo.reduce" | "stablehlo.reduce_window" if without(0) => Some(initial(count)?),
-            "stablehlo.dot" | "stablehlo.dot_general" | "stablehlo.convolution" if without(0) || without(1) => {
+            "stablehlo.dot" | "stablehlo.dot_general" | "stablehlo.convolution"
+                if without(0) || without(1) =>
+            {
                 zeros()
             }
             "stablehlo.scatter" if without(count + 1) => Some(op.operands().take(count).collect()),
