@@ -109,7 +109,8 @@ pub fn read(path: &Path, tensor: &Tensor) -> Result<Vec<u8>> {
         let part = kind.bytes as usize / if complex { 2 } else { 1 };
         bytes.chunks_exact_mut(part).for_each(<[u8]>::reverse);
     }
-    if fortran && shape.len() > 1 {
+    // Of no elements there is no order, and products of the other extents may be beyond 64 bits.
+    if fortran && shape.len() > 1 && !bytes.is_empty() {
         bytes = row_major(&bytes, shape, kind.bytes as usize);
     }
     if tensor.element == ElementType::I1 {
@@ -316,6 +317,14 @@ mod tests {
 
     fn text(kind: &str, fortran: &str, shape: &str) -> String {
         format!("{{'descr': '{kind}', 'fortran_order': {fortran}, 'shape': {shape}, }}   \n")
+    }
+
+    #[test]
+    fn arrays_without_elements_may_be_as_long_as_they_like() {
+        let shape = format!("({0}, {0}, 0)", u64::MAX);
+        let file = file(&text("<f4", "True", &shape), &[]);
+        let tensor = Tensor { element: ElementType::F32, shape: vec![u64::MAX, u64::MAX, 0] };
+        assert!(read(file.path(), &tensor).unwrap().is_empty());
     }
 
     #[test]
