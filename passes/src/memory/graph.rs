@@ -136,11 +136,13 @@ impl<'c, 'a> Graph<'c, 'a> {
     }
 }
 
-/// Bytes of a value of this type; 0 for tokens and for what has no static size.
+/// Bytes and elements of a value of this type; none for tokens. A size that is not known counts as its bound, or as 1.
 pub(super) fn bytes_of(ty: Type<'_>) -> (u64, u64) {
     if let Some(tuple) = slimhlo_dialect::ffi::as_tuple(ty) {
         let parts = (0..tuple.type_count()).filter_map(|index| tuple.r#type(index).ok()).map(bytes_of);
-        return parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        return parts.fold((0, 0), |sum: (u64, u64), part: (u64, u64)| {
+            (sum.0.saturating_add(part.0), sum.1.saturating_add(part.1))
+        });
     }
     let Some(tensor) = Tensor::new(ty) else { return (0, 0) };
     let mut count = 1u64;
@@ -164,7 +166,7 @@ fn tiled(ty: Type<'_>, (rows, columns): (u64, u64)) -> Option<(u64, u64)> {
     Some((padded.saturating_mul(bytes / elements.max(1)), elements))
 }
 
-fn element_bytes(element: Type<'_>) -> u64 {
+pub(super) fn element_bytes(element: Type<'_>) -> u64 {
     let bits = Quantized::new(element)
         .map_or_else(|| ffi::bit_width(element), |quantized| u64::from(quantized.storage_width()));
     bits.div_ceil(8)

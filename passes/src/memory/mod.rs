@@ -36,7 +36,9 @@
 //!   neighbours send; smaller slices bring all of what they take together; concatenations cut along another dimension and
 //!   back; updates of more than one shard have all of the array and of the update on every device.
 //!
-//! Constants cost nothing (they are part of the program), nor do tokens; a size not known is 1, or its bound.
+//! Constants cost nothing (they are part of the program), nor do tokens. Of a dimension that is known only when the program runs its bound
+//! counts. Without one the memory is not known, and a report says so (`sized`); where a pass only asks which of two forms takes less,
+//! such a dimension counts as 1.
 //!
 //! # What is known to be off
 //!
@@ -67,6 +69,7 @@ mod graph;
 mod lists;
 mod print;
 mod shards;
+mod sized;
 mod source;
 mod time;
 
@@ -81,7 +84,7 @@ use graph::{Class, Graph, Import};
 use melior::ir::attribute::{IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef};
+use melior::ir::{Location, OperationRef, Type};
 use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
 
@@ -193,22 +196,52 @@ impl<'c> Report<'c> {
 }
 
 /// Why a module is not modelled.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unmodelled {
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Unmodelled<'c> {
     /// There is no function to start with.
     #[error("there is no function @main, nor a single public one")]
     NoEntry,
     /// The function has no body.
     #[error("the function has no body")]
     NoBody,
+    /// A value's size is known only when the program runs: its type, and where it comes from.
+    #[error("how many bytes a {0} takes is known only when the program runs")]
+    Unknown(Type<'c>, Location<'c>),
+    /// A value has 2^63 bytes or more: its type, and where it comes from.
+    #[error("a {0} takes 2^63 bytes or more")]
+    TooLarge(Type<'c>, Location<'c>),
+    /// No value has, but all together do; and where the function is.
+    #[error("it takes 2^63 bytes or more in all")]
+    TooMuch(Location<'c>),
+}
+
+impl<'c> Unmodelled<'c> {
+    /// Where in the module the reason is, if that is some place.
+    pub fn location(&self) -> Option<Location<'c>> {
+        match self {
+            Self::NoEntry | Self::NoBody => None,
+            Self::Unknown(_, location) | Self::TooLarge(_, location) | Self::TooMuch(location) => {
+                Some(*location)
+            }
+        }
+    }
 }
 
 /// Models a module, from `@main` or else its only public function.
-pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Report<'c>, Unmodelled> {
+///
+/// # Errors
+/// There is no such function, or it has values of no known size, or of none that 64 bits hold.
+pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Report<'c>, Unmodelled<'c>> {
     let mut import = Import::new(module, target.storage());
     let entry = entry(&import).ok_or(Unmodelled::NoEntry)?;
-    let (graph, frame, plan) = modelled(&mut import, entry, target).ok_or(Unmodelled::NoBody)?;
+    let graph = import.function(entry).ok_or(Unmodelled::NoBody)?;
+    sized::check(entry, &graph)?;
+    let frame = frame(entry, &graph);
+    let plan = plan(&graph, &frame, target.storage());
     let mut report = report(entry, &graph, &frame, &plan, &ffi::Names::new(module));
+    if report.footprint.peak() > sized::MOST {
+        return Err(Unmodelled::TooMuch(entry.location()));
+    }
     if let Some(rates) = target.rates() {
         let time::Time { seconds, launches } = time::time(&graph, &plan, rates);
         report.time = Some((seconds, launches));
