@@ -9,5 +9,6 @@ mod ffi;
 mod read;
 pub mod source;
 
+pub use ffi::print;
 pub use read::{Error, parse, read_module};
 pub use source::Source;

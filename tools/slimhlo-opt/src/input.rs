@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What the driver reads, and what it does with what MLIR prints. This is, with `main`, where this tool's `unsafe` lives.
+
+use slimhlo_forms::Source;
+use slimhlo_forms::bools::Unpacker;
+use std::ffi::{CStr, c_char, c_void};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::slice;
+
+/// Bytes for C++.
+#[repr(C)]
+pub struct Bytes {
+    data: *const u8,
+    size: usize,
+}
+
+/// What C++ asks of Rust.
+#[repr(C)]
+pub struct Callbacks {
+    /// Registers passes.
+    pub register_passes: extern "C" fn(),
+    /// Reads a file, `-` for standard input, into memory that stays until the process ends. False after a message.
+    pub read: unsafe extern "C" fn(path: *const c_char, bytes: *mut Bytes) -> bool,
+    /// Takes printed text, and calls `write` with what is to be written of it.
+    pub print: unsafe extern "C" fn(printer: *mut c_void, text: *const u8, size: usize),
+    /// Begins to print: `write` is called with `user` and bytes.
+    pub begin: unsafe extern "C" fn(write: WriteBytes, user: *mut c_void) -> *mut c_void,
+    /// Ends what `begin` began.
+    pub end: unsafe extern "C" fn(printer: *mut c_void),
+}
+
+/// Writes bytes somewhere.
+pub type WriteBytes = unsafe extern "C" fn(user: *mut c_void, bytes: *const u8, size: usize);
+
+/// See [`Callbacks::read`].
+///
+/// # Safety
+/// The path must be a C string, and `bytes` writable.
+pub unsafe extern "C" fn read(path: *const c_char, bytes: *mut Bytes) -> bool {
+    // SAFETY: given by the caller.
+    let path = Path::new(std::ffi::OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
+    let source = if path == Path::new("-") { standard_input() } else { file(path) };
+    match source {
+        Ok(source) => {
+            // MLIR's buffers live as long as its context, and that as long as the process.
+            let source: &'static Source = Box::leak(Box::new(source));
+            // SAFETY: given by the caller.
+            unsafe { *bytes = Bytes { data: source.as_ptr(), size: source.len() } };
+            true
+        }
+        Err(error) => {
+            // Rust adds the number of the error in parentheses, which no other message of the driver does.
+            let text = error.to_string();
+            let text = text.split(" (os error").next().unwrap_or_default();
+            eprintln!("cannot open input file '{}': {text}", path.display());
+            false
+        }
+    }
+}
+
+fn standard_input() -> io::Result<Source> {
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut io::stdin(), &mut bytes)?;
+    Ok(Source::new(&bytes))
+}
+
+fn file(path: &Path) -> io::Result<Source> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    Source::read(&file)
+}
+
+struct Out {
+    write: WriteBytes,
+    user: *mut c_void,
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // SAFETY: whoever began to print gave a function and what it wants.
+        unsafe { (self.write)(self.user, bytes.as_ptr(), bytes.len()) };
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// See [`Callbacks::begin`].
+///
+/// # Safety
+/// `write` must take `user` until the end.
+pub unsafe extern "C" fn begin(write: WriteBytes, user: *mut c_void) -> *mut c_void {
+    Box::into_raw(Box::new(Unpacker::new(Out { write, user }))).cast()
+}
+
+/// See [`Callbacks::print`].
+///
+/// # Safety
+/// `printer` must come of [`begin`], and `size` bytes be at `text`.
+pub unsafe extern "C" fn print(printer: *mut c_void, text: *const u8, size: usize) {
+    // SAFETY: given by the caller; C++ may give no address for no bytes, but then does not call.
+    let (printer, text) =
+        unsafe { (&mut *printer.cast::<Unpacker<Out>>(), slice::from_raw_parts(text, size)) };
+    // `Out` never fails: errors of the file are the stream's, in C++.
+    let _ = printer.push(text);
+}
+
+/// See [`Callbacks::end`].
+///
+/// # Safety
+/// `printer` must come of [`begin`], and is gone afterwards.
+pub unsafe extern "C" fn end(printer: *mut c_void) {
+    // SAFETY: given by the caller.
+    let printer = unsafe { Box::from_raw(printer.cast::<Unpacker<Out>>()) };
+    let _ = printer.finish();
+}
