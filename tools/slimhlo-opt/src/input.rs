@@ -2,8 +2,11 @@
 
 //! What the driver reads, and what it does with what MLIR prints. This is, with `main`, where this tool's `unsafe` lives.
 
-use slimhlo_forms::Source;
+use melior::{Context, ContextRef};
+use mlir_sys::MlirContext;
 use slimhlo_forms::bools::Unpacker;
+use slimhlo_forms::{Source, Version};
+use std::error::Error;
 use std::ffi::{CStr, c_char, c_void};
 use std::fs::File;
 use std::io::{self, Write};
@@ -25,6 +28,19 @@ pub struct Callbacks {
     pub register_passes: extern "C" fn(),
     /// Reads a file, `-` for standard input, into memory that stays until the process ends. False after a message.
     pub read: unsafe extern "C" fn(path: *const c_char, bytes: *mut Bytes) -> bool,
+    /// Whether bytes are a portable artifact, or VHLO as text.
+    pub is_vhlo: unsafe extern "C" fn(bytes: *const Bytes) -> bool,
+    /// Makes StableHLO, as bytecode, of such; text that is wrong stays as it is, for MLIR to say what is wrong. False after a message.
+    pub convert: unsafe extern "C" fn(context: MlirContext, path: *const c_char, bytes: *mut Bytes) -> bool,
+    /// Writes bytecode of StableHLO as VHLO of a version, as a portable artifact or as text. False after a message.
+    pub emit: unsafe extern "C" fn(
+        context: MlirContext,
+        bytes: *const Bytes,
+        version: *const c_char,
+        text: bool,
+        write: WriteBytes,
+        user: *mut c_void,
+    ) -> bool,
     /// Takes printed text, and calls `write` with what is to be written of it.
     pub print: unsafe extern "C" fn(printer: *mut c_void, text: *const u8, size: usize),
     /// Begins to print: `write` is called with `user` and bytes.
@@ -74,6 +90,98 @@ fn file(path: &Path) -> io::Result<Source> {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
     Source::read(&file)
+}
+
+/// See [`Callbacks::is_vhlo`].
+///
+/// # Safety
+/// The bytes must come of [`read`].
+pub unsafe extern "C" fn is_vhlo(bytes: *const Bytes) -> bool {
+    // SAFETY: given by the caller.
+    slimhlo_forms::is_converted(unsafe { taken(bytes) })
+}
+
+/// # Safety
+/// The bytes must be alive for `'a`.
+unsafe fn taken<'a>(bytes: *const Bytes) -> &'a [u8] {
+    // SAFETY: given by the caller; no bytes may have no address.
+    unsafe {
+        let bytes = &*bytes;
+        if bytes.size == 0 { &[] } else { slice::from_raw_parts(bytes.data, bytes.size) }
+    }
+}
+
+/// See [`Callbacks::convert`].
+///
+/// # Safety
+/// The context must be alive, the path a C string, and the bytes come of [`read`].
+pub unsafe extern "C" fn convert(context: MlirContext, path: *const c_char, bytes: *mut Bytes) -> bool {
+    // SAFETY: given by the caller.
+    let (context, path, given) =
+        unsafe { (ContextRef::from_raw(context), CStr::from_ptr(path).to_string_lossy(), taken(bytes)) };
+    // SAFETY: given by the caller.
+    let context = unsafe { context.to_ref() };
+    let source = Source::new(given);
+    let artifact = source.is_bytecode();
+    let module = slimhlo_forms::diagnosed(context, || {
+        slimhlo_forms::parse(context, &source, (!artifact).then_some(&path))
+    });
+    match module {
+        Ok(module) => {
+            let Some(converted) = slimhlo_forms::bytecode(module.as_operation(), "slimhlo", 6) else {
+                return false;
+            };
+            let converted: &'static Source = Box::leak(Box::new(Source::new(&converted)));
+            // SAFETY: given by the caller.
+            unsafe { *bytes = Bytes { data: converted.as_ptr(), size: converted.len() } };
+            true
+        }
+        Err(error) if artifact => {
+            eprintln!("{path}: error: {error}");
+            false
+        }
+        Err(_) => true,
+    }
+}
+
+/// See [`Callbacks::emit`].
+///
+/// # Safety
+/// The context and the bytes must be alive, the version a C string, and `write` take `user`.
+pub unsafe extern "C" fn emit(
+    context: MlirContext,
+    bytes: *const Bytes,
+    version: *const c_char,
+    text: bool,
+    write: WriteBytes,
+    user: *mut c_void,
+) -> bool {
+    // SAFETY: given by the caller.
+    let (context, given, version) =
+        unsafe { (ContextRef::from_raw(context), taken(bytes), CStr::from_ptr(version).to_string_lossy()) };
+    // SAFETY: given by the caller.
+    let context = unsafe { context.to_ref() };
+    match emitted(context, given, &version, text) {
+        Ok(bytes) => {
+            // SAFETY: given by the caller.
+            unsafe { write(user, bytes.as_ptr(), bytes.len()) };
+            true
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            false
+        }
+    }
+}
+
+fn emitted(context: &Context, bytes: &[u8], version: &str, text: bool) -> Result<Vec<u8>, Box<dyn Error>> {
+    let version = if version.is_empty() { Version::CURRENT } else { version.parse()? };
+    let module = slimhlo_forms::read_module(context, bytes)?;
+    Ok(if text {
+        slimhlo_forms::vhlo_text(&module, version)?
+    } else {
+        slimhlo_forms::write_portable_artifact(&module, version)?
+    })
 }
 
 struct Out {

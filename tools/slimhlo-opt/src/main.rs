@@ -69,6 +69,9 @@ fn run() -> c_int {
     let callbacks = input::Callbacks {
         register_passes,
         read: input::read,
+        is_vhlo: input::is_vhlo,
+        convert: input::convert,
+        emit: input::emit,
         print: input::print,
         begin: input::begin,
         end: input::end,

@@ -114,6 +114,7 @@ pub fn context(allow_unregistered: bool) -> Context {
     let registry = DialectRegistry::new();
     register_all_dialects(&registry);
     slimhlo_dialect::ffi::register_dialects(&registry);
+    slimhlo_forms::register_dialects(&registry);
     let context = Context::new();
     context.append_dialect_registry(&registry);
     context.set_allow_unregistered_dialects(allow_unregistered);
