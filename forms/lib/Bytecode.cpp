@@ -59,6 +59,7 @@ void slimhloRegisterForms(MlirDialectRegistry raw) {
   addTo<slimhlo::vhlo::VhloDialect>(registry);
   addTo<slimhlo::stablehlo::StablehloDialect>(registry);
   addTo<slimhlo::chlo::ChloDialect>(registry);
+  addTo<slimhlo::sdy::SdyDialect>(registry);
 }
 
 bool slimhloReadVarInt(void *reader, uint64_t *value) {

@@ -9,6 +9,7 @@ mod ffi;
 mod hooks;
 mod ir;
 mod read;
+mod sdy;
 pub mod source;
 mod stablehlo;
 pub mod vhlo;

@@ -9,7 +9,7 @@ use super::ops::{OPS, Op as Known, Since};
 use super::rules::{self, Default, Group, PartKind, What};
 use super::{types, version::Version};
 use crate::ir::{CAST, New, Op, Value};
-use crate::wire::{self, Parts};
+use crate::wire::Parts;
 use melior::ContextRef;
 use melior::ir::{Attribute, AttributeLike, Module, Type};
 use slimhlo_dialect::stablehlo::attrs::*;
@@ -27,17 +27,8 @@ pub fn to_vhlo<'c>(context: ContextRef<'c>, module: &Module<'c>, version: Versio
             None => foreign.push(op),
         }
     }
-    if let Some(op) = foreign.first()
-        && version.since() < MIXED
-    {
-        op.error(&format!("is of no dialect that portable artifacts of StableHLO {version} have"));
-        return None;
-    }
     foreign.into_iter().try_for_each(|op| to.cast_around(op))
 }
-
-/// The first version with ops of other dialects.
-const MIXED: Since = (1, 11);
 
 /// The name of an op in VHLO, without its version.
 fn base(name: &str) -> Option<&str> {
@@ -194,7 +185,7 @@ impl<'c> To<'c> {
 
     fn has_attribute(&self, attribute: Attribute<'c>) -> bool {
         let Some(parts) = Parts::of_attribute(attribute) else {
-            return self.version.since() >= MIXED || wire::dense_bytes(attribute).is_some();
+            return true;
         };
         self.has(ATTRIBUTES[parts.kind].since, &parts)
     }
@@ -202,7 +193,7 @@ impl<'c> To<'c> {
     fn has_type(&self, ty: Type<'c>) -> bool {
         match Parts::of_type(ty) {
             Some(parts) => self.has(TYPES[parts.kind].since, &parts),
-            None => self.version.since() >= MIXED,
+            None => true,
         }
     }
 
