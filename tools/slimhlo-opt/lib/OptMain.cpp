@@ -13,7 +13,6 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
 
 #include <csignal>
@@ -21,9 +20,100 @@
 
 using namespace mlir;
 
-/// Opens the output that the command line names. Returns a descriptor of it, which stays the
-/// caller's, or -1 after an error.
-using OpenOutput = int (*)(void *user, const char *name, size_t length);
+/// Of the crate slimhlo-forms: the dialect of portable artifacts, and what bytecode of others is.
+extern "C" void slimhloRegisterForms(MlirDialectRegistry registry);
+
+struct Bytes {
+  const char *data;
+  size_t size;
+};
+using WriteBytes = void (*)(void *user, const char *bytes, size_t size);
+/// What Rust does: tools/slimhlo-opt/src/callbacks.rs.
+struct Callbacks {
+  size_t stackOfThreads;
+  void (*registerPasses)();
+  void *opened;
+  int (*open)(void *opened, const char *path);
+  bool (*read)(const char *path, Bytes *bytes);
+  bool (*isVhlo)(const Bytes *bytes);
+  bool (*convert)(MlirContext context, const char *path, Bytes *bytes);
+  bool (*emit)(MlirContext context, const Bytes *bytes, const char *version, bool text,
+               WriteBytes write, void *user);
+  void (*print)(void *printer, const char *text, size_t size);
+  void *(*begin)(WriteBytes write, void *user);
+  void (*end)(void *printer);
+};
+
+static void writeTo(void *to, const char *bytes, size_t size) {
+  static_cast<llvm::raw_ostream *>(to)->write(bytes, size);
+}
+
+/// Hands all that is printed to Rust, which writes it to another stream in the form of jaxlib.
+class Printer : public llvm::raw_ostream {
+public:
+  Printer(const Callbacks &callbacks, llvm::raw_ostream &to)
+      : callbacks(callbacks), printer(callbacks.begin(writeTo, &to)) {}
+  ~Printer() override {
+    flush();
+    callbacks.end(printer);
+  }
+
+private:
+  void write_impl(const char *text, size_t size) override {
+    callbacks.print(printer, text, size);
+    written += size;
+  }
+  uint64_t current_pos() const override { return written; }
+
+  const Callbacks &callbacks;
+  void *printer;
+  uint64_t written = 0;
+};
+
+/// How large constants of booleans are printed.
+enum class Booleans { bytes, bits };
+static llvm::cl::opt<Booleans> booleans(
+    "boolean-constants", llvm::cl::desc("How large constants of booleans are printed"),
+    llvm::cl::values(clEnumValN(Booleans::bytes, "bytes",
+                                "a byte per element, as jaxlib 0.10.2 reads and writes them"),
+                     clEnumValN(Booleans::bits, "bits",
+                                "a bit per element, as MLIR 22 reads and writes them")),
+    llvm::cl::init(Booleans::bytes));
+
+static llvm::cl::opt<std::string> artifactVersion(
+    "emit-portable-artifact", llvm::cl::ValueOptional, llvm::cl::value_desc("version"),
+    llvm::cl::desc("Write a StableHLO portable artifact, of the newest version or of that given"));
+static llvm::cl::opt<std::string>
+    vhloVersion("emit-vhlo", llvm::cl::ValueOptional, llvm::cl::value_desc("version"),
+                llvm::cl::desc("Print what a portable artifact would hold, as text"));
+
+/// A context for what is read and written outside of MLIR's driver.
+static std::unique_ptr<MLIRContext> makeContext(DialectRegistry &registry,
+                                                const MlirOptMainConfig &config) {
+  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
+  return context;
+}
+
+/// Runs, and writes VHLO of what comes of it.
+static LogicalResult runToVhlo(std::unique_ptr<llvm::MemoryBuffer> buffer, llvm::raw_ostream &to,
+                               DialectRegistry &registry, MlirOptMainConfig config,
+                               const Callbacks &callbacks) {
+  if (!config.inputSplitMarker().empty()) {
+    llvm::errs() << "error: a portable artifact is one module; the input is not to be split\n";
+    return failure();
+  }
+  std::string bytecode;
+  llvm::raw_string_ostream stream(bytecode);
+  config.emitBytecode(true);
+  if (failed(MlirOptMain(stream, std::move(buffer), registry, config)))
+    return failure();
+  Bytes bytes{bytecode.data(), bytecode.size()};
+  bool text = vhloVersion.getNumOccurrences() > 0;
+  const std::string &version = text ? vhloVersion : artifactVersion;
+  return success(callbacks.emit(wrap(makeContext(registry, config).get()), &bytes, version.c_str(),
+                                text, writeTo, &to));
+}
 
 /// Threads of MLIR's pool run passes, which recurse along operands. Only what is used of a stack is
 /// ever taken.
@@ -48,15 +138,35 @@ static LogicalResult flushed(llvm::raw_fd_ostream &stream, const llvm::Twine &na
   return failure();
 }
 
-/// Runs the driver with MLIR's own dialects and passes and slimhlo's; `registerPasses` adds the
-/// latter's passes. `openOutput` is called once, before the work, or not at all.
-extern "C" int slimhloOptMain(int argc, char **argv, size_t stackOfThreads,
-                              void (*registerPasses)(), OpenOutput openOutput, void *user) {
+/// Reads `input`, runs, and writes to `to`.
+static LogicalResult run(StringRef input, llvm::raw_ostream &to, DialectRegistry &registry,
+                         const MlirOptMainConfig &config, const Callbacks &callbacks) {
+  Bytes bytes;
+  if (!callbacks.read(input.str().c_str(), &bytes))
+    return failure();
+  if (callbacks.isVhlo(&bytes)) {
+    std::unique_ptr<MLIRContext> context = makeContext(registry, config);
+    if (!callbacks.convert(wrap(context.get()), input.str().c_str(), &bytes))
+      return failure();
+  }
+  // Locations and diagnostics name standard input as MLIR's own reader does.
+  auto buffer = llvm::MemoryBuffer::getMemBuffer(StringRef(bytes.data, bytes.size),
+                                                 input == "-" ? "<stdin>" : input);
+  if (artifactVersion.getNumOccurrences() > 0 || vhloVersion.getNumOccurrences() > 0)
+    return runToVhlo(std::move(buffer), to, registry, config, callbacks);
+  if (config.shouldEmitBytecode() || booleans == Booleans::bits)
+    return MlirOptMain(to, std::move(buffer), registry, config);
+  Printer printer(callbacks, to);
+  return MlirOptMain(printer, std::move(buffer), registry, config);
+}
+
+/// Runs the driver with MLIR's own dialects and passes and slimhlo's.
+extern "C" int slimhloOptMain(int argc, char **argv, const Callbacks *callbacks) {
   // A pipe that is closed ends the program as it ends any other, by the system's own means. LLVM's
   // would run destructors while other threads work.
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   signal(SIGPIPE, SIG_DFL);
-  setStackOfThreads(stackOfThreads);
+  setStackOfThreads(callbacks->stackOfThreads);
   llvm::cl::AddExtraVersionPrinter(
       [](llvm::raw_ostream &os) { os << "slimhlo version " SLIMHLO_VERSION "\n"; });
 
@@ -66,7 +176,8 @@ extern "C" int slimhloOptMain(int argc, char **argv, size_t stackOfThreads,
   registerAllGPUToLLVMIRTranslations(registry);
   registerAllPasses();
   slimhloRegisterDialects(wrap(&registry));
-  registerPasses();
+  slimhloRegisterForms(wrap(&registry));
+  callbacks->registerPasses();
 
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "slimhlo: StableHLO programs that fit in memory\n", registry);
@@ -78,21 +189,13 @@ extern "C" int slimhloOptMain(int argc, char **argv, size_t stackOfThreads,
         success(succeeded(flushed(llvm::outs(), "to standard output")) && succeeded(done)));
   }
 
-  int descriptor = openOutput(user, output.data(), output.size());
+  int descriptor = callbacks->open(callbacks->opened, output.c_str());
   if (descriptor < 0)
     return EXIT_FAILURE;
-  if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
-    llvm::errs() << "slimhlo-opt: reading a module from standard input; --help shows more\n";
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
-  if (!buffer) {
-    llvm::errs() << message << "\n";
-    return EXIT_FAILURE;
-  }
   // MLIR would open the file itself, and have signals remove it even where they do not end the
   // program.
   llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/false);
-  LogicalResult done = MlirOptMain(stream, std::move(buffer), registry, config);
+  LogicalResult done = run(input, stream, registry, config, *callbacks);
   std::string name = output == "-" ? "to standard output" : output;
   bool whole = succeeded(flushed(stream, name));
   // Some passes print there.

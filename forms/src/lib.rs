@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! The forms that StableHLO modules come and go in.
+//!
+//! [`read_module`] tells them apart by itself; what is written is asked for.
+
+pub mod bools;
+mod ffi;
+mod hooks;
+mod ir;
+mod read;
+mod sdy;
+pub mod source;
+mod stablehlo;
+pub mod vhlo;
+mod wire;
+mod write;
+
+pub use ffi::print;
+pub use read::{Error, diagnosed, is_converted, parse, read_module};
+pub use source::Source;
+pub use vhlo::{InvalidVersion, Version};
+pub use wire::{bytecode, register_dialects};
+pub use write::{vhlo_text, write_portable_artifact};

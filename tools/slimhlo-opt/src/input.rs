@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What the driver reads.
+
+use crate::callbacks::{Bytes, said};
+use melior::ContextRef;
+use mlir_sys::MlirContext;
+use slimhlo_forms::Source;
+use std::ffi::{CStr, OsStr, c_char};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// See [`Callbacks::read`](crate::callbacks::Callbacks::read).
+///
+/// # Safety
+/// The path must be a C string, and `bytes` writable.
+pub unsafe extern "C" fn read(path: *const c_char, bytes: *mut Bytes) -> bool {
+    // SAFETY: given by the caller.
+    let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
+    let source = if path == Path::new("-") { standard_input() } else { file(path) };
+    match source {
+        Ok(source) => {
+            // MLIR's buffers live as long as its context, and that as long as the process.
+            let source: &'static Source = Box::leak(Box::new(source));
+            // SAFETY: given by the caller.
+            unsafe { *bytes = Bytes { data: source.as_ptr(), size: source.len() } };
+            true
+        }
+        Err(error) => {
+            eprintln!("cannot open input file '{}': {}", path.display(), said(&error));
+            false
+        }
+    }
+}
+
+fn standard_input() -> io::Result<Source> {
+    if io::stdin().is_terminal() {
+        eprintln!("slimhlo-opt: reading a module from standard input; --help shows more");
+    }
+    let mut bytes = Vec::new();
+    io::stdin().read_to_end(&mut bytes)?;
+    Ok(Source::new(&bytes))
+}
+
+fn file(path: &Path) -> io::Result<Source> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    Source::read(&file)
+}
+
+/// See [`Callbacks::is_vhlo`](crate::callbacks::Callbacks::is_vhlo).
+///
+/// # Safety
+/// The bytes must come of [`read`].
+pub unsafe extern "C" fn is_vhlo(bytes: *const Bytes) -> bool {
+    // SAFETY: given by the caller.
+    slimhlo_forms::is_converted(unsafe { (*bytes).get() })
+}
+
+/// See [`Callbacks::convert`](crate::callbacks::Callbacks::convert).
+///
+/// # Safety
+/// The context must be alive, the path a C string, and the bytes come of [`read`].
+pub unsafe extern "C" fn convert(context: MlirContext, path: *const c_char, bytes: *mut Bytes) -> bool {
+    // SAFETY: given by the caller.
+    let (context, path, given) =
+        unsafe { (ContextRef::from_raw(context), CStr::from_ptr(path).to_string_lossy(), (*bytes).get()) };
+    // SAFETY: given by the caller.
+    let context = unsafe { context.to_ref() };
+    let source = Source::new(given);
+    let artifact = source.is_bytecode();
+    let module = slimhlo_forms::diagnosed(context, || {
+        slimhlo_forms::parse(context, &source, (!artifact).then_some(&path))
+    });
+    match module {
+        Ok(module) => {
+            let Some(converted) = slimhlo_forms::bytecode(module.as_operation(), "slimhlo", 6) else {
+                return false;
+            };
+            let converted: &'static Source = Box::leak(Box::new(Source::new(&converted)));
+            // SAFETY: given by the caller.
+            unsafe { *bytes = Bytes { data: converted.as_ptr(), size: converted.len() } };
+            true
+        }
+        Err(error) if artifact => {
+            eprintln!("{path}: error: {error}");
+            false
+        }
+        Err(_) => true,
+    }
+}
