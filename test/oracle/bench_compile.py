@@ -71,7 +71,7 @@ def main() -> int:
         for name, program in programs.PROGRAMS.items():
             if LEFT_OUT.search(name) or args.only not in name:
                 continue
-            text = program.make().as_text()
+            text = program().as_text()
             pathlib.Path(module).write_text(text)
             ours = median(command([args.slimhlo, "compile", module, "--emit", "ptx", "--chip", "sm_80", "-q", "-o", out]))
             flags = ["--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80", "--iree-input-type=stablehlo"]

@@ -93,7 +93,7 @@ def prepare(out: pathlib.Path, names: list[str], slimhlo: str, chip: str) -> lis
                 continue
             out.mkdir(parents=True, exist_ok=True)
             module = folder.with_name(f"{folder.name}.mlir")
-            module.write_text(known.make(**sizes).as_text())
+            module.write_text(known.lower(**sizes).as_text())
             command = [slimhlo, "compile", str(module), "--chip", chip, "-o", str(folder)]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
@@ -112,7 +112,7 @@ def jax_main(job: dict) -> dict:
     import programs  # it would have JAX start on the CPU, but the parent has said CUDA
 
     program = programs.PROGRAMS[job["name"]]
-    lowered = program.make(**(program.small if job["runner"] else PROGRAMS[job["name"]]))
+    lowered = program.lower("cuda", **(program.small if job["runner"] else PROGRAMS[job["name"]]))
     compiled = lowered.compile()
     (infos, _) = lowered.args_info
     leaves, tree = jax.tree.flatten(infos)

@@ -41,7 +41,7 @@ JOBS = 2
 BACKCOMPAT = "jax._src.internal_test_util.export_back_compat_test_data"
 
 
-SOURCES = {"harnesses": (), "backcompat": ("jaxlib_ir.py",), "programs": ("programs.py",)}
+SOURCES = {"harnesses": (), "backcompat": ("jaxlib_ir.py",), "programs": ("program.py", "programs.py", "attention_programs.py", "training_programs.py")}
 
 
 def stamp(corpus: str) -> dict[str, str]:

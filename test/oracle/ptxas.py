@@ -134,7 +134,7 @@ def cases(slimhlo: str, ptxas: str) -> list[Case]:
     texts["cholesky"] = CHOLESKY
     for name, program in programs.PROGRAMS.items():
         if not LEFT_OUT.search(name):
-            texts[name] = program.make().as_text()
+            texts[name] = program().as_text()
     return [Case(name, text, slimhlo, ptxas) for name, text in texts.items()]
 
 

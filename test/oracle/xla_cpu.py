@@ -5,51 +5,41 @@ from __future__ import annotations
 
 import collections
 import math
-import os
 import re
-
-DEVICES = 8
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
-
 from collections.abc import Sequence
+
+import jax_start
+
+jax_start.start()
 
 import jax
 import numpy as np
-from jax._src import compiler, sharding_impls, xla_bridge
+from jax._src import sharding_impls, xla_bridge
 from jax._src.interpreters import mlir as jax_mlir
 from jax._src.lib import xla_client
 from jaxlib.mlir import ir
 
 import jaxlib_ir
+import xla_options
 
 
-def integer_attribute(module: ir.Module, name: str, default: int) -> int:
-    attributes = module.operation.attributes
-    return ir.IntegerAttr(attributes[name]).value if name in attributes else default
+def missing() -> str | None:
+    """None: jaxlib has it built in."""
+    return None
 
 
-def compile_module(module: ir.Module, flags: dict[str, str] | None = None) -> xla_client.LoadedExecutable:
+def compile_module(
+    module: ir.Module, flags: dict[str, str] | None = None, _chip: None = None
+) -> xla_client.LoadedExecutable:
     """The module compiled for as many virtual CPU devices as it says it wants; `flags` are XLA's, for this module only."""
-    replicas = integer_attribute(module, "mhlo.num_replicas", 1)
-    partitions = integer_attribute(module, "mhlo.num_partitions", 1)
+    replicas, partitions = xla_options.device_count(module)
     backend = xla_bridge.get_backend("cpu")
     devices = backend.local_devices()
     if replicas * partitions > len(devices):
         raise ValueError(f"the module wants {replicas * partitions} devices; XLA_FLAGS gives {len(devices)}")
-    options = compiler.get_compile_options(
-        num_replicas=replicas,
-        num_partitions=partitions,
-        device_assignment=np.arange(replicas * partitions).reshape(replicas, partitions),
-        env_options_overrides=flags,
-    )
-    build = options.executable_build_options
-    build.use_spmd_partitioning = partitions > 1
-    build.use_shardy_partitioner = partitions > 1
     chosen = xla_client.DeviceList(tuple(devices[: replicas * partitions]))
     with module.context:
+        options = xla_options.options(module, flags)
         return backend.compile_and_load(jax_mlir.module_to_bytecode(module), chosen, options)
 
 

@@ -88,6 +88,9 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
             }
             continue;
         }
+        if benchmark == Benchmark::Memory {
+            setup::device_compilers(shell)?;
+        }
         let slimhlo = shell.target.join("release/slimhlo").to_string_lossy().into_owned();
         let mut words = vec!["-u", &path, "--opt", &driver];
         if matches!(benchmark, Benchmark::Plan | Benchmark::Code | Benchmark::Compile) {

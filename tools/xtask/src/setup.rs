@@ -70,6 +70,7 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     ensure(shell, !args.no_python)?;
     if !args.no_python {
         assembler_environment(shell)?;
+        device_compilers(shell)?;
     }
     println!("All that slimhlo needs is in place.");
     Ok(())
@@ -259,6 +260,14 @@ pub fn bench_environment(shell: &Shell) -> Result<()> {
 /// Adds JAX for NVIDIA GPUs (test/oracle/gpu-requirements.txt); some gigabytes.
 pub fn gpu_environment(shell: &Shell) -> Result<()> {
     add_requirements(shell, "gpu-requirements.txt", &[])
+}
+
+/// Adds XLA for NVIDIA GPUs and for TPUs (test/oracle/xla-{gpu,tpu}-requirements.txt), which compile without a device; some 450 MB.
+/// Where a machine has no release of one, the scripts that would ask it say so.
+pub fn device_compilers(shell: &Shell) -> Result<()> {
+    // Without dependencies, which are what running takes: a driver's libraries, cuDNN and others, gigabytes of them.
+    add_requirements(shell, "xla-gpu-requirements.txt", &["--no-deps"])?;
+    add_requirements(shell, "xla-tpu-requirements.txt", &["--no-deps"])
 }
 
 /// Adds NVIDIA's assembler and CUDA's math functions (test/oracle/assembler-requirements.txt).

@@ -1,0 +1,621 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How long a compiled module takes on its target, estimated from its HLO.
+
+    estimate(executable.hlo_modules()[0].to_string(), targets.find("h100"))
+
+adds up, over the entry and over bodies of loops as often as they run: launches, bytes moved, operations of products, and what
+goes to other devices and to the host. Rates are the target's (targets.py). What is known of a kernel decides, in this order:
+
+ 1. Products of matrices and convolutions, in fusions, libraries or alone: their operations over the rate of their type, or their
+    bytes over the bandwidth, whichever is more. XLA's own figure (`--xla_gpu_collect_cost_model_stats`) is replaced: without tuning it
+    is of tiles of 16 by 8, and 15 times what the same product takes on an H100 (2,008 microseconds for 67e9 operations in bf16).
+ 2. Fusions by Triton without a product: XLA's second model, "indexing-cost-model". Its first one multiplies by elements twice, and says
+    0.5 s of a softmax over 16 MiB, for which the second says 19 microseconds; so it is replaced. The second is not taken above
+    `DOUBT` times what the fusion's bytes and operations take.
+ 3. Other fusions on a GPU: XLA's first model, which knows what a fusion reads of its operands, and what is computed twice.
+ 4. All else, and all on other targets: the larger of bytes over bandwidth and operations over rate (a roofline). Operands of which a
+    fusion reads slices count by these, results that are updated in place by the update. TPU: bytes are those of whole tiles; what
+    lies in vector memory costs nothing.
+
+What cannot be known is counted by name in `unknown`: loops whose length XLA does not know (taken once), libraries without a rule.
+Not seen: work side by side on several streams, CUDA graphs (launches cost less in one), caches, tails of small grids.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Iterable
+
+import hlo
+import hlo_loops
+from targets import Rates, Target
+
+DOUBT = 20.0
+"""XLA's figure for a fusion by Triton is not taken above so many times its roofline. What is sound lies within 3 of it on the
+reference programs; the first model's errors start at 1,000."""
+
+# Take no time: names for what is there, or ends of what has been counted at its start.
+FREE = frozenset(
+    [
+        "parameter",
+        "constant",
+        "tuple",
+        "get-tuple-element",
+        "bitcast",
+        "after-all",
+        "add-dependency",
+        "partition-id",
+        "replica-id",
+        "opt-barrier",
+        "domain",
+        "copy-done",
+        "async-done",
+        "async-update",
+        "all-gather-done",
+        "all-reduce-done",
+        "collective-permute-done",
+        "send",
+        "send-done",
+        "recv",
+        "recv-done",
+        "get-dimension-size",
+    ]
+)
+COLLECTIVES = frozenset(
+    [
+        "all-gather",
+        "all-reduce",
+        "all-to-all",
+        "collective-permute",
+        "collective-broadcast",
+        "reduce-scatter",
+        "ragged-all-to-all",
+    ]
+)
+CONTROL = frozenset(("while", "conditional", "call", "async", "custom-call"))
+# Read of their first operand only as much as they make.
+SLICES = frozenset(("slice", "dynamic-slice", "gather"))
+# Values are moved, not made; broadcasts and iotas are, in registers.
+MOVES = frozenset(
+    [
+        "bitcast",
+        "bitcast-convert",
+        "broadcast",
+        "concatenate",
+        "copy",
+        "dynamic-slice",
+        "dynamic-update-slice",
+        "gather",
+        "get-tuple-element",
+        "iota",
+        "pad",
+        "reshape",
+        "reverse",
+        "slice",
+        "transpose",
+        "tuple",
+        "constant",
+        "parameter",
+        "fusion",
+        "call",
+    ]
+)
+# Steps per element. Special functions run at an eighth to a sixteenth of the rate of additions on an H100 (CUDA C++ Programming
+# Guide, "Arithmetic Instructions": 16 of 128 a cycle), most in several instructions.
+STEPS = dict.fromkeys(
+    [
+        "exponential",
+        "exponential-minus-one",
+        "log",
+        "log-plus-one",
+        "logistic",
+        "tanh",
+        "sine",
+        "cosine",
+        "tan",
+        "power",
+        "sqrt",
+        "rsqrt",
+        "cbrt",
+        "erf",
+        "atan2",
+    ],
+    12,
+) | dict.fromkeys(("divide", "remainder"), 8)
+# Library calls that are placement or notes.
+NOTES = re.compile(
+    r"annotate_device_placement|AllocateBuffer|Sharding|SPMD|AssumeGatherIndicesInBound|xla\.sdy", re.IGNORECASE
+)
+
+SORT_TILE = 2048
+"""Elements that one block of XLA's bitonic sort on a GPU holds: steps within run as one kernel, those beyond each alone."""
+RADIX_BITS = 8
+"""Of a key, that a pass of CUB's radix sort handles."""
+
+
+@dataclasses.dataclass
+class Estimate:
+    """What running something once takes."""
+
+    seconds: float = 0.0
+    kernels: int = 0
+    bytes: float = 0.0
+    """Moved between memory and cores."""
+    operations: float = 0.0
+    """Of products of matrices and convolutions."""
+    unknown: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    """What could not be told, and in how many places."""
+    kinds: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    """Seconds by what they go to: launches, products, triton, fusions, other, sorts, libraries, collectives, host, waits."""
+
+    @property
+    def microseconds(self) -> float:
+        return self.seconds * 1e6
+
+    def spend(self, kind: str, seconds: float) -> None:
+        self.seconds += seconds
+        self.kinds[kind] += seconds
+
+    def add(self, other: Estimate, times: int = 1) -> None:
+        """Takes in something that runs `times` times."""
+        self.seconds += times * other.seconds
+        self.kernels += times * other.kernels
+        self.bytes += times * other.bytes
+        self.operations += times * other.operations
+        self.unknown.update(other.unknown)
+        for kind, seconds in other.kinds.items():
+            self.kinds[kind] += times * seconds
+
+
+@dataclasses.dataclass(frozen=True)
+class Traffic:
+    """What a fusion reads and writes, and the steps of its elementwise operations."""
+
+    read: float
+    written: float
+    steps: float
+
+
+def estimate(text: str, target: Target) -> Estimate:
+    """What a compiled module takes on one device of its target; raises ValueError if the text is no HLO module."""
+    return of_module(hlo.parse(text), target)
+
+
+def of_module(module: hlo.Module, target: Target) -> Estimate:
+    """The same, of a module that has been read."""
+    return Reader(module, target.rates, gpu=target.kind == "gpu").computation(module.entry.name)
+
+
+# --- products ------------------------------------------------------------------------------------------------------
+
+
+def rate_of(instruction: hlo.Instruction, left: hlo.Array, rates: Rates) -> float:
+    """Operations per second of a product by what it multiplies, and by the precision that it asks for."""
+    element = left.element
+    if element.startswith("f8") or element.startswith("f4"):
+        kind = "f8"
+    elif element[0] in "su" and element[1:].isdigit() and hlo.bits_of(element) <= 8:
+        kind = "s8"
+    elif element in ("f64", "c128"):
+        kind = "f64"
+    elif element in ("bf16", "f16"):
+        kind = element
+    else:
+        exact = re.search(r"operand_precision=\{[^}]*high|\"operand_precision\":\[[^\]]*\"HIGH", instruction.attributes)
+        kind = "f32 exact" if exact else "f32"
+    # What has no units for a type computes in the next wider one, or, for f64, in a fraction of f32's rate.
+    return rates.products.get(kind) or rates.products.get("bf16" if kind == "f16" else "f32", 0.0) / (
+        1 if kind == "f16" else 16
+    )
+
+
+def product_operations(instruction: hlo.Instruction, operands: list[hlo.Instruction]) -> float | None:
+    """Operations of a dot, a convolution or a library's call for one; None if its shapes do not tell."""
+    if len(operands) < 2 or not instruction.arrays or not all(each.arrays for each in operands[:2]):
+        return None
+    left, right, out = operands[0].arrays[0], operands[1].arrays[0], instruction.arrays[0]
+    labels = instruction.text("dim_labels")
+    if labels:
+        return convolution_operations(instruction, left, right, out, labels)
+    over = instruction.numbers("lhs_contracting_dims") or instruction.numbers("lhs_contracting_dimensions")
+    if any(dim >= len(left.dims) for dim in over):
+        return None
+    complexes = 4 if left.element.startswith("c") else 1
+    return complexes * 2.0 * out.elements * math.prod(left.dims[dim] for dim in over)
+
+
+def window(instruction: hlo.Instruction, name: str, rank: int, otherwise: int) -> list[tuple[int, int]]:
+    """What a convolution's window says under a name, by dimension: size=3x5 is (3, 3), (5, 5) and pad=0_1x2_2 is (0, 1), (2, 2)."""
+    found = re.search(rf"window=\{{[^}}]*\b{name}=([-\dx_]+)", instruction.attributes)
+    if not found:
+        return [(otherwise, otherwise)] * rank
+    pairs = [[int(each) for each in one.split("_")] for one in found[1].split("x")]
+    return [(pair[0], pair[-1]) for pair in pairs]
+
+
+def taps(instruction: hlo.Instruction, inputs: list[int], outputs: list[int]) -> float:
+    """How often a convolution multiplies per feature: positions of its window that meet an element, not padding nor holes."""
+    rank = len(outputs)
+    size, stride = window(instruction, "size", rank, 1), window(instruction, "stride", rank, 1)
+    pads = window(instruction, "pad", rank, 0)
+    holes, spread = window(instruction, "lhs_dilate", rank, 1), window(instruction, "rhs_dilate", rank, 1)
+    count = 1.0
+    for dim in range(rank):
+        by = holes[dim][0]
+        step, last = stride[dim][0], (inputs[dim] - 1) * by
+        # Every so many outputs the window meets an element again.
+        period = by // math.gcd(by, step)
+        met = 0
+        for tap in range(size[dim][0]):
+            at = tap * spread[dim][0] - pads[dim][0]
+            low, high = max(0, -(at // step)), min(outputs[dim] - 1, (last - at) // step)
+            first = next(
+                (out for out in range(low, min(high, low + period - 1) + 1) if (out * step + at) % by == 0), None
+            )
+            if first is not None:
+                met += (high - first) // period + 1
+        count *= met
+    return count
+
+
+def convolution_operations(
+    instruction: hlo.Instruction, left: hlo.Array, right: hlo.Array, out: hlo.Array, labels: str
+) -> float | None:
+    """Two for each output feature, image, input feature and tap. A library's gradients take as many as the forward pass that they
+    belong to: two for each element of the smaller image and each of the kernel, over the kernel's output features."""
+    call = instruction.text("custom_call_target") or ""
+    parts = re.match(r"(\w+?)_(\w+?)->(\w+)", labels)
+    if parts is None or any(
+        len(label) != len(array.dims) for label, array in zip(parts.groups(), (left, right, out), strict=True)
+    ):
+        return None
+    of_left, of_kernel, of_out = parts.groups()
+    if "Backward" in call:
+        kernel, image = (out, right) if "Filter" in call else (right, left)
+        return 2.0 * image.elements * kernel.elements / max(1, kernel.dims[of_kernel.index("o")])
+    spatial = sorted(label for label in of_out if label.isdigit())
+    inputs = [left.dims[of_left.index(label)] for label in spatial]
+    outputs = [out.dims[of_out.index(label)] for label in spatial]
+    images, features = out.dims[of_out.index("b")], out.dims[of_out.index("f")]
+    return 2.0 * images * features * right.dims[of_kernel.index("i")] * taps(instruction, inputs, outputs)
+
+
+# --- what fusions touch ---------------------------------------------------------------------------------------------
+
+
+def in_place(computation: hlo.Computation, made: hlo.Instruction) -> hlo.Instruction | None:
+    """The update in place that makes a fusion's result, if one does."""
+    while made.opcode in ("bitcast", "reshape") and (operands := computation.operands(made)):
+        made = operands[0]
+    return made if made.opcode in ("dynamic-update-slice", "scatter") else None
+
+
+def shares(computation: hlo.Computation) -> dict[str, float]:
+    """Of each instruction of a fusion, the share of its elements that is asked for: 1 of a root, less of what is only read in slices."""
+    share: dict[str, float] = collections.defaultdict(float)
+    root = computation.root
+    roots = computation.operands(root) if root.opcode == "tuple" else [root]
+    share[root.name] = 1.0
+    replaced = {found.name for made in roots if (found := in_place(computation, made))}
+    for each in reversed(list(computation)):
+        wanted = min(1.0, share[each.name])
+        for number, operand in enumerate(computation.operands(each)):
+            part = wanted
+            if number == 0 and each.opcode in SLICES:
+                part = wanted * each.elements / max(1, operand.elements)
+            elif number == 0 and each.name in replaced:
+                part = 0.0
+            share[operand.name] += part
+    return {name: min(1.0, each) for name, each in share.items()}
+
+
+class Reader:
+    """Adds up a module's costs, each computation's once."""
+
+    def __init__(self, module: hlo.Module, rates: Rates, *, gpu: bool) -> None:
+        self.module = module
+        self.rates = rates
+        self.gpu = gpu
+        self.known: dict[str, Estimate] = {}
+
+    def computation(self, name: str) -> Estimate:
+        if name not in self.known:
+            # A computation that called itself would not end; XLA makes none.
+            total = self.known[name] = Estimate()
+            computation = self.module.computations[name]
+            for instruction in computation:
+                if instruction.opcode not in FREE:
+                    total.add(self.instruction(computation, instruction))
+        return self.known[name]
+
+    def instruction(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:
+        opcode = each.opcode.removesuffix("-start")
+        if (
+            not self.gpu
+            and opcode not in CONTROL
+            and each.elements <= 1
+            and not any(one.elements > 1 for one in within.operands(each))
+        ):
+            # A counter lives in a register, or in a TPU's scalar memory. On a GPU it is a kernel's work.
+            return Estimate()
+        if opcode == "while":
+            return self.loop(within, each)
+        if opcode == "conditional":
+            return self.conditional(each)
+        if opcode in ("call", "async"):
+            return self.calls(each.called("to_apply", "calls", "called_computations"))
+        if opcode in COLLECTIVES:
+            return self.collective(within, each)
+        if opcode == "custom-call":
+            return self.library(within, each)
+        if opcode == "fusion":
+            return self.fusion(within, each)
+        return self.alone(within, each)
+
+    # --- control ---
+
+    def calls(self, names: Iterable[str]) -> Estimate:
+        total = Estimate()
+        for name in names:
+            if name in self.module.computations:
+                total.add(self.computation(name))
+        return total
+
+    def loop(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:
+        total = Estimate()
+        body = self.calls(each.called("body"))
+        trips = hlo_loops.trips(self.module, within, each)
+        if trips is None:
+            total.unknown["loops of unknown length"] += 1
+        total.add(body, 1 if trips is None else trips)
+        # XLA for GPUs counts on the host where it has noted the length (WhileThunk), and else asks the condition each turn.
+        if each.trips is None:
+            turn = Estimate()
+            turn.add(self.calls(each.called("condition")))
+            turn.spend("waits", self.rates.wait)
+            total.add(turn, 1 if trips is None else trips + 1)
+        return total
+
+    def conditional(self, each: hlo.Instruction) -> Estimate:
+        """The slowest branch, and the host's wait for which it is."""
+        names = each.called("branch_computations", "true_computation", "false_computation")
+        branches = [self.calls([name]) for name in names]
+        total = Estimate()
+        if branches:
+            total.add(max(branches, key=lambda branch: branch.seconds))
+        total.spend("waits", self.rates.wait)
+        return total
+
+    # --- kernels ---
+
+    def kernel(self, kind: str, seconds: float, moved: float, launches: int = 1) -> Estimate:
+        made = Estimate(kernels=launches, bytes=moved)
+        made.spend("launches", launches * self.rates.launch)
+        made.spend(kind, seconds)
+        return made
+
+    def alone(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:
+        """An instruction outside of fusions."""
+        operands = within.operands(each)
+        if each.opcode in ("dot", "convolution"):
+            return self.product(each, operands, self.moved(operands) + self.size(each))
+        if each.opcode == "sort":
+            return self.sort(each, operands)
+        if self.to_host(each, operands):
+            size = sum(array.size for array in each.arrays[:1])
+            return self.kernel("host", size / self.rates.host_link, size)
+        read = self.moved(operands)
+        written = self.size(each)
+        if each.opcode == "copy-start":
+            written = self.arrays_size(each.arrays[:1])
+        elif each.opcode in SLICES:
+            read = min(read, written)
+        elif each.opcode in ("dynamic-update-slice", "scatter"):
+            read = written = self.moved(operands[1:])
+        steps = self.steps_of(within, each)
+        if each.opcode == "fft":
+            steps = (
+                5.0 * each.elements * math.log2(max(2, each.elements))
+            )  # the usual count of a transform's operations
+        elif each.opcode in ("cholesky", "triangular-solve") and each.arrays[0].dims:
+            steps = float(each.elements * each.arrays[0].dims[-1])
+        seconds = max((read + written) / self.rates.bandwidth, steps / self.rates.scalar)
+        return self.kernel("other", seconds, read + written)
+
+    def to_host(self, each: hlo.Instruction, operands: list[hlo.Instruction]) -> bool:
+        spaces = {array.space for one in (each, *operands) for array in one.arrays}
+        return each.opcode in ("copy", "copy-start") and 5 in spaces
+
+    def arrays_size(self, arrays: Iterable[hlo.Array]) -> float:
+        """Bytes of those that lie in the device's memory: what a TPU holds in its vector memory moves no further."""
+        return float(sum(array.size for array in arrays if array.space != 1))
+
+    def size(self, each: hlo.Instruction) -> float:
+        return self.arrays_size(each.arrays)
+
+    def moved(self, operands: list[hlo.Instruction]) -> float:
+        """Bytes of all of the operands, each once."""
+        return sum(self.size(operand) for operand in {operand.name: operand for operand in operands}.values())
+
+    def product(
+        self, each: hlo.Instruction, operands: list[hlo.Instruction], moved: float, launches: int = 1
+    ) -> Estimate:
+        operations = product_operations(each, operands)
+        seconds = moved / self.rates.bandwidth
+        if operations is not None:
+            seconds = max(seconds, operations / rate_of(each, operands[0].arrays[0], self.rates))
+        made = self.kernel("products", seconds, moved, launches)
+        made.operations = operations or 0.0
+        if operations is None:
+            made.unknown["products of unknown size"] += 1
+        return made
+
+    def sort(self, each: hlo.Instruction, operands: list[hlo.Instruction]) -> Estimate:
+        along = each.numbers("dimensions")
+        dims = each.arrays[0].dims
+        length = dims[along[0]] if along and along[0] < len(dims) else max(dims, default=1)
+        stages = math.ceil(math.log2(max(2, length)))
+        moved = self.moved(operands) + self.size(each)
+        # A network of stages * (stages + 1) / 2 steps, each of which looks at every element.
+        steps = each.elements * stages * (stages + 1) / 2
+        passes = 1
+        if self.gpu:
+            within_tile = int(math.log2(SORT_TILE))
+            # Of a stage beyond a tile: the steps that reach beyond it, one by one, and the rest at once.
+            passes += sum(stage - within_tile + 2 for stage in range(within_tile, stages))
+        seconds = passes * max(moved / self.rates.bandwidth, steps / passes / self.rates.scalar)
+        return self.kernel("sorts", seconds, passes * moved, passes)
+
+    # --- fusions ---
+
+    def steps_of(self, within: hlo.Computation, each: hlo.Instruction) -> float:
+        if each.opcode in MOVES or each.opcode in FREE:
+            return 0.0
+        if each.opcode in ("reduce", "reduce-window", "scatter"):
+            operands = within.operands(each)
+            return float(max((one.elements for one in operands), default=0)) * max(1, len(operands) // 2)
+        return float(each.elements * STEPS.get(each.opcode, 1))
+
+    def traffic(self, computation: hlo.Computation) -> Traffic:
+        """What a fusion touches, by what it asks of its parameters."""
+        share = shares(computation)
+        read = steps = 0.0
+        for each in computation:
+            part = share.get(each.name, 0.0)
+            if each.opcode == "parameter":
+                read += part * self.size(each)
+            elif each.opcode in ("fusion", "call"):
+                inner = [self.traffic(self.module.computations[name]) for name in each.called("calls", "to_apply")]
+                steps += part * sum(one.steps for one in inner)
+            else:
+                steps += part * self.steps_of(computation, each)
+        root = computation.root
+        written = 0.0
+        for made in computation.operands(root) if root.opcode == "tuple" else [root]:
+            update = in_place(computation, made)
+            if update is None:
+                written += self.size(made)
+                continue
+            operands = computation.operands(update)
+            values = operands[1:2] if update.opcode == "dynamic-update-slice" else operands[-1:]
+            # A scatter reads what it adds to.
+            written += sum(one.size for one in values) * (2 if update.opcode == "scatter" else 1)
+        return Traffic(read, written, steps)
+
+    def products_in(self, computation: hlo.Computation) -> list[tuple[hlo.Computation, hlo.Instruction]]:
+        found = []
+        for each in computation:
+            if each.opcode in ("dot", "convolution", "scaled-dot"):
+                found.append((computation, each))
+            elif each.opcode in ("fusion", "call"):
+                for name in each.called("calls", "to_apply"):
+                    found += self.products_in(self.module.computations[name])
+        return found
+
+    def fusion(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:
+        names = [name for name in each.called("calls") if name in self.module.computations]
+        if not names:
+            made = self.kernel(
+                "other", (self.moved(within.operands(each)) + self.size(each)) / self.rates.bandwidth, 0.0
+            )
+            made.unknown["fusions without a body"] += 1
+            return made
+        computation = self.module.computations[names[0]]
+        traffic = self.traffic(computation)
+        # Vector memory is not seen from within a fusion: parameters have no space there.
+        near = sum(array.size for one in within.operands(each) for array in one.arrays if array.space == 1)
+        near_out = sum(array.size for array in each.arrays if array.space == 1)
+        moved = max(0.0, traffic.read - near) + max(0.0, traffic.written - near_out)
+        roofline = max(moved / self.rates.bandwidth, traffic.steps / self.rates.scalar)
+        products = self.products_in(computation)
+        if products:
+            return self.fused_products(products, moved, roofline)
+        models = xla_models(each.attributes) if self.gpu else {}
+        if re.search(r'"kind":"__triton', each.attributes):
+            said = models.get("indexing-cost-model")
+            sound = said is not None and said <= DOUBT * max(roofline, 1e-6)
+            return self.kernel("triton", max(said, roofline) if sound else roofline, moved)
+        return self.kernel("fusions", models.get("", roofline), moved)
+
+    def fused_products(
+        self, products: list[tuple[hlo.Computation, hlo.Instruction]], moved: float, roofline: float
+    ) -> Estimate:
+        made = self.kernel("products", 0.0, moved)
+        seconds = 0.0
+        for computation, product in products:
+            operands = computation.operands(product)
+            operations = product_operations(product, operands)
+            if operations is None:
+                made.unknown["products of unknown size"] += 1
+                continue
+            made.operations += operations
+            seconds += operations / rate_of(product, operands[0].arrays[0], self.rates)
+        made.spend("products", max(seconds, roofline))
+        return made
+
+    # --- libraries and other devices ---
+
+    def library(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:
+        """A custom call, by its target's name."""
+        call = each.text("custom_call_target") or ""
+        operands = within.operands(each)
+        # Second results of libraries are workspace.
+        moved = self.moved(operands) + self.arrays_size(each.arrays[:1])
+        if NOTES.search(call):
+            return Estimate()
+        if "cublas" in call or "cudnn$conv" in call or "$conv" in call:
+            return self.product(each, operands, moved)
+        if "RadixSort" in call:
+            keys = operands[0].arrays[0] if operands and operands[0].arrays else None
+            passes = -(-hlo.bits_of(keys.element) // RADIX_BITS) if keys else 1
+            moved = self.moved(operands)
+            # A pass reads and writes all; a histogram of the keys comes first.
+            return self.kernel(
+                "sorts", (2 * passes + 1) * moved / self.rates.bandwidth, (2 * passes + 1) * moved, passes + 1
+            )
+        # X64: a TPU has the halves of 64-bit arrays apart.
+        if re.search("TopK|threefry|X64", call):
+            return self.kernel("libraries", moved / self.rates.bandwidth, moved)
+        made = self.kernel("libraries", moved / self.rates.bandwidth, moved)
+        made.unknown[f"library call {call}"] += 1
+        return made
+
+    def collective(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:
+        """Bytes that a device receives, over its link; a ring's count."""
+        opcode = each.opcode.removesuffix("-start")
+        sent = self.moved(within.operands(each))
+        group = group_size(each.attributes)
+        others = (group - 1) / group if group > 1 else 1.0
+        handed = {
+            "all-gather": sent * max(1, group - 1),
+            "all-reduce": 2 * sent * others,
+            "collective-permute": sent,
+            "collective-broadcast": sent,
+        }.get(opcode, sent * others)
+        made = self.kernel("collectives", handed / self.rates.link + self.rates.exchange, sent)
+        return made
+
+
+def group_size(attributes: str) -> int:
+    """How many devices take part in each of a collective's groups: of {{0,1},{2,3}} or [2,2]<=[4] two."""
+    listed = re.search(r"replica_groups=\{\{([\d,]*)\}", attributes)
+    if listed:
+        return max(1, len(listed[1].split(",")))
+    counted = re.search(r"replica_groups=\[\d+,(\d+)\]", attributes)
+    return int(counted[1]) if counted else 1
+
+
+def xla_models(attributes: str) -> dict[str, float]:
+    """Seconds that XLA's models of a GPU's kernels say of one, by the model's name; "" is the first."""
+    start = attributes.find('"reification_cost":')
+    if start < 0:
+        return {}
+    try:
+        costs, _ = json.JSONDecoder().raw_decode(attributes, start + len('"reification_cost":'))
+    except json.JSONDecodeError:
+        return {}
+    return {cost.get("name", ""): 1e-6 * cost["exec_time_us"] for cost in costs if "exec_time_us" in cost}

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What every back end of XLA is told of a module: how many devices it is for, and that Shardy partitions it."""
+
+from __future__ import annotations
+
+import numpy as np
+from jax._src import compiler
+from jax._src.lib import xla_client
+from jaxlib.mlir import ir
+
+
+def integer_attribute(module: ir.Module, name: str, default: int) -> int:
+    attributes = module.operation.attributes
+    return ir.IntegerAttr(attributes[name]).value if name in attributes else default
+
+
+def device_count(module: ir.Module) -> tuple[int, int]:
+    """Replicas and partitions that a module is for."""
+    return integer_attribute(module, "mhlo.num_replicas", 1), integer_attribute(module, "mhlo.num_partitions", 1)
+
+
+def options(module: ir.Module, flags: dict[str, str] | None) -> xla_client.CompileOptions:
+    """Compile options for a module on its first devices; `flags` are XLA's."""
+    replicas, partitions = device_count(module)
+    made = compiler.get_compile_options(
+        num_replicas=replicas,
+        num_partitions=partitions,
+        device_assignment=np.arange(replicas * partitions).reshape(replicas, partitions),
+        env_options_overrides=flags,
+    )
+    build = made.executable_build_options
+    build.use_spmd_partitioning = partitions > 1
+    build.use_shardy_partitioner = partitions > 1
+    return made
