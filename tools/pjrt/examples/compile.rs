@@ -12,8 +12,8 @@
 
 use serde_json::json;
 use slimhlo_pjrt::abi::{
-    self, Arguments, ClientCompile, Compile, CompiledMemoryStats, Error, ErrorCode, Function, Get, Header,
-    List, MemoryStats, NamedValue, One, Place, Program,
+    self, Arguments, Attributes, ClientCompile, Compile, CompiledMemoryStats, Error, ErrorCode, Function,
+    Get, Header, List, MemoryStats, NamedValue, One, Place, Program,
 };
 use std::ffi::{c_char, c_void};
 use std::fs;
@@ -249,6 +249,7 @@ fn layout() -> Vec<(Place, &'static str, Size)> {
     let get = Size::Exactly(size_of::<Get>());
     vec![
         (Place::PluginInitialize, "PJRT_Plugin_Initialize", Size::Exactly(16)),
+        (Place::PluginAttributes, "PJRT_Plugin_Attributes", Size::Exactly(size_of::<Attributes>())),
         (Place::ClientPlatformName, "PJRT_Client_PlatformName", list),
         // XLA spells it so.
         (Place::ClientPlatformVersion, "PJRT_CLient_PlatformVersion", list),

@@ -53,6 +53,7 @@ pub enum Place {
     ErrorMessage = 1,
     ErrorGetCode = 2,
     PluginInitialize = 3,
+    PluginAttributes = 4,
     ClientPlatformName = 12,
     ClientPlatformVersion = 14,
     ClientDevices = 15,
@@ -244,6 +245,23 @@ pub struct NamedValue {
 
 /// The kind of a [`NamedValue`] that is a string.
 pub const STRING: i32 = 0;
+
+/// The kind of a [`NamedValue`] that is a list of 64-bit integers.
+pub const INTEGERS: i32 = 2;
+
+/// `PJRT_Plugin_Attributes`
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes {
+    /// In bytes.
+    pub struct_size: usize,
+    /// A list of what is beyond the struct.
+    pub extension_start: *mut c_void,
+    /// Where the list begins; it is there for good.
+    pub data: *const NamedValue,
+    /// Its elements.
+    pub count: usize,
+}
 
 /// The code of an error that says that a program does not fit.
 pub const RESOURCE_EXHAUSTED: i32 = 8;

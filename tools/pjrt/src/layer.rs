@@ -6,9 +6,10 @@
 //! and a copy of each function for each slot.
 
 use crate::abi::{
-    ClientCompile, Compile as CompileArguments, Error, ErrorCode, FAILED_PRECONDITION, Header, List, MLIR,
-    One, Place, Program, Version,
+    Attributes, ClientCompile, Compile as CompileArguments, Error, ErrorCode, FAILED_PRECONDITION, Header,
+    List, MLIR, NamedValue, One, Place, Program, Version,
 };
+use crate::attributes;
 use crate::config::Config;
 use crate::decide::{Compile, Mode, Taken, decide};
 use crate::inner::{Compiler, Executable, Failure, GetApi, Inner};
@@ -31,6 +32,8 @@ struct Layer {
     table: Vec<usize>,
     /// Versions that were handed out, by the inner plugin's, with what is said of slimhlo. They are pointed to for good.
     versions: Mutex<BTreeMap<Vec<u8>, &'static str>>,
+    /// The plugin's attributes, where slimhlo has to change them.
+    attributes: OnceLock<Option<&'static [NamedValue]>>,
     /// Why programs are not touched has been said.
     said: OnceLock<()>,
 }
@@ -44,6 +47,7 @@ static LAYERS: [OnceLock<Layer>; SLOTS] = [const { OnceLock::new() }; SLOTS];
 struct Functions {
     client_compile: unsafe extern "C" fn(*mut ClientCompile) -> *mut Error,
     compile: unsafe extern "C" fn(*mut CompileArguments) -> *mut Error,
+    attributes: unsafe extern "C" fn(*mut Attributes) -> *mut Error,
     client_version: unsafe extern "C" fn(*mut List) -> *mut Error,
     topology_version: unsafe extern "C" fn(*mut List) -> *mut Error,
 }
@@ -53,6 +57,7 @@ impl Functions {
         Self {
             client_compile: client_compile::<SLOT>,
             compile: compile::<SLOT>,
+            attributes: plugin_attributes::<SLOT>,
             client_version: client_version::<SLOT>,
             topology_version: topology_version::<SLOT>,
         }
@@ -109,9 +114,17 @@ impl Layer {
         };
         replace(Place::ClientCompile, functions.client_compile as usize);
         replace(Place::Compile, functions.compile as usize);
+        replace(Place::PluginAttributes, functions.attributes as usize);
         replace(Place::ClientPlatformVersion, functions.client_version as usize);
         replace(Place::TopologyPlatformVersion, functions.topology_version as usize);
-        Self { config, inner, table, versions: Mutex::default(), said: OnceLock::new() }
+        Self {
+            config,
+            inner,
+            table,
+            versions: Mutex::default(),
+            attributes: OnceLock::new(),
+            said: OnceLock::new(),
+        }
     }
 
     fn of(slot: usize) -> &'static Self {
@@ -202,6 +215,31 @@ impl Layer {
         Mode::Never
     }
 
+    /// States no newer version of StableHLO than slimhlo reads.
+    ///
+    /// # Safety
+    /// `arguments` must be those of `PJRT_Plugin_Attributes`.
+    unsafe fn state(&'static self, arguments: *mut Attributes) -> *mut Error {
+        // SAFETY: given by the caller.
+        let error = unsafe { self.pass_on(Place::PluginAttributes, arguments.cast()) };
+        if !error.is_null() {
+            return error;
+        }
+        let change = || {
+            // SAFETY: the function has succeeded, so the fields are set, and the list is the plugin's.
+            unsafe {
+                let Attributes { data, count, .. } = *arguments;
+                let all = if data.is_null() { &[][..] } else { slice::from_raw_parts(data, count) };
+                attributes::lowered(all, &attributes::NEWEST).map(|list| &*list.leak())
+            }
+        };
+        if let Some(list) = self.attributes.get_or_init(change) {
+            // SAFETY: given by the caller.
+            unsafe { (*arguments).data = list.as_ptr() };
+        }
+        ptr::null_mut()
+    }
+
     /// Adds to the platform's version, which JAX's cache has in its keys, what slimhlo does.
     ///
     /// # Safety
@@ -228,6 +266,11 @@ impl Layer {
         ptr::null_mut()
     }
 }
+
+// SAFETY: what the attributes point to is there for good, and nobody writes to it.
+unsafe impl Send for Layer {}
+// SAFETY: likewise.
+unsafe impl Sync for Layer {}
 
 /// A call of one of the two compile functions.
 #[derive(Clone, Copy)]
@@ -369,6 +412,14 @@ unsafe extern "C" fn compile<const SLOT: usize>(arguments: *mut CompileArguments
         },
         without,
     )
+}
+
+/// # Safety
+/// `arguments` must be those of `PJRT_Plugin_Attributes`.
+unsafe extern "C" fn plugin_attributes<const SLOT: usize>(arguments: *mut Attributes) -> *mut Error {
+    let (layer, place) = (Layer::of(SLOT), Place::PluginAttributes);
+    // SAFETY: given by the caller.
+    guarded(|| unsafe { layer.state(arguments) }, || unsafe { layer.pass_on(place, arguments.cast()) })
 }
 
 /// # Safety

@@ -8,21 +8,23 @@
 //! | `abi.rs` | PJRT's C interface, as far as the layer touches it |
 //! | `inner.rs` | the plugin inside: loading it, and asking what it knows of devices and executables |
 //! | `layer.rs` | the table that callers get, and the functions in it that are the layer's own |
+//! | `attributes.rs` | what the layer may not state of the plugin |
 //! | `decide.rs` | which program is compiled, and which executable kept |
 //! | `limits.rs` | what a program may take |
 //! | `optimizer.rs`, `mlir.rs` | from a program to a smaller one |
 //! | `config.rs`, `summary.rs` | what users say, and what they are told |
 //!
-//! `unsafe` is in `abi.rs`, `inner.rs`, `layer.rs` and `mlir.rs`.
+//! `unsafe` is in `attributes.rs`, `inner.rs`, `layer.rs` and `mlir.rs`.
 
 pub mod abi;
+mod attributes;
 mod config;
 mod decide;
 mod inner;
 mod layer;
 mod limits;
 mod mlir;
-mod optimizer;
+pub mod optimizer;
 mod summary;
 
 use abi::Header;

@@ -6,6 +6,7 @@
 mod bench;
 mod demo;
 mod docs;
+mod pjrt;
 mod setup;
 mod shell;
 mod table;
@@ -48,6 +49,8 @@ enum Command {
     Test(test::Args),
     /// Measure, in release mode
     Bench(bench::Args),
+    /// Build libslimhlo_pjrt.so, which optimizes what JAX compiles, so that it stands alone
+    Pjrt(pjrt::Args),
     /// Write docs/passes.md and docs/dialects from the sources
     Docs(docs::Args),
 }
@@ -69,6 +72,7 @@ fn run(shell: &Shell, command: Command) -> Result<ExitCode> {
         Command::Demo(args) => demo::main(shell, &args)?,
         Command::Test(args) => return test::main(shell, &args),
         Command::Bench(args) => bench::main(shell, &args)?,
+        Command::Pjrt(args) => pjrt::main(shell, &args)?,
         Command::Docs(args) => docs::main(shell, &args)?,
     }
     Ok(ExitCode::SUCCESS)
