@@ -69,7 +69,8 @@ fn skip_blanks(text: &[u8], mut at: usize) -> usize {
 
 /// Whether `dense <` comes right before `at`.
 fn follows_dense(text: &[u8], at: usize) -> bool {
-    let before = |end: usize| text[..end].iter().rposition(|&byte| !is_blank(byte)).map_or(0, |last| last + 1);
+    let before =
+        |end: usize| text[..end].iter().rposition(|&byte| !is_blank(byte)).map_or(0, |last| last + 1);
     let end = before(at);
     let Some(rest) = text[..end].strip_suffix(b"<") else { return false };
     text[..before(rest.len())].ends_with(b"dense")
@@ -335,7 +336,9 @@ mod tests {
     fn bits_become_bytes_again() {
         for count in [2, 7, 8, 9, 15, 16, 17, 64, 1000] {
             let digits: String = (0..count).map(|at| if at * at % 3 == 1 { "01" } else { "00" }).collect();
-            let text = format!("a = \"x\" dense<\"0x{digits}\"> : tensor<{count}xi1> dense<\"0x0102\"> : tensor<2xi8>\n");
+            let text = format!(
+                "a = \"x\" dense<\"0x{digits}\"> : tensor<{count}xi1> dense<\"0x0102\"> : tensor<2xi8>\n"
+            );
             let bits: String = packed(&text).chars().filter(|&c| c != ' ').collect();
             let plain: String = text.chars().filter(|&c| c != ' ').collect();
             assert_ne!(bits, plain);

@@ -6,8 +6,18 @@
 
 pub mod bools;
 mod ffi;
+mod hooks;
+mod ir;
 mod read;
 pub mod source;
+mod stablehlo;
+pub mod vhlo;
+mod wire;
+mod write;
 
-pub use read::{Error, parse, read_module};
+pub use ffi::print;
+pub use read::{Error, diagnosed, is_converted, parse, read_module};
 pub use source::Source;
+pub use vhlo::{InvalidVersion, Version};
+pub use wire::{bytecode, register_dialects};
+pub use write::{vhlo_text, write_portable_artifact};

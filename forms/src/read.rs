@@ -2,46 +2,90 @@
 
 //! From bytes to modules.
 
-use crate::{Source, ffi};
+use crate::source::BYTECODE_MAGIC;
+use crate::vhlo::from::{from_vhlo, is_vhlo};
+use crate::{Source, Version, ffi, wire};
 use melior::Context;
 use melior::diagnostic::DiagnosticSeverity;
 use melior::ir::Module;
+use melior::ir::operation::OperationLike;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Why bytes are no module.
+/// Why bytes are no module, or a module cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// MLIR's parser or the verifier has complained: what was said, one diagnostic after the other.
+    /// MLIR or a verifier has complained: what was said, one diagnostic after the other.
     #[error("{0}")]
     Invalid(String),
+    /// A portable artifact is of a version that is not known here.
+    #[error(
+        "portable artifacts of StableHLO {0} are not known here, those of {min} to {max} are",
+        min = Version::MINIMUM, max = Version::CURRENT
+    )]
+    UnknownVersion(Version),
 }
 
 /// Parses and verifies a module in any form; what is wrong with it goes to the diagnostic handlers of the context. `name` is what locations
 /// call a text; without one they say `-`. `None` after a diagnostic.
 pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> Option<Module<'c>> {
-    ffi::parse(context, source, name)
+    if let Some(version) = Version::of_artifact(source).filter(|version| !version.is_known()) {
+        wire::emit_error(context, &Error::UnknownVersion(version).to_string());
+        return None;
+    }
+    if is_converted(source) {
+        wire::load(context)?;
+    }
+    let module = ffi::parse(context, source, name)?;
+    if is_vhlo(&module) {
+        from_vhlo(module.context(), &module)?;
+        if !module.as_operation().verify() {
+            return None;
+        }
+    }
+    Some(module)
 }
 
-/// Reads a module in any form: text, bytecode.
+/// Reads a module in any form: text, bytecode, portable artifacts, VHLO as text.
 ///
-/// The dialects must have been registered (`slimhlo_dialect::ffi::register_dialects`).
+/// The dialects must have been registered: by [`crate::register_dialects`] and `slimhlo_dialect::ffi::register_dialects`.
 ///
 /// # Errors
-/// [`Error::Invalid`] with the diagnostics, which no other handler of the context sees.
+/// [`Error::Invalid`] with the diagnostics, which no other handler of the context sees; [`Error::UnknownVersion`].
 pub fn read_module<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Error> {
+    if let Some(version) = Version::of_artifact(bytes).filter(|version| !version.is_known()) {
+        return Err(Error::UnknownVersion(version));
+    }
+    let source = Source::new(bytes);
+    diagnosed(context, || parse(context, &source, None))
+}
+
+/// Whether [`parse`] would do more than MLIR's own parser: portable artifacts and VHLO as text are made StableHLO.
+pub fn is_converted(bytes: &[u8]) -> bool {
+    if bytes.starts_with(BYTECODE_MAGIC) {
+        return Version::of_artifact(bytes).is_some();
+    }
+    // Where it is not the name of an op, it costs time alone.
+    memchr::memmem::find(bytes, b"vhlo.").is_some()
+}
+
+/// Does something; if there is no result, the errors that were reported on the way are the error.
+pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Error> {
     let said = Rc::new(RefCell::new(Vec::<String>::new()));
     let handler = {
         let said = said.clone();
         context.attach_diagnostic_handler(move |diagnostic| {
             if matches!(diagnostic.severity(), DiagnosticSeverity::Error) {
-                said.borrow_mut().push(diagnostic.to_string());
+                let place = diagnostic.location().to_string();
+                let place = place.strip_prefix("loc(").and_then(|place| place.strip_suffix(')'));
+                let place = place.filter(|place| *place != "unknown").map(|place| format!("{place}: "));
+                said.borrow_mut().push(format!("{}{diagnostic}", place.unwrap_or_default()));
             }
             true
         })
     };
-    let module = parse(context, &Source::new(bytes), None);
+    let result = work();
     context.detach_diagnostic_handler(handler);
     let said = said.borrow().join("\n");
-    module.ok_or(Error::Invalid(if said.is_empty() { "not a module".into() } else { said }))
+    result.ok_or(Error::Invalid(if said.is_empty() { "not a module".into() } else { said }))
 }

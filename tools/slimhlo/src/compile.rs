@@ -146,7 +146,7 @@ pub fn program_name(path: Option<&Path>) -> String {
 
 fn code(module: &Module<'_>, options: &Options, form: Form) -> Result<Vec<u8>> {
     if form == Form::Mlir {
-        return Ok(module::print(module, false)?.into_bytes());
+        return Ok(module::print(module, false, module::Booleans::default()));
     }
     let compiled = compile(module.as_operation(), options, form == Form::Llvm)?;
     match form {

@@ -1,47 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What MLIR's C API has and melior does not: parsing files and bytecode, writing bytecode, printing pipelines; and kernels as
+//! What MLIR's C API has and melior does not: writing bytecode, printing pipelines; and kernels as
 //! functions of this process. This command's `unsafe` lives here.
 
 use crate::guarded::{Guarded, Order};
-use melior::Context;
 use melior::ir::{Module, OperationRef};
 use melior::pass::{OperationPassManager, PassManager};
-use mlir_sys::{
-    MlirStringRef, mlirModuleCreateParse, mlirModuleCreateParseFromFile, mlirOperationWriteBytecode,
-    mlirPassManagerRunOnOp, mlirPrintPassPipeline,
-};
+use mlir_sys::{MlirStringRef, mlirOperationWriteBytecode, mlirPassManagerRunOnOp, mlirPrintPassPipeline};
 use slimhlo_nvptx::host::Kernels;
 use slimhlo_runner::HostDevice;
 use std::ffi::c_void;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::slice;
-
-/// What bytecode starts with.
-pub const BYTECODE_MAGIC: &[u8] = b"ML\xefR";
-
-/// The alignment that sections of bytecode may ask for; a file that is mapped has it.
-const PAGE: usize = 4096;
-
-/// Parses and verifies text or bytecode. `None` after a diagnostic.
-pub fn parse<'c>(context: &'c Context, source: &[u8]) -> Option<Module<'c>> {
-    let mut buffer = vec![0u8; source.len() + PAGE + 1];
-    let start = buffer.as_ptr().align_offset(PAGE).min(PAGE);
-    buffer[start..start + source.len()].copy_from_slice(source);
-    let text = MlirStringRef { data: buffer[start..].as_ptr().cast(), length: source.len() };
-    // SAFETY: context and text are alive for the call, and a zero byte follows the text.
-    unsafe { Module::from_option_raw(mlirModuleCreateParse(context.to_raw(), text)) }
-}
-
-/// Parses and verifies a file of text or bytecode. `None` after a diagnostic.
-pub fn parse_file<'c>(context: &'c Context, path: &Path) -> Option<Module<'c>> {
-    let mut bytes = path.as_os_str().as_bytes().to_vec();
-    bytes.push(0);
-    let name = MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() - 1 };
-    // SAFETY: context and name are alive for the call, and a zero byte follows the name.
-    unsafe { Module::from_option_raw(mlirModuleCreateParseFromFile(context.to_raw(), name)) }
-}
 
 /// The module as bytecode.
 pub fn bytecode(module: &Module<'_>) -> Vec<u8> {

@@ -3,16 +3,18 @@
 //! Reads and writes modules.
 
 use crate::diagnostics::Diagnostics;
-use crate::{ffi, source};
+use crate::source;
 use anyhow::{Context as _, Result, bail};
 use melior::Context;
 use melior::dialect::DialectRegistry;
 use melior::ir::Module;
 use melior::ir::operation::{OperationLike, OperationPrintingFlags, WalkOrder, WalkResult};
 use melior::utility::{register_all_dialects, register_all_passes};
+use slimhlo_forms::Source;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The error after a diagnostic, which has said all there is to say.
 #[derive(Debug)]
@@ -27,11 +29,12 @@ impl std::fmt::Display for Diagnosed {
 impl std::error::Error for Diagnosed {}
 
 /// Where a module comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Input {
     path: Option<PathBuf>,
-    /// The text, where it cannot be read again.
-    read: Option<Vec<u8>>,
+    source: Arc<Source>,
+    /// Whether it can be read again, as diagnostics do to show a line.
+    again: bool,
 }
 
 impl Input {
@@ -44,22 +47,16 @@ impl Input {
             }
             let mut text = Vec::new();
             io::stdin().read_to_end(&mut text).context("cannot read standard input")?;
-            return Ok(Self { path: None, read: Some(text) });
+            return Ok(Self { path: None, source: Arc::new(Source::new(&text)), again: false });
         };
         let what = || format!("cannot read {}", path.display());
-        let mut file = File::open(&path).with_context(what)?;
+        let file = File::open(&path).with_context(what)?;
         let metadata = file.metadata().with_context(what)?;
         if metadata.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(what);
         }
-        let mut read = None;
-        // A pipe can be read only once, and MLIR would have to.
-        if !metadata.is_file() {
-            let mut text = Vec::new();
-            file.read_to_end(&mut text).with_context(what)?;
-            read = Some(text);
-        }
-        Ok(Self { path: Some(path), read })
+        let source = Arc::new(Source::read(&file).with_context(what)?);
+        Ok(Self { path: Some(path), source, again: metadata.is_file() })
     }
 
     /// For people, and for the JSON: the path as given, or `-`.
@@ -69,7 +66,12 @@ impl Input {
 
     /// The text, if it was read from something that cannot be read again.
     pub fn text(&self) -> Option<&[u8]> {
-        self.read.as_deref()
+        (!self.again).then_some(&self.source)
+    }
+
+    /// What locations of ops call a text: its path if it can be read again.
+    fn text_name(&self) -> Option<String> {
+        self.again.then(|| self.name())
     }
 
     /// Parses and verifies.
@@ -79,11 +81,7 @@ impl Input {
         diagnostics: &Diagnostics,
         quiet: bool,
     ) -> Result<Module<'c>> {
-        let module = match (&self.path, &self.read) {
-            (_, Some(text)) => ffi::parse(context, text),
-            (Some(path), None) => ffi::parse_file(context, path),
-            (None, None) => None,
-        };
+        let module = slimhlo_forms::parse(context, &self.source, self.text_name().as_deref());
         let diagnosed = diagnostics.print(self.text(), quiet);
         match module {
             Some(module) => Ok(module),
@@ -92,23 +90,11 @@ impl Input {
         }
     }
 
-    fn is_bytecode(&self) -> bool {
-        let mut start = [0; 4];
-        match (&self.read, &self.path) {
-            (Some(text), _) => text.starts_with(ffi::BYTECODE_MAGIC),
-            (None, Some(path)) => {
-                File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-                    && start == ffi::BYTECODE_MAGIC
-            }
-            (None, None) => false,
-        }
-    }
-
     /// Whether the module says where its ops come from: then what is printed of it has to as well.
     pub fn has_locations(&self, module: &Module<'_>) -> bool {
         // What the parser gives to ops whose text says nothing.
-        let own = if self.read.is_some() { "-".into() } else { self.name() };
-        let bytecode = self.is_bytecode();
+        let own = self.text_name().unwrap_or_else(|| "-".into());
+        let bytecode = self.source.is_bytecode();
         let mut found = false;
         module.as_operation().walk(WalkOrder::PreOrder, |op| {
             let location = op.location();
@@ -128,18 +114,29 @@ pub fn context(allow_unregistered: bool) -> Context {
     let registry = DialectRegistry::new();
     register_all_dialects(&registry);
     slimhlo_dialect::ffi::register_dialects(&registry);
+    slimhlo_forms::register_dialects(&registry);
     let context = Context::new();
     context.append_dialect_registry(&registry);
     context.set_allow_unregistered_dialects(allow_unregistered);
     context
 }
 
+/// How large constants of booleans are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Booleans {
+    /// A byte per element, as jaxlib 0.10.2 reads and writes them
+    #[default]
+    Bytes,
+    /// A bit per element, as MLIR 22 reads and writes them
+    Bits,
+}
+
 /// The module as text.
-pub fn print(module: &Module<'_>, locations: bool) -> Result<String> {
+pub fn print(module: &Module<'_>, locations: bool, booleans: Booleans) -> Vec<u8> {
     let flags = OperationPrintingFlags::new().enable_debug_info(locations, false);
-    let mut text = module.as_operation().to_string_with_flags(flags)?;
-    if !text.ends_with('\n') {
-        text.push('\n');
+    let mut text = slimhlo_forms::print(module.as_operation(), flags, booleans == Booleans::Bytes);
+    if text.last() != Some(&b'\n') {
+        text.push(b'\n');
     }
-    Ok(text)
+    text
 }

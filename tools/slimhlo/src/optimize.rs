@@ -3,7 +3,7 @@
 //! `slimhlo optimize`
 
 use crate::diagnostics::Diagnostics;
-use crate::module::{self, Input};
+use crate::module::{self, Booleans, Input};
 use crate::output::Target;
 use crate::profile::Profile;
 use crate::progress::Progress;
@@ -43,6 +43,10 @@ pub struct Args {
     /// Write bytecode instead of text
     #[arg(long)]
     emit_bytecode: bool,
+
+    /// How large constants of booleans are printed
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    boolean_constants: Booleans,
 
     /// Exit with status 3 if the result needs more than this, and say what fills it
     #[arg(long, value_name = "BYTES", value_parser = Bytes::parse)]
@@ -91,8 +95,11 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     diagnostics.print(input.text(), args.quiet);
     let (runs, after) = outcome?;
 
-    let result =
-        if args.emit_bytecode { ffi::bytecode(&module) } else { module::print(&module, locations)?.into() };
+    let result = if args.emit_bytecode {
+        ffi::bytecode(&module)
+    } else {
+        module::print(&module, locations, args.boolean_constants)
+    };
     target.write(&result)?;
 
     let limit = args.memory_limit.map(|limit| limit.0);

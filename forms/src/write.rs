@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! From modules to bytes.
+
+use crate::ir::Op;
+use crate::read::{Error, diagnosed};
+use crate::vhlo::to::to_vhlo;
+use crate::{Version, wire};
+use melior::ir::Module;
+use melior::ir::operation::OperationPrintingFlags;
+
+/// Writes a portable artifact: VHLO of a version, in the bytecode that goes with it. The module stays as it is.
+///
+/// # Errors
+/// [`Error::UnknownVersion`] for a version that is older or newer than those that are known; [`Error::Invalid`] with a diagnostic that names the
+/// op and the attribute or type that the version lacks.
+pub fn write_portable_artifact(module: &Module<'_>, version: Version) -> Result<Vec<u8>, Error> {
+    let copy = vhlo(module, version)?;
+    let bytes = wire::bytecode(copy.as_operation(), &version.producer(), version.bytecode());
+    bytes.ok_or_else(|| Error::Invalid(format!("bytecode of StableHLO {version} cannot be written")))
+}
+
+/// The same as text, which VHLO has for people to look at.
+///
+/// # Errors
+/// Those of [`write_portable_artifact`].
+pub fn vhlo_text(module: &Module<'_>, version: Version) -> Result<Vec<u8>, Error> {
+    let copy = vhlo(module, version)?;
+    Ok(crate::print(copy.as_operation(), OperationPrintingFlags::new(), true))
+}
+
+fn vhlo<'c>(module: &Module<'c>, version: Version) -> Result<Module<'c>, Error> {
+    if !version.is_known() {
+        return Err(Error::UnknownVersion(version));
+    }
+    let context = module.context();
+    diagnosed(wire::owner(&context), || {
+        wire::load(wire::owner(&context))?;
+        let copy = Op::clone_module(module)?;
+        to_vhlo(context, &copy, version)?;
+        Some(copy)
+    })
+}
