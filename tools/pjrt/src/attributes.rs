@@ -4,13 +4,15 @@
 //! where the plugin is ahead, slimhlo's is stated. Plugins read what is older for years.
 
 use crate::abi::{INTEGERS, NamedValue};
+use slimhlo_forms::Version;
 use std::slice;
 
 /// The attribute that states the version: three integers.
 const VERSION: &[u8] = b"stablehlo_current_version";
 
 /// The newest version that slimhlo reads.
-pub static NEWEST: [i64; 3] = [1, 17, 0];
+pub static NEWEST: [i64; 3] =
+    [Version::CURRENT.major as i64, Version::CURRENT.minor as i64, Version::CURRENT.patch as i64];
 
 /// The attributes with `newest` as StableHLO's version; nothing if the version that they state is no newer.
 ///

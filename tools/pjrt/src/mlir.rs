@@ -34,8 +34,11 @@ pub fn context() -> Context {
     });
     let registry = DialectRegistry::new();
     slimhlo_dialect::ffi::register_dialects(&registry);
+    slimhlo_forms::register_dialects(&registry);
     DialectHandle::arith().insert_dialect(&registry);
     DialectHandle::llvm().insert_dialect(&registry);
+    // Of types in artifacts.
+    DialectHandle::quant().insert_dialect(&registry);
     // SAFETY: the registry is alive.
     unsafe { slimhloPjrtRegisterFunc(registry.to_raw()) };
     let context = Context::new();

@@ -11,6 +11,7 @@ use melior::ir::operation::{OperationLike, OperationPrintingFlags};
 use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
+use slimhlo_forms::Version;
 use slimhlo_passes::PassError;
 use slimhlo_passes::memory;
 use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize};
@@ -227,7 +228,7 @@ fn rewrite(
     if let Some((_, after)) = &mut report.text {
         *after = Some(print(&module)?);
     }
-    Ok(Outcome::Smaller(write(&module)?))
+    Ok(Outcome::Smaller(write(&module, &job.program)))
 }
 
 enum Stopped {
@@ -282,16 +283,19 @@ fn first_line(text: &str) -> String {
 
 /// The module as MLIR 22 prints it, with locations, for `slimhlo report`.
 fn print(module: &Module<'_>) -> Result<String, String> {
-    let flags = OperationPrintingFlags::new().enable_debug_info(true, false);
-    module.as_operation().to_string_with_flags(flags).map_err(|error| error.to_string())
+    module.as_operation().to_string_with_flags(with_locations()).map_err(|error| error.to_string())
 }
 
-/// The module as plugins read it.
-fn write(module: &Module<'_>) -> Result<Vec<u8>, String> {
-    let text = print(module)?;
-    let mut bytes = Vec::with_capacity(text.len());
-    slimhlo_forms::bools::unpack(text.as_bytes(), &mut bytes).map_err(|error| error.to_string())?;
-    Ok(bytes)
+/// The module as plugins read it: an artifact of the version in which it came, or text. A program with ops that artifacts
+/// have no place for (Shardy's come in them, as they are in memory) is handed on as text, which plugins read as well.
+fn write(module: &Module<'_>, came: &[u8]) -> Vec<u8> {
+    let artifact = Version::of_artifact(came)
+        .and_then(|version| slimhlo_forms::write_portable_artifact(module, version).ok());
+    artifact.unwrap_or_else(|| slimhlo_forms::print(module.as_operation(), with_locations(), true))
+}
+
+fn with_locations() -> OperationPrintingFlags {
+    OperationPrintingFlags::new().enable_debug_info(true, false)
 }
 
 #[cfg(test)]
@@ -334,6 +338,22 @@ mod tests {
         // What is written can be read, and is as small as it gets.
         let again = run(Job { program: bytes, ..job(LARGE) });
         assert_eq!((again.0, again.1.before), (Outcome::Same, report.after));
+    }
+
+    /// As JAX hands them over.
+    #[test]
+    fn artifacts_come_back_as_artifacts_of_their_version() {
+        for version in [Version::CURRENT, Version { major: 1, minor: 0, patch: 0 }] {
+            let context = mlir::context();
+            let module = slimhlo_forms::read_module(&context, LARGE.as_bytes()).expect("valid");
+            let artifact = slimhlo_forms::write_portable_artifact(&module, version).expect("written");
+            let (outcome, report) = run(Job { program: artifact, ..job(LARGE) });
+            let Outcome::Smaller(bytes) = outcome else { panic!("{outcome:?}") };
+            assert_eq!(Version::of_artifact(&bytes), Some(version));
+            assert!(report.after < report.before, "{report:?}");
+            let again = run(Job { program: bytes, ..job(LARGE) });
+            assert_eq!((again.0, again.1.before), (Outcome::Same, report.after));
+        }
     }
 
     #[test]
