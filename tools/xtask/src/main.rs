@@ -7,6 +7,7 @@ mod bench;
 mod demo;
 mod docs;
 mod fuzz;
+mod pjrt;
 mod setup;
 mod shell;
 mod table;
@@ -52,6 +53,8 @@ enum Command {
     Bench(bench::Args),
     /// Break inputs in many ways, and see that nothing crashes
     Fuzz(fuzz::Args),
+    /// Build libslimhlo_pjrt.so, which optimizes what JAX compiles, so that it stands alone
+    Pjrt(pjrt::Args),
     /// Write docs/passes.md and docs/dialects from the sources
     Docs(docs::Args),
 }
@@ -74,6 +77,7 @@ fn run(shell: &Shell, command: Command) -> Result<ExitCode> {
         Command::Test(args) => return test::main(shell, &args),
         Command::Bench(args) => bench::main(shell, &args)?,
         Command::Fuzz(args) => fuzz::main(shell, &args)?,
+        Command::Pjrt(args) => pjrt::main(shell, &args)?,
         Command::Docs(args) => docs::main(shell, &args)?,
     }
     Ok(ExitCode::SUCCESS)

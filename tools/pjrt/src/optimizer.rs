@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! From a program as PJRT hands it over to one that needs less memory, on a thread of its own.
+//!
+//! On a thread because of its stack, which a caller's need not have, and because whoever waits may give up: a thread cannot be stopped, but
+//! between two passes it looks whether anybody still waits. There is one at a time. Passes count what they do in counters of the process, and MLIR
+//! spreads over all processors anyway; and what comes out of a program must not depend on what else is being compiled.
+
+use crate::mlir;
+use melior::ir::operation::{OperationLike, OperationPrintingFlags};
+use melior::ir::{Module, OperationRef};
+use melior::pass::PassManager;
+use melior::utility::parse_pass_pipeline;
+use slimhlo_forms::Version;
+use slimhlo_passes::PassError;
+use slimhlo_passes::framework::OptionValue;
+use slimhlo_passes::memory;
+use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize};
+use slimhlo_passes::target::Target;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Mutex, Once, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// A module in any form that slimhlo reads.
+    pub program: Vec<u8>,
+    /// Of the default pipeline.
+    pub options: Options,
+    /// A program whose modelled peak is smaller, in bytes, is left alone.
+    pub threshold: u64,
+    /// How long it may take; nothing if as long as it takes.
+    pub time: Option<Duration>,
+    /// Whether modules are wanted as text, too.
+    pub keep_text: bool,
+}
+
+/// Options that the layer gives to the default pipeline.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What compiles what comes out.
+    pub target: Target,
+}
+
+impl Options {
+    /// Of a plugin's platform: `cuda`. For one that is not known the default pipeline knows best.
+    pub fn for_platform(platform: &str) -> Self {
+        let name = match platform {
+            "cuda" | "rocm" => "xla-gpu",
+            "tpu" => "xla-tpu",
+            "cpu" | "host" => "xla-cpu",
+            other => other,
+        };
+        Self { target: Target::parse(name).unwrap_or_default() }
+    }
+
+    fn pipeline(self) -> Optimize {
+        Optimize { target: self.target, ..Optimize::default() }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A module for the inner plugin.
+    Smaller(Vec<u8>),
+    /// Nothing was changed.
+    Same,
+    /// It takes so little that it was left alone.
+    Small,
+    /// It goes on as it came, and this is why.
+    Failed(String),
+}
+
+/// How it went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// The module's name, if it was read: `jit_step`.
+    pub name: Option<String>,
+    /// Its peak by the model, in bytes.
+    pub before: Option<u64>,
+    /// And afterwards.
+    pub after: Option<u64>,
+    /// What stages took off the peak, in bytes, in the order in which they first did.
+    pub stages: Vec<(&'static str, u64)>,
+    /// Reading, rewriting and writing.
+    pub seconds: f64,
+    /// The module as it came and as it is, if asked for.
+    pub text: Option<(String, Option<String>)>,
+}
+
+/// Does a job.
+pub fn run(job: Job) -> (Outcome, Report) {
+    let start = Instant::now();
+    let deadline = job.time.map(|time| start + time);
+    let (sender, receiver) = mpsc::channel();
+    let time = job.time;
+    let work = move || {
+        let worked = catch_unwind(AssertUnwindSafe(|| work(&job, deadline, &sender)));
+        let message = worked
+            .unwrap_or_else(|_| Message::Done(Outcome::Failed("a pass panicked".into()), Report::default()));
+        // Whoever waited may be gone.
+        let _ = sender.send(message);
+    };
+    if let Err(error) = spawn(work) {
+        return (Outcome::Failed(format!("there is no thread for it: {error}")), Report::default());
+    }
+    let mut name = None;
+    loop {
+        let message = match deadline {
+            Some(deadline) => receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+            None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        let failed = match message {
+            Ok(Message::Name(known)) => {
+                name = known;
+                continue;
+            }
+            Ok(Message::Done(outcome, mut report)) => {
+                report.name = report.name.or(name);
+                report.seconds = start.elapsed().as_secs_f64();
+                return (outcome, report);
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                wait_at_exit();
+                format!("it takes longer than {} s", time.unwrap_or_default().as_secs_f64())
+            }
+            Err(RecvTimeoutError::Disconnected) => "its thread ended".into(),
+        };
+        let report = Report { name, seconds: start.elapsed().as_secs_f64(), ..Report::default() };
+        return (Outcome::Failed(failed), report);
+    }
+}
+
+/// What the thread at work says.
+enum Message {
+    /// The program has been read, and this is what it is called.
+    Name(Option<String>),
+    Done(Outcome, Report),
+}
+
+/// The stacks that are asked for, in bytes, until there is one. Passes and MLIR's parser recurse into regions and along operands, and
+/// programs of 100,000 ops in one chain exist. Only what is used is ever taken.
+const STACKS: [usize; 2] = [1 << 30, 64 << 20];
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let slot = std::sync::Arc::new(Mutex::new(Some(work)));
+    let mut last = None;
+    for stack in STACKS {
+        let slot = slot.clone();
+        let take = move || {
+            let work = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            work.into_iter().for_each(|work| work());
+        };
+        match thread::Builder::new().name("slimhlo".into()).stack_size(stack).spawn(take) {
+            Ok(_) => return Ok(()),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| std::io::Error::other("no stack")))
+}
+
+/// Held by whoever is at work.
+static AT_WORK: Mutex<()> = Mutex::new(());
+
+/// The process ends.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Has the end of the process wait for a thread that nobody waits for any more: what MLIR has in static variables goes away then.
+fn wait_at_exit() {
+    static ONCE: Once = Once::new();
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    extern "C" fn wait() {
+        ENDING.store(true, Ordering::Relaxed);
+        let start = Instant::now();
+        while matches!(AT_WORK.try_lock(), Err(TryLockError::WouldBlock)) && start.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    ONCE.call_once(|| mlir::at_exit(wait));
+}
+
+fn is_late(deadline: Option<Instant>) -> bool {
+    ENDING.load(Ordering::Relaxed) || deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+const LATE: &str = "it took too long";
+
+fn work(job: &Job, deadline: Option<Instant>, sender: &Sender<Message>) -> Message {
+    let at_work = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut report = Report::default();
+    let outcome = if is_late(deadline) {
+        Outcome::Failed(LATE.into())
+    } else {
+        rewrite(job, deadline, sender, &mut report).unwrap_or_else(Outcome::Failed)
+    };
+    drop(at_work);
+    Message::Done(outcome, report)
+}
+
+fn rewrite(
+    job: &Job,
+    deadline: Option<Instant>,
+    sender: &Sender<Message>,
+    report: &mut Report,
+) -> Result<Outcome, String> {
+    let context = mlir::context();
+    let module = slimhlo_forms::read_module(&context, &job.program)
+        .map_err(|error| format!("it cannot be read: {}", first_line(&error.to_string())))?;
+    report.name = mlir::name(&module);
+    // Nobody may be waiting any more.
+    let _ = sender.send(Message::Name(report.name.clone()));
+    let said = mlir::Said::listen(&context);
+    let op = module.as_operation();
+    let peak = |op| memory::analyze(op, job.options.target).ok().map(|report| report.footprint.peak());
+    report.before = peak(op);
+    if report.before.is_some_and(|peak| peak < job.threshold) {
+        return Ok(Outcome::Small);
+    }
+    if job.keep_text {
+        report.text = Some((print(&module)?, None));
+    }
+    let changed =
+        stages(&context, op, job.options, deadline, &mut report.stages).map_err(|error| match error {
+            Stopped::Late => LATE.to_owned(),
+            Stopped::Failed(message) => said.first().map_or(message, |first| first_line(&first)),
+        })?;
+    if !changed {
+        report.after = report.before;
+        return Ok(Outcome::Same);
+    }
+    report.after = peak(op);
+    if let Some((_, after)) = &mut report.text {
+        *after = Some(print(&module)?);
+    }
+    Ok(Outcome::Smaller(write(&module, &job.program)))
+}
+
+enum Stopped {
+    Late,
+    Failed(String),
+}
+
+/// The default pipeline; whether it changed anything.
+fn stages(
+    context: &melior::Context,
+    module: OperationRef<'_, '_>,
+    options: Options,
+    deadline: Option<Instant>,
+    saved: &mut Vec<(&'static str, u64)>,
+) -> Result<bool, Stopped> {
+    let late = AtomicBool::new(false);
+    let run = |op: OperationRef<'_, '_>, step: Step<'_>| {
+        if is_late(deadline) {
+            late.store(true, Ordering::Relaxed);
+            return Err(PassError::reported(LATE));
+        }
+        let manager = PassManager::new(context);
+        let passes = format!("builtin.module({})", step.pipeline);
+        parse_pass_pipeline(manager.as_operation_pass_manager(), &passes)?;
+        if mlir::run(&manager, op) {
+            Ok(())
+        } else {
+            Err(PassError::reported(format!("stage '{}' failed", STAGES[step.stage].name)))
+        }
+    };
+    let mut observe = |event: &Event<'_>| {
+        let less = match (&event.before, &event.after) {
+            (Some(before), Some(after)) if event.kept => before.peak().saturating_sub(after.peak()),
+            _ => 0,
+        };
+        match saved.iter_mut().find(|(name, _)| *name == event.stage.name) {
+            Some((_, sum)) => *sum = sum.saturating_add(less),
+            None if less > 0 => saved.push((event.stage.name, less)),
+            None => {}
+        }
+    };
+    match optimize(module, &options.pipeline(), &run, &mut observe) {
+        Ok(changed) => Ok(changed == slimhlo_passes::Changed::Yes),
+        Err(_) if late.into_inner() => Err(Stopped::Late),
+        Err(error) => Err(Stopped::Failed(error.to_string())),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The module as MLIR 22 prints it, with locations, for `slimhlo report`.
+fn print(module: &Module<'_>) -> Result<String, String> {
+    module.as_operation().to_string_with_flags(with_locations()).map_err(|error| error.to_string())
+}
+
+/// The module as plugins read it: an artifact of the version in which it came, or text. A program with ops that artifacts
+/// have no place for (Shardy's come in them, as they are in memory) is handed on as text, which plugins read as well.
+fn write(module: &Module<'_>, came: &[u8]) -> Vec<u8> {
+    let artifact = Version::of_artifact(came)
+        .and_then(|version| slimhlo_forms::write_portable_artifact(module, version).ok());
+    artifact.unwrap_or_else(|| slimhlo_forms::print(module.as_operation(), with_locations(), true))
+}
+
+fn with_locations() -> OperationPrintingFlags {
+    OperationPrintingFlags::new().enable_debug_info(true, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "module @jit_f { func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+        return %a : tensor<8xf32> } }";
+
+    /// A gathered array of 256 MiB is built only to be summed.
+    const LARGE: &str = include_str!("../tests/gather.mlir");
+
+    fn job(program: &str) -> Job {
+        let options = Options::default();
+        Job { program: program.into(), options, threshold: 1 << 20, time: None, keep_text: false }
+    }
+
+    #[test]
+    fn platforms_are_targets() {
+        let target = |platform| Options::for_platform(platform).target.name();
+        assert_eq!(["cuda", "rocm", "tpu", "cpu"].map(target), ["xla-gpu", "xla-gpu", "xla-tpu", "xla-cpu"]);
+        assert_eq!(target("another"), "xla-gpu");
+    }
+
+    #[test]
+    fn small_programs_are_left_alone() {
+        let (outcome, report) = run(job(SMALL));
+        assert_eq!(outcome, Outcome::Small);
+        assert_eq!((report.name.as_deref(), report.before), (Some("jit_f"), Some(64)));
+    }
+
+    #[test]
+    fn what_is_not_changed_is_the_same() {
+        let (outcome, report) = run(Job { threshold: 0, ..job(SMALL) });
+        assert_eq!(outcome, Outcome::Same);
+        assert_eq!(report.after, report.before);
+    }
+
+    #[test]
+    fn large_programs_get_smaller() {
+        let (outcome, report) = run(Job { keep_text: true, ..job(LARGE) });
+        let Outcome::Smaller(bytes) = outcome else { panic!("{outcome:?}") };
+        assert!(report.after < report.before, "{report:?}");
+        let sum: u64 = report.stages.iter().map(|(_, saved)| saved).sum();
+        assert_eq!(report.before.zip(report.after).map(|(before, after)| before - after), Some(sum));
+        let (before, after) = report.text.expect("asked for");
+        assert!(before.contains("stablehlo.gather") && after.is_some());
+        // What is written can be read, and is as small as it gets.
+        let again = run(Job { program: bytes, ..job(LARGE) });
+        assert_eq!((again.0, again.1.before), (Outcome::Same, report.after));
+    }
+
+    /// As JAX hands them over.
+    #[test]
+    fn artifacts_come_back_as_artifacts_of_their_version() {
+        for version in [Version::CURRENT, Version { major: 1, minor: 0, patch: 0 }] {
+            let context = mlir::context();
+            let module = slimhlo_forms::read_module(&context, LARGE.as_bytes()).expect("valid");
+            let artifact = slimhlo_forms::write_portable_artifact(&module, version).expect("written");
+            let (outcome, report) = run(Job { program: artifact, ..job(LARGE) });
+            let Outcome::Smaller(bytes) = outcome else { panic!("{outcome:?}") };
+            assert_eq!(Version::of_artifact(&bytes), Some(version));
+            assert!(report.after < report.before, "{report:?}");
+            let again = run(Job { program: bytes, ..job(LARGE) });
+            assert_eq!((again.0, again.1.before), (Outcome::Same, report.after));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        let (outcome, report) = run(job("module { func.func @main() { %0 = stablehlo.nothing } }"));
+        let Outcome::Failed(why) = outcome else { panic!("{outcome:?}") };
+        assert!(why.starts_with("it cannot be read: "), "{why}");
+        assert!(!why.contains('\n') && report.name.is_none());
+    }
+
+    #[test]
+    fn nobody_waits_longer_than_the_limit() {
+        let (outcome, _) = run(Job { time: Some(Duration::ZERO), ..job(LARGE) });
+        let Outcome::Failed(why) = outcome else { panic!("{outcome:?}") };
+        assert!(why.contains("too long") || why.contains("longer than 0 s"), "{why}");
+    }
+}
