@@ -4,8 +4,8 @@
 
 use crate::wire::{self, Reader};
 use melior::ContextRef;
-use melior::ir::attribute::StringAttribute;
 use melior::ir::Attribute;
+use melior::ir::attribute::StringAttribute;
 use slimhlo_dialect::ffi::unknown_location;
 use slimhlo_dialect::sdy::attrs::*;
 
