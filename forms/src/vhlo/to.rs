@@ -9,6 +9,7 @@ use super::ops::{OPS, Op as Known, Since};
 use super::rules::{self, Default, Group, PartKind, What};
 use super::{types, version::Version};
 use crate::ir::{CAST, New, Op, Value};
+use crate::locations::Places;
 use crate::wire::Parts;
 use melior::ContextRef;
 use melior::ir::{Attribute, AttributeLike, Module, Type};
@@ -20,6 +21,11 @@ use std::collections::BTreeMap;
 pub fn to_vhlo<'c>(context: ContextRef<'c>, module: &Module<'c>, version: Version) -> Option<()> {
     let module = Op::of(module);
     let to = To { attributes: Attributes(context), version };
+    if version.since() < RANGES {
+        let mut places = Places::default();
+        module.set_places(&mut places);
+        module.inside().into_iter().for_each(|op| op.set_places(&mut places));
+    }
     let mut foreign = Vec::new();
     for op in module.inside() {
         match base(op.name()) {
@@ -29,6 +35,9 @@ pub fn to_vhlo<'c>(context: ContextRef<'c>, module: &Module<'c>, version: Versio
     }
     foreign.into_iter().try_for_each(|op| to.cast_around(op))
 }
+
+/// The first version whose locations may be ranges of a file.
+const RANGES: Since = (1, 9);
 
 /// The name of an op in VHLO, without its version.
 fn base(name: &str) -> Option<&str> {
