@@ -10,6 +10,7 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Utils.h"
+#include "mlir/Parser/Parser.h"
 
 using namespace mlir;
 
@@ -59,6 +60,14 @@ void slimhloRegisterForms(MlirDialectRegistry raw) {
   addTo<slimhlo::vhlo::VhloDialect>(registry);
   addTo<slimhlo::stablehlo::StablehloDialect>(registry);
   addTo<slimhlo::chlo::ChloDialect>(registry);
+  addTo<slimhlo::sdy::SdyDialect>(registry);
+}
+
+MlirModule slimhloParseUnverified(MlirContext context, MlirStringRef text, MlirStringRef name) {
+  ParserConfig config(unwrap(context), /*verifyAfterParse=*/false);
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(unwrap(text), config, unwrap(name));
+  return wrap(module.release());
 }
 
 bool slimhloReadVarInt(void *reader, uint64_t *value) {

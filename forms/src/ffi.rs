@@ -8,8 +8,8 @@ use melior::Context;
 use melior::ir::Module;
 use melior::ir::operation::{OperationPrintingFlags, OperationRef};
 use mlir_sys::{
-    MlirStringRef, mlirModuleCreateParse, mlirModuleFromOperation, mlirOperationCreateParse,
-    mlirOperationDestroy, mlirOperationPrintWithFlags,
+    MlirContext, MlirModule, MlirStringRef, mlirModuleCreateParse, mlirModuleFromOperation,
+    mlirOperationCreateParse, mlirOperationDestroy, mlirOperationPrintWithFlags,
 };
 use std::ffi::{CString, c_void};
 use std::slice;
@@ -35,6 +35,20 @@ pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> O
         }
         module
     }
+}
+
+unsafe extern "C" {
+    fn slimhloParseUnverified(context: MlirContext, text: MlirStringRef, name: MlirStringRef) -> MlirModule;
+}
+
+/// The same without verification. `None` after a diagnostic.
+pub fn parse_unverified<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> Option<Module<'c>> {
+    let text = MlirStringRef { data: source.as_ptr().cast(), length: source.len() };
+    // As MLIR calls a text without a name.
+    let name = CString::new(name.unwrap_or("-")).unwrap_or_default();
+    let name = MlirStringRef { data: name.as_ptr(), length: name.as_bytes().len() };
+    // SAFETY: context, text and name are alive for the call, and zero bytes follow both.
+    unsafe { Module::from_option_raw(slimhloParseUnverified(context.to_raw(), text, name)) }
 }
 
 /// The op as text, with large constants of booleans as a byte per element if `bytes`, else as bits.

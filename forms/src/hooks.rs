@@ -6,7 +6,7 @@
 
 use crate::vhlo::{codec, kinds, text};
 use crate::wire::{Parser, Parts, Printer, Reader, Writer};
-use crate::{stablehlo, wire};
+use crate::{sdy, stablehlo, wire};
 use melior::ContextRef;
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike};
 use mlir_sys::{MlirAttribute, MlirContext, MlirStringRef, MlirType};
@@ -50,6 +50,7 @@ pub unsafe extern "C" fn slimhloReadDialectAttribute(
     raw_attribute(guarded(|| match dialect {
         "vhlo" => codec::read_attribute(context, &reader),
         "chlo" => stablehlo::read_chlo_attribute(context, &reader),
+        "sdy" => sdy::read_attribute(context, &reader),
         _ => stablehlo::read_attribute(context, &reader),
     }))
 }
@@ -69,8 +70,8 @@ pub unsafe extern "C" fn slimhloReadDialectType(
         unsafe { (name(dialect), ContextRef::from_raw(context), Reader::from_raw(reader)) };
     raw_type(guarded(|| match dialect {
         "vhlo" => codec::read_type(context, &reader),
-        "chlo" => {
-            reader.error("chlo has no types");
+        "chlo" | "sdy" => {
+            reader.error("the dialect has no types");
             None
         }
         _ => stablehlo::read_type(context, &reader),
@@ -94,6 +95,7 @@ pub unsafe extern "C" fn slimhloWriteDialectAttribute(
         Some(match dialect {
             "vhlo" => codec::write_attribute(attribute, &writer),
             "chlo" => stablehlo::write_chlo_attribute(attribute, &writer),
+            "sdy" => false,
             _ => stablehlo::write_attribute(attribute, &writer),
         })
     });
@@ -115,7 +117,7 @@ pub unsafe extern "C" fn slimhloWriteDialectType(
     let written = guarded(|| {
         Some(match dialect {
             "vhlo" => codec::write_type(ty, &writer),
-            "chlo" => false,
+            "chlo" | "sdy" => false,
             _ => stablehlo::write_type(ty, &writer),
         })
     });

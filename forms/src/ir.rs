@@ -4,6 +4,7 @@
 //!
 //! This is one of the few modules with `unsafe`.
 
+use crate::locations::Places;
 use melior::StringRef;
 use melior::ir::operation::OperationRef;
 use melior::ir::{Attribute, AttributeLike, Module, Type, TypeLike};
@@ -81,6 +82,17 @@ impl<'c> Op<'c> {
             Module::from_option_raw(mlirModuleFromOperation(mlirOperationClone(
                 module.as_operation().to_raw(),
             )))
+        }
+    }
+
+    /// Leaves of ranges in the location of the op and of its blocks' arguments where they begin.
+    pub fn set_places(self, places: &mut Places) {
+        // SAFETY: op, arguments and their locations are alive.
+        unsafe {
+            mlirOperationSetLocation(self.0, places.of(mlirOperationGetLocation(self.0)));
+            for argument in self.block_arguments() {
+                mlirBlockArgumentSetLocation(argument.0, places.of(mlirValueGetLocation(argument.0)));
+            }
         }
     }
 

@@ -5,10 +5,13 @@
 //! [`read_module`] tells them apart by itself; what is written is asked for.
 
 pub mod bools;
+mod exported;
 mod ffi;
 mod hooks;
 mod ir;
+mod locations;
 mod read;
+mod sdy;
 pub mod source;
 mod stablehlo;
 pub mod vhlo;

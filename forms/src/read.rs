@@ -33,30 +33,28 @@ pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> O
         wire::emit_error(context, &Error::UnknownVersion(version).to_string());
         return None;
     }
-    if is_converted(source) {
-        wire::load(context)?;
+    if !is_converted(source) {
+        return ffi::parse(context, source, name);
     }
-    let module = ffi::parse(context, source, name)?;
+    wire::load(context)?;
+    let module = ffi::parse_unverified(context, source, name)?;
     if is_vhlo(&module) {
         from_vhlo(module.context(), &module)?;
-        if !module.as_operation().verify() {
-            return None;
-        }
     }
-    Some(module)
+    module.as_operation().verify().then_some(module)
 }
 
-/// Reads a module in any form: text, bytecode, portable artifacts, VHLO as text.
+/// Reads a module in any form: text, bytecode, portable artifacts, VHLO as text, files of `jax.export`.
 ///
 /// The dialects must have been registered: by [`crate::register_dialects`] and `slimhlo_dialect::ffi::register_dialects`.
 ///
 /// # Errors
 /// [`Error::Invalid`] with the diagnostics, which no other handler of the context sees; [`Error::UnknownVersion`].
 pub fn read_module<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Error> {
-    if let Some(version) = Version::of_artifact(bytes).filter(|version| !version.is_known()) {
+    let source = Source::new(bytes);
+    if let Some(version) = Version::of_artifact(&source).filter(|version| !version.is_known()) {
         return Err(Error::UnknownVersion(version));
     }
-    let source = Source::new(bytes);
     diagnosed(context, || parse(context, &source, None))
 }
 

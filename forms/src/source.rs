@@ -5,6 +5,7 @@
 //! This is one of the few modules with `unsafe`: it maps files.
 
 use crate::bools;
+use crate::exported::module_of;
 use memmap2::{Mmap, MmapMut, MmapOptions};
 use std::fs::File;
 use std::io::{self, Read};
@@ -43,8 +44,7 @@ impl Deref for Source {
 }
 
 impl Source {
-    /// Copies bytes.
-    pub fn new(bytes: &[u8]) -> Self {
+    fn copy(bytes: &[u8]) -> Self {
         let mut buffer = vec![0u8; bytes.len() + PAGE + 1];
         let start = buffer.as_ptr().align_offset(PAGE).min(PAGE);
         let end = start + bytes.len();
@@ -52,6 +52,11 @@ impl Source {
         let mut source = Self { bytes: Bytes::Owned(buffer, start, end) };
         source.pack();
         source
+    }
+
+    /// Copies bytes, or the artifact in them if they are a file of `jax.export`.
+    pub fn new(bytes: &[u8]) -> Self {
+        Self::copy(module_of(bytes).unwrap_or(bytes))
     }
 
     /// Takes all of a file.
@@ -66,6 +71,9 @@ impl Source {
             // SAFETY: nobody but us writes to a private mapping; that someone makes the file shorter while it is read is no more foreseen
             // here than it is in MLIR, which maps its input too.
             let map = unsafe { MmapOptions::new().len(length).map_copy(file)? };
+            if let Some(module) = module_of(&map) {
+                return Ok(Self::copy(module));
+            }
             let mut source = Self { bytes: Bytes::Mapped(map) };
             source.pack();
             if let Bytes::Mapped(map) = source.bytes {

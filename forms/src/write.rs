@@ -24,9 +24,13 @@ pub fn write_portable_artifact(module: &Module<'_>, version: Version) -> Result<
 ///
 /// # Errors
 /// Those of [`write_portable_artifact`].
-pub fn vhlo_text(module: &Module<'_>, version: Version) -> Result<Vec<u8>, Error> {
+pub fn vhlo_text(
+    module: &Module<'_>,
+    version: Version,
+    flags: OperationPrintingFlags,
+) -> Result<Vec<u8>, Error> {
     let copy = vhlo(module, version)?;
-    Ok(crate::print(copy.as_operation(), OperationPrintingFlags::new(), true))
+    Ok(crate::print(copy.as_operation(), flags, true))
 }
 
 fn vhlo<'c>(module: &Module<'c>, version: Version) -> Result<Module<'c>, Error> {

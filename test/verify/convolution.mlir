@@ -122,3 +122,51 @@ func.func @padding_of_three(%a: tensor<1x8x8x6xf32>, %b: tensor<3x3x2x9xf32>, %c
   %r = "stablehlo.dynamic_conv"(%a, %b, %c) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 3 : i64}> : (tensor<1x8x8x6xf32>, tensor<3x3x2x9xf32>, tensor<3x2xi64>) -> tensor<1x6x6x9xf32>
   return
 }
+
+// -----
+
+func.func @dynamic_strides(%a: tensor<1x8x8x6xf32>, %b: tensor<3x3x2x9xf32>, %c: tensor<2x2xi64>) {
+  // expected-error@+1 {{window_strides has 3 entries, but the window has 2 dimensions}}
+  %r = "stablehlo.dynamic_conv"(%a, %b, %c) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 3 : i64, window_strides = array<i64: 1, 1, 1>}> : (tensor<1x8x8x6xf32>, tensor<3x3x2x9xf32>, tensor<2x2xi64>) -> tensor<1x?x?x9xf32>
+  return
+}
+
+// -----
+
+func.func @dynamic_stride_of_zero(%a: tensor<1x8x8x6xf32>, %b: tensor<3x3x2x9xf32>, %c: tensor<2x2xi64>) {
+  // expected-error@+1 {{window_strides[0] = 0 is not positive}}
+  %r = "stablehlo.dynamic_conv"(%a, %b, %c) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 3 : i64, window_strides = array<i64: 0, 1>}> : (tensor<1x8x8x6xf32>, tensor<3x3x2x9xf32>, tensor<2x2xi64>) -> tensor<1x?x?x9xf32>
+  return
+}
+
+// -----
+
+func.func @dynamic_base_dilation(%a: tensor<1x8x8x6xf32>, %b: tensor<3x3x2x9xf32>, %c: tensor<2x2xi64>) {
+  // expected-error@+1 {{lhs_dilation[1] = -1 is not positive}}
+  %r = "stablehlo.dynamic_conv"(%a, %b, %c) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 3 : i64, lhs_dilation = array<i64: 1, -1>}> : (tensor<1x8x8x6xf32>, tensor<3x3x2x9xf32>, tensor<2x2xi64>) -> tensor<1x?x?x9xf32>
+  return
+}
+
+// -----
+
+func.func @dynamic_window_dilation(%a: tensor<1x8x8x6xf32>, %b: tensor<3x3x2x9xf32>, %c: tensor<2x2xi64>) {
+  // expected-error@+1 {{rhs_dilation has 1 entries, but the window has 2 dimensions}}
+  %r = "stablehlo.dynamic_conv"(%a, %b, %c) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 3 : i64, rhs_dilation = array<i64: 2>}> : (tensor<1x8x8x6xf32>, tensor<3x3x2x9xf32>, tensor<2x2xi64>) -> tensor<1x?x?x9xf32>
+  return
+}
+
+// -----
+
+func.func @dynamic_reversal(%a: tensor<1x8x8x6xf32>, %b: tensor<3x3x2x9xf32>, %c: tensor<2x2xi64>) {
+  // expected-error@+1 {{window_reversal has 1 entries, but the window has 2 dimensions}}
+  %r = "stablehlo.dynamic_conv"(%a, %b, %c) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 3 : i64, window_reversal = array<i1: true>}> : (tensor<1x8x8x6xf32>, tensor<3x3x2x9xf32>, tensor<2x2xi64>) -> tensor<1x?x?x9xf32>
+  return
+}
+
+// -----
+
+func.func @dynamic_empty_window(%a: tensor<1x8x8x6xf32>, %b: tensor<0x3x2x9xf32>, %c: tensor<2x2xi64>) {
+  // expected-error@+1 {{the window has size 0 in dimension 0, not a positive one}}
+  %r = "stablehlo.dynamic_conv"(%a, %b, %c) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 3 : i64}> : (tensor<1x8x8x6xf32>, tensor<0x3x2x9xf32>, tensor<2x2xi64>) -> tensor<1x?x?x9xf32>
+  return
+}

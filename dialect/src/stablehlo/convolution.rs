@@ -5,7 +5,7 @@
 use super::attrs::{ConvDimensionNumbers, ConvTensor};
 use super::contraction::{Contraction, precision_config};
 use super::dim_lists::{distinct, in_range};
-use super::window::WindowAttributes;
+use super::window::{WindowAttributes, WindowDim};
 use crate::quant::Quantized;
 use crate::require;
 use crate::rules::{Rules, Table};
@@ -20,11 +20,14 @@ pub const TABLE: Table = &[
 
 const WINDOW: WindowAttributes = WindowAttributes {
     strides: "window_strides",
-    padding: "padding",
+    padding: Some("padding"),
     base_dilations: Some("lhs_dilation"),
     window_dilations: Some("rhs_dilation"),
     reversal: Some("window_reversal"),
 };
+
+/// Of `dynamic_conv`, whose padding is an operand.
+const DYNAMIC_WINDOW: WindowAttributes = WindowAttributes { padding: None, ..WINDOW };
 
 /// A convolution whose dimension numbers and group counts were verified.
 struct Convolution<'c> {
@@ -55,6 +58,13 @@ impl<'c> Convolution<'c> {
     /// Size of a dimension of rhs.
     fn rhs(&self, dimension: i64) -> i64 {
         self.tensors.rhs.shape[dimension as usize]
+    }
+
+    /// The window, along each spatial dimension.
+    fn window(&self, op: &OpView<'_, '_>, attributes: &WindowAttributes) -> Result<Vec<WindowDim>, OpError> {
+        let spatial = self.numbers.kernel_spatial_dimensions();
+        let sizes: Vec<i64> = spatial.iter().map(|&dimension| self.rhs(dimension)).collect();
+        attributes.read(op, &sizes)
     }
 
     /// lhs and rhs have the same element type unless numbers are quantized; then scales run along output features.
@@ -153,9 +163,7 @@ fn multiple(what: &str, size: i64, of: &str, count: i64) -> Verdict {
 fn verify_convolution(op: &OpView<'_, '_>) -> Verdict {
     let convolution = Convolution::read(op)?;
     let numbers = convolution.numbers;
-    let sizes: Vec<i64> =
-        numbers.kernel_spatial_dimensions().iter().map(|&dimension| convolution.rhs(dimension)).collect();
-    let window = WINDOW.read(op, &sizes)?;
+    let window = convolution.window(op, &WINDOW)?;
 
     let mut shape = vec![DYNAMIC; convolution.tensors.lhs.rank()];
     let batch = convolution.lhs(numbers.input_batch_dimension());
@@ -170,9 +178,11 @@ fn verify_convolution(op: &OpView<'_, '_>) -> Verdict {
     convolution.tensors.verify_result_shape(&shape)
 }
 
-/// Padding is known at run time only, so the spatial sizes of the result are not verified, and neither is the window.
+/// Padding is known at run time only, so the spatial sizes of the result are not verified. Its window is, as that of `convolution`, which
+/// jaxlib leaves out: XLA would meet a stride of 0 with a failed check.
 fn verify_dynamic_conv(op: &OpView<'_, '_>) -> Verdict {
     let convolution = Convolution::read(op)?;
+    convolution.window(op, &DYNAMIC_WINDOW)?;
     let padding = op.operand_tensor(2)?;
     let dimensions = convolution.numbers.input_spatial_dimensions().len();
     require!(

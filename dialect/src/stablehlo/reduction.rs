@@ -25,7 +25,7 @@ pub const TABLE: Table = &[
 
 const REDUCE_WINDOW: WindowAttributes = WindowAttributes {
     strides: "window_strides",
-    padding: "padding",
+    padding: Some("padding"),
     base_dilations: Some("base_dilations"),
     window_dilations: Some("window_dilations"),
     reversal: None,

@@ -56,7 +56,7 @@ pub struct WindowAttributes {
     /// Strides.
     pub strides: &'static str,
     /// Padding, a `Nx2` elements attribute.
-    pub padding: &'static str,
+    pub padding: Option<&'static str>,
     /// Dilation of the tensor.
     pub base_dilations: Option<&'static str>,
     /// Dilation of the window.
@@ -77,7 +77,10 @@ impl WindowAttributes {
             let reversed = op.optional_bool_array(name)?.unwrap_or_default().len();
             one_per_dimension(name, reversed, count)?;
         }
-        let padding = padding(op, self.padding, count)?.unwrap_or_default();
+        let padding = match self.padding {
+            Some(name) => padding(op, name, count)?.unwrap_or_default(),
+            None => Vec::new(),
+        };
         for (index, &size) in sizes.iter().enumerate() {
             require!(
                 !is_static(size) || size > 0,

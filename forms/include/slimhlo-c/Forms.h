@@ -68,6 +68,11 @@ intptr_t slimhloVhloFunctionResults(MlirAttribute attribute, const MlirType **re
 /// dialects.
 void slimhloRegisterForms(MlirDialectRegistry registry);
 
+/// Parses text or bytecode of a module, which a zero byte follows, and leaves it unverified: what
+/// other dialects say of values of VHLO is right only once these are values of StableHLO. Null
+/// after a diagnostic.
+MlirModule slimhloParseUnverified(MlirContext context, MlirStringRef text, MlirStringRef name);
+
 MlirAttribute slimhloVhloAttributeGet(MlirContext context, const SlimhloVhloParts *parts);
 MlirType slimhloVhloTypeGet(MlirContext context, const SlimhloVhloParts *parts);
 /// False if it is of another dialect. Pointers live as long as the context.

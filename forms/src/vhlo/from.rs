@@ -34,14 +34,19 @@ pub fn from_vhlo<'c>(context: ContextRef<'c>, module: &Module<'c>) -> Option<()>
     }
     for op in module.inside() {
         if op.name() == CAST {
-            uncast(op);
+            uncast(context, op);
         }
     }
     Some(())
 }
 
 /// Takes out a cast that no longer changes anything.
-fn uncast(op: Op<'_>) {
+fn uncast<'c>(context: ContextRef<'c>, op: Op<'c>) {
+    for result in op.results() {
+        if let Some(ty) = types::to_builtin(context, result.ty()) {
+            result.set_type(ty);
+        }
+    }
     if let ([operand], [result]) = (&op.operands()[..], &op.results()[..])
         && operand.ty() == result.ty()
     {

@@ -9,7 +9,8 @@ use super::ops::{OPS, Op as Known, Since};
 use super::rules::{self, Default, Group, PartKind, What};
 use super::{types, version::Version};
 use crate::ir::{CAST, New, Op, Value};
-use crate::wire::{self, Parts};
+use crate::locations::Places;
+use crate::wire::Parts;
 use melior::ContextRef;
 use melior::ir::{Attribute, AttributeLike, Module, Type};
 use slimhlo_dialect::stablehlo::attrs::*;
@@ -20,6 +21,11 @@ use std::collections::BTreeMap;
 pub fn to_vhlo<'c>(context: ContextRef<'c>, module: &Module<'c>, version: Version) -> Option<()> {
     let module = Op::of(module);
     let to = To { attributes: Attributes(context), version };
+    if version.since() < RANGES {
+        let mut places = Places::default();
+        module.set_places(&mut places);
+        module.inside().into_iter().for_each(|op| op.set_places(&mut places));
+    }
     let mut foreign = Vec::new();
     for op in module.inside() {
         match base(op.name()) {
@@ -27,17 +33,11 @@ pub fn to_vhlo<'c>(context: ContextRef<'c>, module: &Module<'c>, version: Versio
             None => foreign.push(op),
         }
     }
-    if let Some(op) = foreign.first()
-        && version.since() < MIXED
-    {
-        op.error(&format!("is of no dialect that portable artifacts of StableHLO {version} have"));
-        return None;
-    }
     foreign.into_iter().try_for_each(|op| to.cast_around(op))
 }
 
-/// The first version with ops of other dialects.
-const MIXED: Since = (1, 11);
+/// The first version whose locations may be ranges of a file.
+const RANGES: Since = (1, 9);
 
 /// The name of an op in VHLO, without its version.
 fn base(name: &str) -> Option<&str> {
@@ -194,7 +194,7 @@ impl<'c> To<'c> {
 
     fn has_attribute(&self, attribute: Attribute<'c>) -> bool {
         let Some(parts) = Parts::of_attribute(attribute) else {
-            return self.version.since() >= MIXED || wire::dense_bytes(attribute).is_some();
+            return true;
         };
         self.has(ATTRIBUTES[parts.kind].since, &parts)
     }
@@ -202,7 +202,7 @@ impl<'c> To<'c> {
     fn has_type(&self, ty: Type<'c>) -> bool {
         match Parts::of_type(ty) {
             Some(parts) => self.has(TYPES[parts.kind].since, &parts),
-            None => self.version.since() >= MIXED,
+            None => true,
         }
     }
 

@@ -2,6 +2,7 @@
 
 //! What the driver reads, and what it does with what MLIR prints. This is, with `main`, where this tool's `unsafe` lives.
 
+use melior::ir::operation::OperationPrintingFlags;
 use melior::{Context, ContextRef};
 use mlir_sys::MlirContext;
 use slimhlo_forms::bools::Unpacker;
@@ -178,7 +179,8 @@ fn emitted(context: &Context, bytes: &[u8], version: &str, text: bool) -> Result
     let version = if version.is_empty() { Version::CURRENT } else { version.parse()? };
     let module = slimhlo_forms::read_module(context, bytes)?;
     Ok(if text {
-        slimhlo_forms::vhlo_text(&module, version)?
+        // These follow the driver's flags.
+        slimhlo_forms::vhlo_text(&module, version, OperationPrintingFlags::new())?
     } else {
         slimhlo_forms::write_portable_artifact(&module, version)?
     })
