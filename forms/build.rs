@@ -2,7 +2,6 @@
 
 //! Makes the ODS of the `vhlo` dialect's ops of the table in `src/vhlo/ops.rs`, runs mlir-tblgen, and compiles the glue in `lib/`.
 
-#[path = "../build/cxx.rs"]
 mod cxx;
 #[path = "src/vhlo/ops.rs"]
 #[allow(dead_code)]

@@ -2,7 +2,6 @@
 
 //! Compiles the C++ glue, and has the linker bind the library's references to itself.
 
-#[path = "../../build/cxx.rs"]
 mod cxx;
 
 use std::env;
