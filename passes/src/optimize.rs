@@ -7,7 +7,8 @@
 //! Runs the [`STAGES`] in rounds until a round changes nothing. After each stage the [memory model](crate::memory) is asked
 //! about every function that the stage changed; a function that would need more is put back as it was, and the
 //! stages that only trade time for memory have to save some, and loops over chunks and slabs no small part of what there is. So
-//! a pass that helps one function and harms another is used for the one.
+//! a pass that helps one function and harms another is used for the one. On targets whose rates are known a function also has to keep within a
+//! time ([`Limit`]), and loops over chunks and slabs are tried in several sizes, of which the one that costs least is kept ([`crate::cost`]).
 //!
 //! The first stages inline, canonicalize and merge common subexpressions: JAX hides producers behind private functions
 //! (`jnp.clip`, `jnp.where`), and what the passes look for is then in one piece. XLA begins with the same steps. Should a function
@@ -20,7 +21,7 @@
 //!
 //! # Why it is idempotent
 //!
-//! It ends when a whole round, the first stages included, has left every function's fingerprint as it was. A second run
+//! Where bytes alone are judged: it ends when a whole round, the first stages included, has left every function's fingerprint as it was. A second run
 //! does that same round on the same IR, and all stages are deterministic. For the same reason a stage is not run on what it
 //! has left as it was before. There are at most [`ROUNDS`] rounds; what keeps changing
 //! for so long ends there (no program known does).
@@ -52,7 +53,7 @@ crate::pass_options! {
     ///
     /// Inlines and simplifies, then runs slimhlo's passes in rounds until nothing changes. After each pass the memory model
     /// compares every function with what it was before; what would need more is taken back, function by function.
-    /// Running it on its own output changes nothing.
+    /// For XLA for CPU, running it on its own output changes nothing; where time is judged, a second run may trade it once more.
     ///
     /// ```sh
     /// slimhlo-opt --slimhlo-optimize in.mlir -o out.mlir
@@ -442,7 +443,8 @@ impl Optimize {
     fn chunks_to_try(&self, stage: &Stage, snapshots: &Snapshots<'_, '_>) -> Vec<Bytes> {
         // XLA for CPU has hardly a cost of a turn; what was measured for it (`stream.rs`) is for this size.
         const USUAL: Bytes = Bytes(4 << 20);
-        // A chunk of an eighth leaves room for what else is there to halve temporaries; a sixteenth of each is as little again.
+        // The largest leaves just enough to halve temporaries; below the smallest turns took most of the time in all reference programs
+        // (`cargo xtask bench memory --target gpu`).
         const SHARES: [u64; 6] = [2, 4, 8, 16, 32, 64];
         const LEAST: u64 = 1 << 20;
         if !stage.pipeline.contains("$chunk") {
@@ -525,21 +527,6 @@ impl<'c> Stepper<'_, 'c, '_> {
                     continue;
                 }
                 let cost = Cost::of(function, self.target);
-                if std::env::var_os("DBG").is_some() {
-                    eprintln!(
-                        "r{} {} chunk {} before {:?} after {:?} orig {:?}",
-                        self.round,
-                        self.stage.name,
-                        chunk,
-                        last.cost.map(|c| (c.footprint.temporaries >> 20, (c.seconds * 1e6) as u64)),
-                        cost.map(|c| (c.footprint.temporaries >> 20, (c.seconds * 1e6) as u64)),
-                        rule.originals
-                            .get(&name)
-                            .copied()
-                            .flatten()
-                            .map(|c| (c.footprint.temporaries >> 20, (c.seconds * 1e6) as u64))
-                    );
-                }
                 if let Some(cost) = cost
                     && rule.keeps(self.stage.judge, &name, last.cost.as_ref(), Some(&cost))
                     && found.get(&name).is_none_or(|(_, best)| costs_less(&cost, best))

@@ -432,7 +432,7 @@ impl Fusion<'_, '_, '_> {
             let in_cluster = self.cluster[index].is_some_and(|root| root != node);
             let alone = stored || homes == Homes::Many;
             let better_stored = if self.storage.weighs_copies {
-                alone && !self.is_free(node) && (stored || self.moves_more(node))
+                alone && !self.is_free(node) && (stored || self.is_joined(node) || self.moves_more(node))
                     || self.is_expensive(node) && repeats
                     || places > 1 && self.computes_more(node, places)
             } else {
@@ -479,6 +479,11 @@ impl Fusion<'_, '_, '_> {
             Class::Broadcast | Class::Iota | Class::Constant => false,
             _ => places > self.storage.most_places,
         }
+    }
+
+    /// Whether it is of several arrays: which of them an element is of, each kernel would have to ask for each.
+    fn is_joined(&self, node: Id) -> bool {
+        matches!(self.class(node), Class::Join { .. })
     }
 
     /// Whether it is made of next to nothing, so that each kernel makes it for itself.

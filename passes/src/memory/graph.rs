@@ -155,15 +155,20 @@ pub(super) fn bytes_of(ty: Type<'_>) -> (u64, u64) {
     (count.saturating_mul(element_bytes(tensor.element)), count)
 }
 
-/// The same where the innermost two dimensions are rounded up to a tile; `None` where that makes no difference.
+/// The same where the innermost two dimensions are rounded up to a tile, in whichever order of theirs that takes less; `None` where that
+/// makes no difference. Fewer rows than a tile has are rounded up to a power of two.
 fn tiled(ty: Type<'_>, (rows, columns): (u64, u64)) -> Option<(u64, u64)> {
     let tensor = Tensor::new(ty).filter(|tensor| tensor.is_static() && columns > 1)?;
     let (bytes, elements) = bytes_of(ty);
-    let (outer, [height, width]) = tensor.shape.split_last_chunk::<2>()?;
-    let rounded = |size: i64, to: u64| u64::try_from(size).ok().map(|size| size.next_multiple_of(to));
+    let (outer, &[height, width]) = tensor.shape.split_last_chunk::<2>()?;
+    let [height, width] = [height, width].map(|size| u64::try_from(size).unwrap_or(0));
     let outer = outer.iter().fold(1u64, |all, &size| all.saturating_mul(u64::try_from(size).unwrap_or(0)));
-    let padded = outer.saturating_mul(rounded(*height, rows)?).saturating_mul(rounded(*width, columns)?);
-    Some((padded.saturating_mul(bytes / elements.max(1)), elements))
+    let padded = |height: u64, width: u64| {
+        let height = if height < rows { height.next_power_of_two() } else { height.next_multiple_of(rows) };
+        height.saturating_mul(width.next_multiple_of(columns))
+    };
+    let plane = padded(height, width).min(padded(width, height));
+    Some((outer.saturating_mul(plane).saturating_mul(bytes / elements.max(1)), elements))
 }
 
 pub(super) fn element_bytes(element: Type<'_>) -> u64 {

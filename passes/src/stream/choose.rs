@@ -84,6 +84,8 @@ struct Found<'c, 'a> {
     strided: bool,
     /// Bytes of one unit of what is sliced and of the results.
     around: i64,
+    /// Seconds that its turns take for themselves, where the target has rates: to start kernels, and to read again what each takes whole.
+    turns: f64,
     /// The first consumer's index and dimension.
     first: (usize, usize),
 }
@@ -123,6 +125,9 @@ impl<'c: 'a, 'a> Found<'c, 'a> {
             _ => chunk_bytes,
         };
         let more = net(self).saturating_sub(net(other));
+        if self.turns > 0.0 && self.again == other.again && more.abs() <= margin.max(net(other) / SMALL) {
+            return self.turns < other.turns;
+        }
         if other.strided && !self.strided && self.again == other.again {
             more >= -margin.max(net(other) / SLACK)
         } else {
@@ -857,7 +862,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let cost = stored_besides;
         let apart = stored_besides == 0;
         if self.target.rates().is_some() {
-            let found = Weighed { saved, cost, unit_bytes, copies: copies > 0, apart };
+            let kernels = stored.iter().filter(|stored| **stored).count() + group.len();
+            let found = Weighed { saved, cost, unit_bytes, copies: copies > 0, apart, kernels };
             return self.as_bytes_allow(plan, group, first, outside, found);
         }
         let mut threshold = self.sizes.chunk_bytes.saturating_mul(GAIN);
@@ -992,6 +998,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             thin,
             strided,
             around,
+            turns: 0.0,
             first,
         })
     }
@@ -1005,6 +1012,8 @@ struct Weighed {
     /// Whether each chunk needs copies of what it takes whole.
     copies: bool,
     apart: bool,
+    /// Kernels of a turn, about.
+    kernels: usize,
 }
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a> {
@@ -1018,7 +1027,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         outside: &Outside<'c, 'a>,
         weighed: Weighed,
     ) -> Option<Found<'c, 'a>> {
-        let Weighed { saved, cost, unit_bytes, copies, apart } = weighed;
+        let Weighed { saved, cost, unit_bytes, copies, apart, kernels } = weighed;
         let net = saved.saturating_sub(cost);
         if net <= self.sizes.least_saved || plan.units < 2 {
             return None;
@@ -1037,6 +1046,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let again = computes_dots_again(&plan, outside);
         let least_chunk = chunk;
         let thin = false;
+        let turns = self.seconds_of_turns(&plan, plan.units / chunk, kernels);
         Some(Found {
             plan,
             group,
@@ -1051,8 +1061,27 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             thin,
             strided,
             around,
+            turns,
             first,
         })
+    }
+}
+
+impl<'c: 'a, 'a> Rewrite<'c, 'a> {
+    /// Seconds that so many turns take for themselves.
+    fn seconds_of_turns(&self, plan: &Plan<'c, 'a>, turns: i64, kernels: usize) -> f64 {
+        // What counts turns and slices.
+        const BESIDES: usize = 3;
+        let Some(rates) = self.target.rates() else { return 0.0 };
+        let mut whole: i64 = 0;
+        for chunk in plan.chunks.iter().filter(|chunk| chunk.source.is_op() && chunk.kind.dot) {
+            let Some(op) = chunk.op else { continue };
+            let taken = op.operands().zip(chunk.source.operands()).filter(|(_, along)| along.is_none());
+            whole = taken.map(|(operand, _)| bytes(operand)).fold(whole, i64::saturating_add);
+        }
+        // Read in another order, written, and read by the product.
+        let each = (kernels + BESIDES) as f64 * rates.launch + 3.0 * whole as f64 / rates.bytes;
+        turns as f64 * each
     }
 }
 
