@@ -65,8 +65,7 @@ void slimhloRegisterForms(MlirDialectRegistry raw) {
 
 MlirModule slimhloParseUnverified(MlirContext context, MlirStringRef text, MlirStringRef name) {
   ParserConfig config(unwrap(context), /*verifyAfterParse=*/false);
-  OwningOpRef<ModuleOp> module =
-      parseSourceString<ModuleOp>(unwrap(text), config, unwrap(name));
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(unwrap(text), config, unwrap(name));
   return wrap(module.release());
 }
 

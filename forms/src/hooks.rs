@@ -157,7 +157,10 @@ pub unsafe extern "C" fn slimhloVhloParseType(context: MlirContext, parser: *mut
 pub unsafe extern "C" fn slimhloVhloPrintAttribute(attribute: MlirAttribute, printer: *mut c_void) {
     // SAFETY: given by the caller.
     let (attribute, printer) = unsafe { (Attribute::from_raw(attribute), Printer::from_raw(printer)) };
-    let _ = guarded(|| Some(text::print_attribute(attribute, &printer)));
+    let _ = guarded(|| {
+        text::print_attribute(attribute, &printer);
+        Some(())
+    });
 }
 
 /// See `Forms.h`.
@@ -168,7 +171,10 @@ pub unsafe extern "C" fn slimhloVhloPrintAttribute(attribute: MlirAttribute, pri
 pub unsafe extern "C" fn slimhloVhloPrintType(ty: MlirType, printer: *mut c_void) {
     // SAFETY: given by the caller.
     let (ty, printer) = unsafe { (Type::from_raw(ty), Printer::from_raw(printer)) };
-    let _ = guarded(|| Some(text::print_type(ty, &printer)));
+    let _ = guarded(|| {
+        text::print_type(ty, &printer);
+        Some(())
+    });
 }
 
 /// See `Forms.h`.

@@ -10,7 +10,6 @@ use melior::ir::operation::OperationRef;
 use melior::ir::{Attribute, AttributeLike, Module, Type, TypeLike};
 use mlir_sys::*;
 use std::marker::PhantomData;
-use std::ptr;
 
 /// An op of a module that is being changed. Not to be used any more once it has become another.
 #[derive(Clone, Copy)]
@@ -187,9 +186,9 @@ impl<'c> Op<'c> {
         for block in self.regions().into_iter().flat_map(blocks) {
             // SAFETY: the block is alive; all indices are of arguments that there are.
             let count = unsafe { mlirBlockGetNumArguments(block) };
-            all.extend(
-                (0..count).map(|index| Value(unsafe { mlirBlockGetArgument(block, index) }, PhantomData)),
-            );
+            // SAFETY: see above.
+            let argument = |index| unsafe { mlirBlockGetArgument(block, index) };
+            all.extend((0..count).map(|index| Value(argument(index), PhantomData)));
         }
         all
     }
@@ -269,7 +268,7 @@ impl<'c> Op<'c> {
             let regions: Vec<_> = (0..regions).map(|_| mlirRegionCreate()).collect();
             mlirOperationStateAddOwnedRegions(&mut state, regions.len() as isize, regions.as_ptr());
             let made = mlirOperationCreate(&mut state);
-            (made.ptr != ptr::null_mut()).then_some(made)
+            (!made.ptr.is_null()).then_some(made)
         }
     }
 }

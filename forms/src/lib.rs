@@ -19,7 +19,7 @@ mod wire;
 mod write;
 
 pub use ffi::print;
-pub use read::{Error, diagnosed, is_converted, parse, read_module};
+pub use read::{Error, diagnosed, is_converted, parse, read_module, text_of};
 pub use source::Source;
 pub use vhlo::{InvalidVersion, Version};
 pub use wire::{bytecode, register_dialects};

@@ -10,6 +10,7 @@ use melior::diagnostic::DiagnosticSeverity;
 use melior::ir::Module;
 use melior::ir::operation::OperationLike;
 use std::cell::RefCell;
+use std::fmt::{Display, Write};
 use std::rc::Rc;
 
 /// Why bytes are no module, or a module cannot be written.
@@ -74,10 +75,10 @@ pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Resu
         let said = said.clone();
         context.attach_diagnostic_handler(move |diagnostic| {
             if matches!(diagnostic.severity(), DiagnosticSeverity::Error) {
-                let place = diagnostic.location().to_string();
+                let place = text_of(diagnostic.location());
                 let place = place.strip_prefix("loc(").and_then(|place| place.strip_suffix(')'));
                 let place = place.filter(|place| *place != "unknown").map(|place| format!("{place}: "));
-                said.borrow_mut().push(format!("{}{diagnostic}", place.unwrap_or_default()));
+                said.borrow_mut().push(format!("{}{}", place.unwrap_or_default(), text_of(diagnostic)));
             }
             true
         })
@@ -86,4 +87,14 @@ pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Resu
     context.detach_diagnostic_handler(handler);
     let said = said.borrow().join("\n");
     result.ok_or(Error::Invalid(if said.is_empty() { "not a module".into() } else { said }))
+}
+
+/// What something prints, as far as it is text: names in broken modules may be any bytes, which melior takes for an error, and the standard
+/// library an error for a bug.
+pub fn text_of(printed: impl Display) -> String {
+    let mut text = String::new();
+    if write!(text, "{printed}").is_err() {
+        text.push(char::REPLACEMENT_CHARACTER);
+    }
+    text
 }

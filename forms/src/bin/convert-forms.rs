@@ -29,7 +29,7 @@ fn serve() -> Result<(), Box<dyn Error + Send + Sync>> {
             Ok(answer) => ("ok", answer),
             Err(error) => ("error", error.to_string().into_bytes()),
         };
-        write!(output, "{word} {}\n", answer.len())?;
+        writeln!(output, "{word} {}", answer.len())?;
         output.write_all(&answer)?;
         output.flush()?;
         line.clear();

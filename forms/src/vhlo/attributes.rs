@@ -112,15 +112,15 @@ impl<'c> Attributes<'c> {
     }
 
     /// Of VHLO, for one of StableHLO or of MLIR. One of another dialect is itself. `None` if there is none.
-    pub fn from_builtin(self, attribute: Attribute<'c>) -> Option<Attribute<'c>> {
+    pub fn vhlo(self, attribute: Attribute<'c>) -> Option<Attribute<'c>> {
         match wire::dialect_of_attribute(attribute) {
-            "stablehlo" => self.from_stablehlo(attribute),
-            "builtin" => self.from_mlir(attribute),
+            "stablehlo" => self.vhlo_of_stablehlo(attribute),
+            "builtin" => self.vhlo_of_mlir(attribute),
             _ => Some(attribute),
         }
     }
 
-    fn from_stablehlo(self, attribute: Attribute<'c>) -> Option<Attribute<'c>> {
+    fn vhlo_of_stablehlo(self, attribute: Attribute<'c>) -> Option<Attribute<'c>> {
         if let Some((kind, value)) = case_from_builtin(attribute) {
             return Some(self.numbers(kind, vec![value]));
         }
@@ -145,7 +145,7 @@ impl<'c> Attributes<'c> {
         if let Ok(axis) = AxisRef::try_from(attribute) {
             let mut parts = vec![self.text(types::unique(self.0, axis.name().as_bytes()))];
             if let Some(info) = axis.sub_axis_info() {
-                parts.push(self.from_stablehlo(info.into())?);
+                parts.push(self.vhlo_of_stablehlo(info.into())?);
             }
             return made("axis_ref_v1", vec![parts.len() as i64 - 1], parts);
         }
@@ -154,21 +154,25 @@ impl<'c> Attributes<'c> {
             return made("mesh_axis_v1", vec![axis.size()], vec![name]);
         }
         if let Ok(mesh) = Mesh::try_from(attribute) {
-            let axes = mesh.axes().into_iter().map(|axis| self.from_stablehlo(axis.into()));
+            let axes = mesh.axes().into_iter().map(|axis| self.vhlo_of_stablehlo(axis.into()));
             let mut parts = vec![self.array(axes.collect::<Option<_>>()?)];
             if let Some(devices) = mesh.device_ids() {
-                parts.push(self.from_mlir(devices)?);
+                parts.push(self.vhlo_of_mlir(devices)?);
             }
             return made("mesh_v1", vec![parts.len() as i64 - 1], parts);
         }
         if let Ok(groups) = ReplicaGroupMeshAxes::try_from(attribute) {
-            let mesh = self.from_builtin(groups.mesh()?)?;
-            return made("replica_group_mesh_axes_v1", vec![], vec![mesh, self.from_mlir(groups.axes()?)?]);
+            let mesh = self.vhlo(groups.mesh()?)?;
+            return made(
+                "replica_group_mesh_axes_v1",
+                vec![],
+                vec![mesh, self.vhlo_of_mlir(groups.axes()?)?],
+            );
         }
         None
     }
 
-    fn from_mlir(self, attribute: Attribute<'c>) -> Option<Attribute<'c>> {
+    fn vhlo_of_mlir(self, attribute: Attribute<'c>) -> Option<Attribute<'c>> {
         // Constants first: they may be large, and nothing that follows is to print them.
         if dense_bytes(attribute).is_some() {
             return self.dense(attribute);
@@ -205,14 +209,14 @@ impl<'c> Attributes<'c> {
             );
         }
         if let Ok(array) = ArrayAttribute::try_from(attribute) {
-            let items = (0..array.len()).map(|index| self.from_builtin(array.element(index).ok()?));
+            let items = (0..array.len()).map(|index| self.vhlo(array.element(index).ok()?));
             return Some(self.array(items.collect::<Option<_>>()?));
         }
         if attribute.is_dictionary() {
             let mut attributes = Vec::new();
             for (name, value) in wire::entries(attribute) {
                 attributes.push(self.text(types::unique(self.0, name)));
-                attributes.push(self.from_builtin(value)?);
+                attributes.push(self.vhlo(value)?);
             }
             let numbers = vec![attributes.len() as i64 / 2];
             return Some(

@@ -173,7 +173,10 @@ impl<'c> From<'c> {
                 rules::PartKind::List => match found {
                     Some(found) => make.numbers_of(found).map(|list| lists.push(list)),
                     // Before there were any.
-                    None => Some(lists.push(Vec::new())),
+                    None => {
+                        lists.push(Vec::new());
+                        Some(())
+                    }
                 },
                 rules::PartKind::Type => found
                     .and_then(Parts::of_attribute)

@@ -123,7 +123,7 @@ impl<'c> To<'c> {
                 Some(group) => self.parts(group, attribute, &mut named),
                 None => match rules::form(base, &name) {
                     rules::Form::Unit => Some(self.attributes.boolean(true)),
-                    _ => self.attributes.from_builtin(attribute),
+                    _ => self.attributes.vhlo(attribute),
                 }
                 .map(|attribute| {
                     named.insert(name.clone(), attribute);

@@ -31,7 +31,7 @@ impl Message {
                 DiagnosticSeverity::Note => "note",
             },
             source: source::of(diagnostic.location()),
-            text: diagnostic.to_string(),
+            text: slimhlo_forms::text_of(diagnostic),
             notes: (0..diagnostic.note_count())
                 .filter_map(|index| diagnostic.note(index).ok())
                 .map(|note| Self::new(&note))

@@ -101,7 +101,7 @@ impl InputArgs {
 /// What both commands read.
 #[derive(clap::Args)]
 struct InputArgs {
-    /// StableHLO module, text or MLIR bytecode [default: standard input]
+    /// StableHLO module: text, MLIR bytecode, a portable artifact or a file of jax.export [default: standard input]
     #[arg(value_name = "INPUT")]
     input: Option<PathBuf>,
 

@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use console::style;
+use slimhlo_forms::Version;
 use slimhlo_passes::Bytes;
 use slimhlo_passes::framework::OptionValue;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,11 @@ pub struct Args {
     /// Write bytecode instead of text
     #[arg(long)]
     emit_bytecode: bool,
+
+    /// Write a StableHLO portable artifact, of the newest version or of that given
+    #[arg(long, value_name = "VERSION", num_args = 0..=1, require_equals = true, conflicts_with = "emit_bytecode",
+        default_missing_value = "1.17.0")]
+    emit_portable_artifact: Option<Version>,
 
     /// How large constants of booleans are printed
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
@@ -97,10 +103,10 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     diagnostics.print(input.text(), args.quiet);
     let (runs, after) = outcome?;
 
-    let result = if args.emit_bytecode {
-        ffi::bytecode(&module)
-    } else {
-        module::print(&module, locations, args.boolean_constants)
+    let result = match args.emit_portable_artifact {
+        Some(version) => slimhlo_forms::write_portable_artifact(&module, version)?,
+        None if args.emit_bytecode => ffi::bytecode(&module),
+        None => module::print(&module, locations, args.boolean_constants),
     };
     output::write(&target, &result)?;
 

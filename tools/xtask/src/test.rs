@@ -70,6 +70,8 @@ pub enum Step {
     Corpus,
     /// slimhlo-opt and jaxlib agree on every program of the corpora
     Roundtrip,
+    /// Modules come and go as text, bytecode and portable artifacts of all versions, and jaxlib sees no difference
+    Forms,
     /// They agree on which broken programs are broken
     Mutate,
     /// Programs with --slimhlo-dus-to-pad compute the same bits
@@ -138,9 +140,13 @@ impl Step {
             | Step::Kernels
             | Step::Empty
             | Step::Ptxas => &[Step::Build, Step::Python],
-            Step::Roundtrip | Step::Mutate | Step::Optimize | Step::MemoryModel | Step::Backend => {
-                &[Step::Build, Step::Corpus]
-            }
+            Step::Roundtrip
+            | Step::Forms
+            | Step::FuzzForms
+            | Step::Mutate
+            | Step::Optimize
+            | Step::MemoryModel
+            | Step::Backend => &[Step::Build, Step::Corpus],
         }
     }
 
@@ -188,6 +194,7 @@ impl Step {
             Step::Python => setup::environment(run.shell).map(|()| Outcome::check(true, "in place")),
             Step::Corpus => oracle::corpus(run),
             Step::Roundtrip => oracle::roundtrip(run),
+            Step::Forms => oracle::forms(run),
             Step::Mutate => oracle::mutate(run),
             Step::Differential => oracle::differential(run),
             Step::Folds => oracle::generated(run, "folds.py", 1500),

@@ -33,6 +33,21 @@ pub(super) fn roundtrip(run: &mut Run) -> Result<Outcome> {
     with_driver(run, "roundtrip.py", &["--corpus", &folder])
 }
 
+pub(super) fn forms(run: &mut Run) -> Result<Outcome> {
+    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
+    let mut args = vec!["--corpus", &folder];
+    args.extend(run.all.then_some("--all"));
+    with_converter(run, "forms.py", &args)
+}
+
+/// A script that runs `convert-forms`.
+fn with_converter(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
+    let converter = run.shell.target.join("debug/convert-forms").to_string_lossy().into_owned();
+    let mut all = vec!["--convert", &converter];
+    all.extend(args);
+    script(run, name, &all)
+}
+
 pub(super) fn mutate(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     with_driver(run, "mutate.py", &["--corpus", &folder, "--count", "5000", "--seed", "0"])
