@@ -6,6 +6,7 @@
 //! help and docs/passes.md all come from there.
 
 mod addresses;
+pub mod cost;
 mod counted;
 pub mod docs;
 pub mod framework;
@@ -14,6 +15,7 @@ mod hold;
 pub mod ir;
 pub mod rewrite;
 pub mod splat;
+pub mod target;
 mod ties;
 
 pub mod coalesce_pads;

@@ -7,7 +7,8 @@
 //! Runs the [`STAGES`] in rounds until a round changes nothing. After each stage the [memory model](crate::memory) is asked
 //! about every function that the stage changed; a function that would need more is put back as it was, and the
 //! stages that only trade time for memory have to save some, and loops over chunks and slabs no small part of what there is. So
-//! a pass that helps one function and harms another is used for the one.
+//! a pass that helps one function and harms another is used for the one. On targets whose rates are known a function also has to keep within a
+//! time ([`Limit`]), and loops over chunks and slabs are tried in several sizes, of which the one that costs least is kept ([`crate::cost`]).
 //!
 //! The first stages inline, canonicalize and merge common subexpressions: JAX hides producers behind private functions
 //! (`jnp.clip`, `jnp.where`), and what the passes look for is then in one piece. XLA begins with the same steps. Should a function
@@ -20,7 +21,7 @@
 //!
 //! # Why it is idempotent
 //!
-//! It ends when a whole round, the first stages included, has left every function's fingerprint as it was. A second run
+//! Where bytes alone are judged: it ends when a whole round, the first stages included, has left every function's fingerprint as it was. A second run
 //! does that same round on the same IR, and all stages are deterministic. For the same reason a stage is not run on what it
 //! has left as it was before. There are at most [`ROUNDS`] rounds; what keeps changing
 //! for so long ends there (no program known does).
@@ -30,14 +31,15 @@
 //! The stages are linear; a fingerprint of the module per stage that changed something, and a copy and an estimate of each
 //! function that it changed. What is the same as in the module's first copy is neither copied nor estimated again.
 
+use crate::cost::{Cost, Limit};
 use crate::framework::{
     Anchor, Bytes, Pass, PassContext, PassError, PassResult, Statistic, changes, fingerprint,
 };
 use crate::functions::{functions, is_public, name_of};
-use crate::memory::{self, Footprint};
 use crate::rewrite::{
     borrowed, context_of, copy_of, move_body, put_in_place, remove_attribute, set_attribute, walk,
 };
+use crate::target::Target;
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute};
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -51,14 +53,20 @@ crate::pass_options! {
     ///
     /// Inlines and simplifies, then runs slimhlo's passes in rounds until nothing changes. After each pass the memory model
     /// compares every function with what it was before; what would need more is taken back, function by function.
-    /// Running it on its own output changes nothing.
+    /// For XLA for CPU, running it on its own output changes nothing; where time is judged, a second run may trade it once more.
     ///
     /// ```sh
     /// slimhlo-opt --slimhlo-optimize in.mlir -o out.mlir
     /// ```
     pub struct Optimize {
-        /// How much the temporaries of one chunk may take, about, where a value is computed in chunks.
-        pub chunk_bytes: Bytes = Bytes(4 << 20),
+        /// What compiles the module: a back end with its usual chip, or a chip by name.
+        pub target: Target = Target::default(),
+        /// How many times the original's time a function may take, by the target's rates; usual is 1.25 where temporaries at least halve, and
+        /// else 1.05.
+        pub max_slowdown: Limit = Limit::Usual,
+        /// How much the temporaries of one chunk may take, about, where a value is computed in chunks; none tries several and keeps
+        /// what costs least.
+        pub chunk_bytes: Option<Bytes> = None,
     }
 }
 
@@ -104,13 +112,15 @@ pub enum Judge {
 pub struct Stage {
     /// What people call it.
     pub name: &'static str,
-    /// The passes, in MLIR's textual form, on a module. `$chunk` stands for the option `chunk-bytes`.
+    /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk.
     pub pipeline: &'static str,
     /// What runs after them if they have changed something; nothing for MLIR's own passes, which do not say whether they
     /// have.
     pub tidy: &'static str,
     /// What it has to show for itself.
     pub judge: Judge,
+    /// It legalizes for XLA for CPU, and is for no other target.
+    pub legalizes: bool,
 }
 
 /// What [`TIDY`] is, for others to be made of.
@@ -139,6 +149,7 @@ pub const STAGES: &[Stage] = &[
         pipeline: concat!("inline{default-pipeline=},", tidy!(), ",symbol-dce"),
         tidy: "",
         judge: Judge::Pass,
+        legalizes: false,
     },
     Stage {
         name: "known branches",
@@ -146,18 +157,21 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         // Back ends take them as well: what is in a branch is as much there.
         judge: Judge::Pass,
+        legalizes: false,
     },
     Stage {
         name: "simplify",
         pipeline: "func.func(slimhlo-simplify{settle=false})",
         tidy: MERGE,
         judge: Judge::NotWorse,
+        legalizes: false,
     },
     Stage {
         name: "scatters to updates",
         pipeline: "func.func(slimhlo-scatter-to-update)",
         tidy: TIDY,
         judge: Judge::NotWorse,
+        legalizes: false,
     },
     Stage {
         name: "exchanges of shards",
@@ -165,6 +179,7 @@ pub const STAGES: &[Stage] = &[
         pipeline: "func.func(slimhlo-simplify{partitioned-only=true settle=false},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
         tidy: TIDY,
         judge: Judge::Pass,
+        legalizes: false,
     },
     Stage {
         name: "one computation of shards",
@@ -172,30 +187,35 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         // Others gain by it.
         judge: Judge::Pass,
+        legalizes: false,
     },
     Stage {
         name: "updates to pads",
         pipeline: "func.func(slimhlo-dus-to-pad)",
         tidy: TIDY,
         judge: Judge::NotWorse,
+        legalizes: false,
     },
     Stage {
         name: "pads",
         pipeline: "func.func(slimhlo-coalesce-pads{settle=false})",
         tidy: MERGE,
         judge: Judge::NotWorse,
+        legalizes: false,
     },
     Stage {
         name: "shared gather indices",
         pipeline: "func.func(slimhlo-reuse-gather-indices)",
         tidy: TIDY,
         judge: Judge::NotWorse,
+        legalizes: false,
     },
     Stage {
         name: "residuals of loops",
         pipeline: "func.func(slimhlo-recompute-residuals)",
         tidy: TIDY,
         judge: Judge::Better,
+        legalizes: false,
     },
     Stage {
         name: "order of updates",
@@ -203,24 +223,28 @@ pub const STAGES: &[Stage] = &[
         pipeline: "func.func(slimhlo-inplace-updates{steps=false})",
         tidy: TIDY,
         judge: Judge::Nearly,
+        legalizes: false,
     },
     Stage {
         name: "updates in place",
         pipeline: "func.func(slimhlo-inplace-updates)",
         tidy: TIDY,
         judge: Judge::Better,
+        legalizes: false,
     },
     Stage {
         name: "chunks",
-        pipeline: "func.func(slimhlo-stream{chunk-bytes=$chunk settle=false})",
+        pipeline: "func.func(slimhlo-stream{target=$target chunk-bytes=$chunk settle=false})",
         tidy: SIMPLIFY,
         judge: Judge::Much,
+        legalizes: false,
     },
     Stage {
         name: "slabs",
-        pipeline: "func.func(slimhlo-slabs{slab-bytes=$chunk at-peak})",
+        pipeline: "func.func(slimhlo-slabs{target=$target slab-bytes=$chunk at-peak})",
         tidy: TIDY,
         judge: Judge::Much,
+        legalizes: false,
     },
     Stage {
         name: "updates of narrow floats",
@@ -228,12 +252,14 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         // What it does not let be copied the model does not see.
         judge: Judge::Nearly,
+        legalizes: true,
     },
     Stage {
         name: "late splats",
         pipeline: "func.func(slimhlo-late-splats)",
         tidy: TIDY,
         judge: Judge::NotWorse,
+        legalizes: true,
     },
 ];
 
@@ -247,9 +273,9 @@ pub struct Event<'e> {
     /// Name of the function.
     pub function: &'e str,
     /// What it needed before, as far as the model can tell.
-    pub before: Option<Footprint>,
+    pub before: Option<Cost>,
     /// What it would need after.
-    pub after: Option<Footprint>,
+    pub after: Option<Cost>,
     /// Whether the change was kept.
     pub kept: bool,
 }
@@ -273,7 +299,7 @@ struct Snapshot<'c, 'o> {
     copy: Copied<'c, 'o>,
     /// Of the copy; most are never asked for.
     fingerprint: OnceCell<u64>,
-    footprint: Option<Footprint>,
+    cost: Option<Cost>,
 }
 
 /// A function's copy.
@@ -286,15 +312,15 @@ enum Copied<'c, 'o> {
 /// Functions of a module by name.
 type Snapshots<'c, 'o> = HashMap<String, Snapshot<'c, 'o>>;
 
-/// What functions of a module need, by name.
-type Footprints = HashMap<String, Option<Footprint>>;
+/// What functions of a module cost, by name.
+type Costs = HashMap<String, Option<Cost>>;
 
 impl<'c, 'o> Snapshot<'c, 'o> {
-    fn of(function: OperationRef<'c, '_>) -> Self {
+    fn of(function: OperationRef<'c, '_>, target: Target) -> Self {
         Self {
             copy: Copied::Own(copy_of(function)),
             fingerprint: OnceCell::new(),
-            footprint: memory::footprint(function),
+            cost: Cost::of(function, target),
         }
     }
 
@@ -319,8 +345,10 @@ pub fn optimize<'c>(
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> PassResult<'c> {
     let before = fingerprint(module);
-    let footprints: Footprints =
-        functions(module).map(|function| (name_of(function), memory::footprint(function))).collect();
+    let target = options.target;
+    let originals: Costs =
+        functions(module).map(|function| (name_of(function), Cost::of(function, target))).collect();
+    let rule = Rule { target, limit: options.max_slowdown, originals: &originals };
     let marked = mark(module);
     let original = copy_of(module);
     let mut snapshots = Snapshots::new();
@@ -330,31 +358,21 @@ pub fn optimize<'c>(
     for round in 0..ROUNDS {
         let start = now;
         for (index, stage) in STAGES.iter().enumerate() {
-            if settled[index] == Some(now) {
+            if settled[index] == Some(now) || stage.legalizes && !target.is_xla_cpu() {
                 continue;
             }
-            let pipeline = match index {
-                0 if is_flat(module) => TIDY.to_owned(),
-                _ => stage.pipeline.replace("$chunk", &options.chunk_bytes.to_string()),
+            let stepper = Stepper { module, round, index, stage, run, target };
+            let tries = options.chunks_to_try(stage, &snapshots);
+            let mut after = match &tries[..] {
+                [] => now,
+                [only] => stepper.run(*only, now)?,
+                several => stepper.best_of(several, now, &snapshots, rule)?,
             };
-            let changes_before = changes();
-            run(module, Step { round, stage: index, pipeline: &pipeline })?;
-            // Our own passes say whether they changed something.
-            let unchanged = !stage.tidy.is_empty() && changes() == changes_before;
-            debug_assert!(
-                !unchanged || fingerprint(module) == now,
-                "{} changed what it did not say",
-                stage.name
-            );
-            if !unchanged && !stage.tidy.is_empty() {
-                run(module, Step { round, stage: index, pipeline: stage.tidy })?;
-            }
-            let mut after = if unchanged { now } else { fingerprint(module) };
             if snapshots.is_empty() {
                 // The first stage, whose changes are always kept.
                 let same = after == now;
-                snapshots = first(module, same.then_some((borrowed(&original), &footprints)));
-            } else if after != now && settle(module, round, stage, &mut snapshots, observe) {
+                snapshots = first(module, same.then_some(borrowed(&original)), rule);
+            } else if after != now && settle(&stepper, &mut snapshots, rule, observe) {
                 after = fingerprint(module);
             }
             settled[index] = (after == now).then_some(now);
@@ -367,9 +385,9 @@ pub fn optimize<'c>(
     let unmarked = unmark(module);
     let grew = functions(module).any(|function| {
         let name = name_of(function);
-        let known = snapshots.get(&name).and_then(|last| last.footprint.as_ref()).map(Footprint::peak);
-        let after = known.or_else(|| memory::footprint(function).map(|after| after.peak()));
-        let before = footprints.get(&name).and_then(|before| before.as_ref()).map(Footprint::peak);
+        let known = snapshots.get(&name).and_then(|last| last.cost.as_ref()).map(Cost::peak);
+        let after = known.or_else(|| Cost::of(function, target).map(|after| after.peak()));
+        let before = originals.get(&name).and_then(|before| before.as_ref()).map(Cost::peak);
         before.zip(after).is_some_and(|(before, after)| after > with_slack(before))
     });
     drop(snapshots);
@@ -381,47 +399,199 @@ pub fn optimize<'c>(
     Ok((after != before).into())
 }
 
+/// By what stages are judged.
+#[derive(Clone, Copy)]
+struct Rule<'r> {
+    target: Target,
+    limit: Limit,
+    /// What functions cost as they came.
+    originals: &'r Costs,
+}
+
+impl Rule<'_> {
+    /// Whether what a stage made of a function is kept.
+    fn keeps(&self, judge: Judge, function: &str, before: Option<&Cost>, after: Option<&Cost>) -> bool {
+        let (Some(before), Some(after)) = (before, after) else {
+            return !matches!(judge, Judge::Better | Judge::Much);
+        };
+        let less_bytes = match judge {
+            Judge::Pass => return true,
+            Judge::NotWorse => after.peak() <= before.peak(),
+            Judge::Nearly => after.peak() <= with_slack(before.peak()),
+            Judge::Better => after.peak() < before.peak(),
+            Judge::Much if self.target.rates().is_some() => {
+                after.peak() < before.peak() - before.peak() / SLACK
+            }
+            Judge::Much => {
+                let least = (before.footprint.temporaries / MATTERS).clamp(1, MATTERS_BYTES);
+                after.peak() <= before.peak().saturating_sub(least)
+            }
+        };
+        less_bytes && self.allows(function, before, after)
+    }
+
+    /// Whether a function may take so long: no longer than it did, or than the limit of the original's time.
+    fn allows(&self, function: &str, before: &Cost, after: &Cost) -> bool {
+        let original = self.originals.get(function).and_then(Option::as_ref).unwrap_or(before);
+        after.seconds <= before.seconds || self.limit.allows(original, after)
+    }
+}
+
+impl Optimize {
+    /// The bytes of a chunk that a stage is to be tried with: one where they are given, or are no matter to it; else shares of what
+    /// temporaries there are; none where there are next to none.
+    fn chunks_to_try(&self, stage: &Stage, snapshots: &Snapshots<'_, '_>) -> Vec<Bytes> {
+        // XLA for CPU has hardly a cost of a turn; what was measured for it (`stream.rs`) is for this size.
+        const USUAL: Bytes = Bytes(4 << 20);
+        // The largest leaves just enough to halve temporaries; below the smallest turns took most of the time in all reference programs
+        // (`cargo xtask bench memory --target gpu`).
+        const SHARES: [u64; 6] = [2, 4, 8, 16, 32, 64];
+        const LEAST: u64 = 1 << 20;
+        if !stage.pipeline.contains("$chunk") {
+            return vec![USUAL];
+        }
+        if let Some(given) = self.chunk_bytes {
+            return vec![given];
+        }
+        if self.target.rates().is_none() {
+            return vec![USUAL];
+        }
+        let costs = snapshots.values().filter_map(|snapshot| snapshot.cost);
+        let Some(largest) = costs.max_by_key(|cost| cost.footprint.temporaries) else { return vec![USUAL] };
+        let temporaries = largest.footprint.temporaries;
+        if temporaries <= largest.peak() / SLACK {
+            return Vec::new();
+        }
+        let mut shares: Vec<Bytes> =
+            SHARES.iter().map(|share| Bytes((temporaries / share).next_power_of_two().max(LEAST))).collect();
+        shares.dedup();
+        shares
+    }
+}
+
 /// What a function that needed so many bytes may need.
 fn with_slack(before: u64) -> u64 {
     before.saturating_add(before / SLACK + SLACK_BYTES)
 }
 
+/// Runs one stage.
+struct Stepper<'s, 'c, 'o> {
+    module: OperationRef<'c, 'o>,
+    round: usize,
+    index: usize,
+    stage: &'static Stage,
+    run: &'s Run<'s, 'c>,
+    target: Target,
+}
+
+impl<'c> Stepper<'_, 'c, '_> {
+    /// Runs the stage, with chunks of so many bytes, on a module whose fingerprint is `now`; returns that of what it leaves.
+    fn run(&self, chunk: Bytes, now: u64) -> Result<u64, PassError<'c>> {
+        let Self { module, round, index, stage, .. } = *self;
+        let pipeline = match index {
+            0 if is_flat(module) => TIDY.to_owned(),
+            _ => stage.pipeline.replace("$chunk", &chunk.to_string()).replace("$target", self.target.name()),
+        };
+        let changes_before = changes();
+        (self.run)(module, Step { round, stage: index, pipeline: &pipeline })?;
+        // Our own passes say whether they changed something.
+        let unchanged = !stage.tidy.is_empty() && changes() == changes_before;
+        debug_assert!(!unchanged || fingerprint(module) == now, "{} changed what it did not say", stage.name);
+        if unchanged {
+            return Ok(now);
+        }
+        if !stage.tidy.is_empty() {
+            (self.run)(module, Step { round, stage: index, pipeline: stage.tidy })?;
+        }
+        Ok(fingerprint(module))
+    }
+
+    /// Runs the stage with chunks of several sizes, and leaves of each function the form that costs least: the fastest of those whose
+    /// peak is the least, or nearly.
+    fn best_of(
+        &self,
+        chunks: &[Bytes],
+        now: u64,
+        snapshots: &Snapshots<'c, '_>,
+        rule: Rule<'_>,
+    ) -> Result<u64, PassError<'c>> {
+        let mut found: HashMap<String, (Operation<'c>, Cost)> = HashMap::new();
+        for &chunk in chunks {
+            if self.run(chunk, now)? == now {
+                continue;
+            }
+            for function in functions(self.module).collect::<Vec<_>>() {
+                let name = name_of(function);
+                let Some(last) = snapshots.get(&name) else { continue };
+                if last.fingerprint() == fingerprint(function) {
+                    continue;
+                }
+                let cost = Cost::of(function, self.target);
+                if let Some(cost) = cost
+                    && rule.keeps(self.stage.judge, &name, last.cost.as_ref(), Some(&cost))
+                    && found.get(&name).is_none_or(|(_, best)| costs_less(&cost, best))
+                {
+                    found.insert(name, (copy_of(function), cost));
+                }
+                put_in_place(function, copy_of(last.copy()));
+            }
+        }
+        if found.is_empty() {
+            return Ok(now);
+        }
+        for function in functions(self.module).collect::<Vec<_>>() {
+            if let Some((best, _)) = found.remove(&name_of(function)) {
+                put_in_place(function, best);
+            }
+        }
+        Ok(fingerprint(self.module))
+    }
+}
+
+/// Whether one form of a function is better than another: it needs less, or as good as no more and takes less time.
+fn costs_less(one: &Cost, other: &Cost) -> bool {
+    let (least, most) = (one.peak().min(other.peak()), one.peak().max(other.peak()));
+    if most <= with_slack(least) { one.seconds < other.seconds } else { one.peak() < other.peak() }
+}
+
 /// Functions after the first stage. If that changed nothing, they are as in `original`, the copy of the module as it came,
-/// and need as much as before.
+/// and cost as much as before.
 fn first<'c: 'o, 'o>(
     module: OperationRef<'c, '_>,
-    original: Option<(OperationRef<'c, 'o>, &Footprints)>,
+    original: Option<OperationRef<'c, 'o>>,
+    rule: Rule<'_>,
 ) -> Snapshots<'c, 'o> {
-    let Some((original, footprints)) = original else {
-        return functions(module).map(|function| (name_of(function), Snapshot::of(function))).collect();
+    let Some(original) = original else {
+        let snapshot = |function| (name_of(function), Snapshot::of(function, rule.target));
+        return functions(module).map(snapshot).collect();
     };
     functions(original)
         .map(|function| {
             let name = name_of(function);
-            let footprint = footprints.get(&name).copied().flatten();
+            let cost = rule.originals.get(&name).copied().flatten();
             let copy = Copied::Original(function);
-            (name, Snapshot { copy, fingerprint: OnceCell::new(), footprint })
+            (name, Snapshot { copy, fingerprint: OnceCell::new(), cost })
         })
         .collect()
 }
 
 /// Keeps or takes back what a stage did to each function; true if something was taken back.
 fn settle<'c, 'o>(
-    module: OperationRef<'c, '_>,
-    round: usize,
-    stage: &'static Stage,
+    stepper: &Stepper<'_, 'c, '_>,
     snapshots: &mut Snapshots<'c, 'o>,
+    rule: Rule<'_>,
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> bool {
+    let Stepper { round, stage, target, .. } = *stepper;
     let mut now = Snapshots::with_capacity(snapshots.len());
     let mut taken_back = false;
-    let functions: Vec<OperationRef> = functions(module).collect();
+    let functions: Vec<OperationRef> = functions(stepper.module).collect();
     // Something has changed: where there is one function, that.
     let alone = functions.len() == 1;
     for function in functions {
         let name = name_of(function);
         let Some(last) = snapshots.remove(&name) else {
-            now.insert(name, Snapshot::of(function));
+            now.insert(name, Snapshot::of(function, target));
             continue;
         };
         let changed = OnceCell::new();
@@ -429,23 +599,12 @@ fn settle<'c, 'o>(
             now.insert(name, last);
             continue;
         }
-        let after = memory::footprint(function);
-        let kept = match (stage.judge, &last.footprint, &after) {
-            (Judge::Pass, ..) => true,
-            (Judge::NotWorse, Some(before), Some(after)) => after.peak() <= before.peak(),
-            (Judge::Nearly, Some(before), Some(after)) => after.peak() <= with_slack(before.peak()),
-            (Judge::NotWorse | Judge::Nearly, ..) => true,
-            (Judge::Better, Some(before), Some(after)) => after.peak() < before.peak(),
-            (Judge::Much, Some(before), Some(after)) => {
-                let least = (before.temporaries / MATTERS).clamp(1, MATTERS_BYTES);
-                after.peak() <= before.peak().saturating_sub(least)
-            }
-            (Judge::Better | Judge::Much, ..) => false,
-        };
-        observe(&Event { round, stage, function: &name, before: last.footprint, after, kept });
+        let after = Cost::of(function, target);
+        let kept = rule.keeps(stage.judge, &name, last.cost.as_ref(), after.as_ref());
+        observe(&Event { round, stage, function: &name, before: last.cost, after, kept });
         if kept {
             let copy = Copied::Own(copy_of(function));
-            now.insert(name, Snapshot { copy, fingerprint: changed, footprint: after });
+            now.insert(name, Snapshot { copy, fingerprint: changed, cost: after });
         } else {
             put_in_place(function, copy_of(last.copy()));
             now.insert(name, last);

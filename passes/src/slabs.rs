@@ -92,6 +92,7 @@ use crate::rewrite::{defining_op, is_unused, uses, walk};
 use crate::shards::of_one_partition;
 use crate::stream::plan::{self, bytes, plain};
 use crate::stream::{combiner, fresh_identity, turns};
+use crate::target::Target;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, TypeLike, Value, ValueLike};
@@ -120,6 +121,8 @@ crate::pass_options! {
     /// %loop:3 = stablehlo.while(%i = %first, %new = %zeros, %x_ = %x) ...
     /// ```
     pub struct Slabs {
+        /// What compiles the module.
+        pub target: Target = Target::default(),
         /// How much a slab of one field may take, about.
         pub slab_bytes: Bytes = Bytes(4 << 20),
         /// Smaller results are left alone.
@@ -162,7 +165,7 @@ impl Pass for Slabs {
             walk(part, &mut find);
         }
         let build = Builder::new(root);
-        let mut peak = if self.at_peak { Peak::Unknown(root) } else { Peak::Any };
+        let mut peak = if self.at_peak { Peak::Unknown(root, self.target) } else { Peak::Any };
         let mut loops = 0;
         for (block, mut places) in blocks {
             name_moved(block, &mut places, &build, limit(self.min_bytes));
@@ -181,7 +184,7 @@ impl Pass for Slabs {
 /// What of a function is there when it needs most.
 enum Peak<'c, 'a> {
     /// Of this function; nobody has asked.
-    Unknown(OperationRef<'c, 'a>),
+    Unknown(OperationRef<'c, 'a>, Target),
     Known(FxHashSet<usize>),
     /// Nobody asks, the model does not know, or ops have been replaced since.
     Any,
@@ -190,8 +193,8 @@ enum Peak<'c, 'a> {
 impl<'c: 'a, 'a> Peak<'c, 'a> {
     /// Whether something of a cone, or the loop that it is in, is there as far as is known: else slabs would lower nothing.
     fn has(&mut self, cone: &Cone<'c, 'a>) -> bool {
-        if let Self::Unknown(function) = *self {
-            *self = memory::alive_at_peak(function).map_or(Self::Any, Self::Known);
+        if let Self::Unknown(function, target) = *self {
+            *self = memory::alive_at_peak(function, target).map_or(Self::Any, Self::Known);
         }
         let Self::Known(alive) = self else { return true };
         let mut around = std::iter::successors(cone.anchor().parent_operation(), |op| op.parent_operation());

@@ -174,6 +174,7 @@ use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic}
 use crate::ir::{self, Builder, discardable_attributes, dot_numbers, element_of};
 use crate::rewrite::{defining_op, take_body, users, walk};
 use crate::shards::is_partitioned;
+use crate::target::Target;
 use crate::ties::Ties;
 use choose::{Neighbours, Rewrite};
 use cuts::Cuts;
@@ -205,11 +206,32 @@ crate::pass_options! {
     /// %loop:4 = stablehlo.while(%i = %c0, %acc = %zero, %t = %table, %n = %indices) ...
     /// ```
     pub struct Stream {
+        /// What compiles the module.
+        pub target: Target = Target::default(),
         /// How much the temporaries of one chunk may take, about.
         pub chunk_bytes: Bytes = Bytes(4 << 20),
         /// Go on until another run would find nothing to do; what runs this pass until nothing changes need not ask for it.
         pub settle: bool = true,
     }
+}
+
+/// Bytes that chunks may take.
+#[derive(Clone, Copy)]
+struct Sizes {
+    /// About how much a chunk may take.
+    chunk_bytes: i64,
+    /// The same where little memory does not matter.
+    whole_chunk: i64,
+    /// How much it should take if that is little beside what the loop saves.
+    least_turn: i64,
+    /// The same where a turn has dots in it.
+    dot_turn: i64,
+    /// The same where a turn has loops of its own.
+    loop_turn: i64,
+    /// How much it may take at most where dots would otherwise be too thin.
+    stretch: i64,
+    /// How much a loop has to save.
+    least_saved: i64,
 }
 
 const LOOPS: Statistic = Statistic::new(c"num-loops", c"loops over chunks");
@@ -428,6 +450,13 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         let mut ways: Vec<Self> = roots.into_iter().filter_map(|root| Self::place(op, root)).collect();
         ways.retain(|way| !way.dims.is_empty());
         Some(ways)
+    }
+
+    /// For back ends that scatter narrow floats as they are: each update rounds what it adds to, in chunks as in the whole.
+    fn scatter_as_it_is(&mut self) {
+        if matches!(self.role, Role::Scatter) {
+            self.widen = None;
+        }
     }
 
     /// Chunks of a value, put in their places.
@@ -764,7 +793,7 @@ impl Stream {
     fn run_once(&self, root: OperationRef<'_, '_>, context: &PassContext<'_>) -> bool {
         if is_partitioned(root) {
             let cuts = Cuts::new(root);
-            let least = self.chunk_of(cuts.floor).saturating_mul(GAIN);
+            let least = self.sizes(cuts.floor).least_saved;
             if let Some(original) = own_shards::run(root, &cuts, least) {
                 let before = own_shards::loops(root);
                 self.make_loops(root, context);
@@ -789,20 +818,43 @@ impl Stream {
         i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN))
     }
 
+    /// How large chunks are to be, in bytes, in a program of so many bytes of arguments and results.
+    fn sizes(&self, floor: i64) -> Sizes {
+        let asked = self.chunk_bytes();
+        if self.target.rates().is_some() {
+            // What time a turn takes is judged by who asks for chunks of this size.
+            return Sizes {
+                chunk_bytes: asked,
+                whole_chunk: asked,
+                least_turn: asked,
+                dot_turn: asked,
+                loop_turn: asked,
+                stretch: asked,
+                least_saved: asked,
+            };
+        }
+        // A program of little memory gets small chunks.
+        let chunk_bytes = self.chunk_of(floor);
+        Sizes {
+            chunk_bytes,
+            whole_chunk: asked,
+            least_turn: (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(asked),
+            dot_turn: asked.min(floor / 4),
+            loop_turn: asked.min((floor / LOOP_SHARE).max(MOST_TURN)),
+            stretch: asked.saturating_mul(STRETCH).min(floor / 8).max(asked),
+            least_saved: chunk_bytes.saturating_mul(GAIN),
+        }
+    }
+
     fn make_loops(&self, root: OperationRef<'_, '_>, context: &PassContext<'_>) -> bool {
         let f32_type = Type::float32(crate::rewrite::context_of(root));
-        let chunk_bytes = self.chunk_bytes();
-        // A program of little memory gets small chunks.
+        let storage = self.target.storage();
         let partitioned = is_partitioned(root);
         let mut cuts = Rc::new(if partitioned { Cuts::new(root) } else { Cuts::default() });
         let floor = if partitioned { cuts.floor } else { floor(root) };
-        let stretch = chunk_bytes.saturating_mul(STRETCH).min(floor / 8).max(chunk_bytes);
-        let dot_turn = chunk_bytes.min(floor / 4);
-        let loop_turn = chunk_bytes.min((floor / LOOP_SHARE).max(MOST_TURN));
-        let least_turn = (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(chunk_bytes);
-        let whole_chunk = chunk_bytes;
-        let chunk_bytes = self.chunk_of(floor);
-        let least = chunk_bytes.saturating_mul(GAIN);
+        let sizes = self.sizes(floor);
+        let least = sizes.least_saved;
+        let chunk_bytes = sizes.chunk_bytes;
         let mut changed = one_hot::run(root, &Builder::new(root), least);
         changed |= order::fold(root, &Builder::new(root), least);
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
@@ -819,6 +871,9 @@ impl Stream {
             facts.set_cuts(&cuts);
             walk(root, |op| {
                 let mut ways = Consumer::all(op, f32_type);
+                if !storage.widens {
+                    ways.iter_mut().for_each(Consumer::scatter_as_it_is);
+                }
                 ways.retain_mut(|way| way.is_local(&cuts));
                 // Nothing on the way to it can be worth a loop if it has hardly an element to take.
                 // What is left after the second round is in the loops made.
@@ -831,14 +886,10 @@ impl Stream {
             });
             let mut rewrite = Rewrite {
                 build: Builder::new(root),
-                chunk_bytes,
-                whole_chunk,
-                least_turn,
-                dot_turn,
-                loop_turn,
+                target: self.target,
+                sizes,
                 floor,
                 cuts: Rc::clone(&cuts),
-                stretch,
                 spare: floor / SPARE,
                 patient: round == 0,
                 waited: Cell::new(false),
@@ -912,7 +963,9 @@ impl Stream {
         }
         let build = Builder::new(root);
         for made in loops {
-            wide::run(made, &build);
+            if storage.widens {
+                wide::run(made, &build);
+            }
             ones::run(made, &build);
         }
         changed

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // Inlining would lose the sharding of @annotated's argument and the attributes of the first call of @plain: both stay
 // calls. Nothing of what kept the inliner away is left.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // A Hessian-vector product of two small layers, as JAX has it: loops over rows would save a tenth of the temporaries, 0.7 MiB, and
 // take twice as long (measured by hand).

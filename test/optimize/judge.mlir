@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize=chunk-bytes=4KiB | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-optimize=chunk-bytes=4KiB --slimhlo-optimize=chunk-bytes=4KiB | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize="target=xla-cpu chunk-bytes=4KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize="target=xla-cpu chunk-bytes=4KiB" --slimhlo-optimize="target=xla-cpu chunk-bytes=4KiB" | FileCheck %s
 
 // The gathered rows and their indices are larger than a chunk: a loop saves memory, and is kept.
 // CHECK-LABEL: func.func @saves

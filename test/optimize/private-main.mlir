@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize --split-input-file | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu --split-input-file | FileCheck %s
 
 // To MLIR a private function that nobody calls is dead; an entry function is not.
 // CHECK: func.func private @main(

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // A function that is private, and has been inlined wherever it was called, goes; an entry function that says it is public counts as one that
 // says nothing.

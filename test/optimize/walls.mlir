@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-optimize | slimhlo-opt --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | slimhlo-opt --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // No-slip walls: each update would be computed again inside of what reads the next row, from a copy of the array. All
 // rows are read before the first update.

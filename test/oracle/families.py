@@ -50,7 +50,7 @@ SPECIAL = (math.nan, math.inf, -math.inf, -0.0)
 # All passes, in an order in which each finds something; those that the driver does not have are left out.
 PASSES = (
     "slimhlo-simplify", "slimhlo-scatter-to-update", "slimhlo-dus-to-pad", "slimhlo-coalesce-pads", "slimhlo-simplify",
-    "slimhlo-reuse-gather-indices", "slimhlo-inplace-updates", "slimhlo-exchange-shards", "slimhlo-stream=chunk-bytes=96",
+    "slimhlo-reuse-gather-indices", "slimhlo-inplace-updates", "slimhlo-exchange-shards", "slimhlo-stream=target=xla-cpu chunk-bytes=96",
     "slimhlo-narrow-updates=least-bytes=1",
 )  # fmt: skip
 

@@ -478,7 +478,7 @@ def main() -> int:
     for chunk_bytes in CHUNK_BYTES:
         some = [program for program in programs if program.chunk_bytes == chunk_bytes]
         done = driver.run(
-            [program.text for program in some], [*PREPARE, REUSE, f"--slimhlo-stream=chunk-bytes={chunk_bytes}"]
+            [program.text for program in some], [*PREPARE, REUSE, f"--slimhlo-stream=target=xla-cpu chunk-bytes={chunk_bytes}"]
         )
         streamed |= {program.name: outcome for program, outcome in zip(some, done, strict=True)}
 

@@ -13,8 +13,8 @@ import re
 import subprocess
 from collections.abc import Sequence
 
-# The default pipeline: what tests and benchmarks of the whole run unless told otherwise.
-PIPELINE = "--slimhlo-optimize"
+# What tests and benchmarks of the whole pipeline run unless told otherwise: they execute and measure under XLA for CPU.
+PIPELINE = "--slimhlo-optimize=target=xla-cpu"
 
 # What a pipeline may add to what XLA needs: a factor, and bytes.
 GROWTH, SLACK = 1.01, 4096

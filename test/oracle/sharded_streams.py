@@ -113,7 +113,7 @@ def main() -> int:
     totals: collections.Counter[str] = collections.Counter()
     for chunk_bytes in stream.CHUNK_BYTES:
         some = [program for program in programs if program.chunk_bytes == chunk_bytes]
-        optimize = [f"--slimhlo-optimize=chunk-bytes={chunk_bytes}"]
+        optimize = [f"--slimhlo-optimize=target=xla-cpu chunk-bytes={chunk_bytes}"]
         once = driver.run([program.text for program in some], optimize)
         twice = driver.run([outcome.output or "" for outcome in once], optimize)
         for program, after, again in zip(some, once, twice, strict=True):

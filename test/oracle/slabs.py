@@ -36,7 +36,7 @@ PASSES = (
     "--canonicalize",
     "--cse",
     "--slimhlo-scatter-to-update",
-    "--slimhlo-slabs=min-bytes=1 slab-bytes=64",
+    "--slimhlo-slabs=target=xla-cpu min-bytes=1 slab-bytes=64",
 )
 PLAIN = {"xla_disable_hlo_passes": "fusion,cpu-instruction-fusion"}
 DTYPES = ("float32", "float32", "float32", "bfloat16", "int32", "uint8")

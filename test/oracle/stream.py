@@ -767,7 +767,7 @@ def main() -> int:
     changed = 0
     for chunk_bytes in CHUNK_BYTES:
         some = [program for program in programs if program.chunk_bytes == chunk_bytes]
-        flags = [f"--slimhlo-stream=chunk-bytes={chunk_bytes}", "--slimhlo-narrow-updates=least-bytes=1"]
+        flags = [f"--slimhlo-stream=target=xla-cpu chunk-bytes={chunk_bytes}", "--slimhlo-narrow-updates=least-bytes=1"]
         once = driver.run([program.text for program in some], ["--inline", *flags])
         twice = driver.run([outcome.output or "" for outcome in once], flags)
         plain = driver.run([outcome.output or "" for outcome in once])

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory=top=3 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=3" 2>&1 >/dev/null | FileCheck %s
 
 // Zero is not added by compilers: the scatter reads the updates where they are.
 // CHECK: memory: peak 16.01 MiB = arguments 16.00 MiB + results 4.00 KiB - aliased 0 B + temporaries 0 B

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --split-input-file --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --split-input-file --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // A back end writes an op's code into a kernel once for each place at which its elements are asked for. Sums of neighbours of sums of
 // neighbours double the places: the first sum's code would be there 8 times.

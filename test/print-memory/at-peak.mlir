@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory=top=3 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=3" 2>&1 >/dev/null | FileCheck %s
 
 // The largest values at the peak, with the line that a person wrote: not a library's, whatever is called by whom.
 // CHECK: memory: peak 32.00 MiB = arguments 8.00 MiB + results 4.00 KiB - aliased 0 B + temporaries 24.00 MiB

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // Operands and result of a product of bf16 exist in f32, too: 4 MiB each. An operand's place is free when the result's
 // last form is made, the result's 2 MiB are too small for any.

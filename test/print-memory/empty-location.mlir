@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory="top=1" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=1" 2>&1 >/dev/null | FileCheck %s
 
 // A location whose file has no name, as JAX's random functions have it, is no location.
 // CHECK: memory: peak 32 B

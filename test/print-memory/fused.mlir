@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // Arithmetic on the way to the result is computed on the fly.
 // CHECK: memory: peak 8388608 = arguments 4194304 + results 4194304 - aliased 0 + temporaries 0

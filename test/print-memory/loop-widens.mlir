@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // Slices of 16-bit weights that a loop only reads: all of them are converted to 32 bits before it, 16 MiB.
 // CHECK: temporaries 37752840{{$}}

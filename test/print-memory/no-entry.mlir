@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory=target=xla-cpu 2>&1 >/dev/null | FileCheck %s
 
 // Which of the two is meant?
 // CHECK: memory: not modelled: there is no function @main, nor a single public one

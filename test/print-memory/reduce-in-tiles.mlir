@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // Integers are summed in tiles of 32, from memory: the operand, 2 MiB, and the tiles' sums, 64 KiB.
 // CHECK: temporaries 2162688{{$}}

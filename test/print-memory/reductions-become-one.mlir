@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory="top=0 plain=true" -split-input-file 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=0 plain=true" -split-input-file 2>&1 >/dev/null | FileCheck %s
 
 // Forces between bodies: the sum of squares and the sum of forces both read all differences, and are computed together with them in
 // the end, as the one is computed on the way to the other.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // Indices and updates of a scatter are stored, whatever they are computed from: 2 MiB of indices, 2 MiB of updates.
 // CHECK: temporaries 4194304{{$}}

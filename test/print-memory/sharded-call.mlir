@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // Callees are given parts. A pad along a dimension that is cut is put together from pieces as large as the result.
 // CHECK: memory: peak 12{{[0-9]+}} = arguments 4194304 + results 4194304 - aliased 0 + temporaries 4198400

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --split-input-file --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --split-input-file --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // Shards of 2 MiB. What is one element further needs one from the neighbour: a device's own part and that are joined, the second
 // time where the result will be (XLA: 2097156).

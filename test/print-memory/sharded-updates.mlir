@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --split-input-file --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --split-input-file --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // A scatter of some rows of a dimension that is cut: all of the array is brought together, 16 MiB, and cut anew.
 // CHECK: memory: peak {{[0-9]+}} = {{.*}} + temporaries 16777216

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // A body that needs its state after the next one is known keeps both: the product, 4 MiB.
 // CHECK: temporaries 4194308{{$}}

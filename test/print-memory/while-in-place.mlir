@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-print-memory="top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
 // A loop's state is in place, in the result's memory; what it only hands through is the argument itself.
 // CHECK: memory: peak 12582916 = arguments 8388608 + results 4194304 - aliased 0 + temporaries 4{{$}}

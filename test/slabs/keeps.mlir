@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-slabs="min-bytes=1 slab-bytes=64" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-slabs="target=xla-cpu min-bytes=1 slab-bytes=64" | FileCheck %s
 // CHECK-NOT: stablehlo.while
 
 // The old field is a result, too.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-slabs="slab-bytes=256 min-bytes=256" --split-input-file | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-slabs="target=xla-cpu slab-bytes=256 min-bytes=256" --split-input-file | FileCheck %s
 
 // Shards of a donated argument, and of the result that takes its place: slabs of the step overwrite them.
 module attributes {mhlo.num_partitions = 2 : i32} {

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-slabs="min-bytes=1 slab-bytes=64" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-slabs="target=xla-cpu min-bytes=1 slab-bytes=64" | FileCheck %s
 
 // A leapfrog scheme: what was the field now becomes the one before, slab by slab, too. All rows of both are read before either is overwritten.
 // CHECK-LABEL: func @donated

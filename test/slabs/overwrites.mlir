@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-slabs="min-bytes=1 slab-bytes=64" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-slabs="target=xla-cpu min-bytes=1 slab-bytes=64" | FileCheck %s
 
 // One stage, but its result takes the place of what it is made of: the loop starts from the old field, and carries the row before the slab as it was,
 // with the rows at both ends of the new one.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-slabs="min-bytes=1 slab-bytes=64" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-slabs="target=xla-cpu min-bytes=1 slab-bytes=64" | FileCheck %s
 // Two stages of a field that wraps around: a loop over rows that are like all others, then the rows at both ends.
 // CHECK-LABEL: func @two_stages
 // CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<64x4xf32>

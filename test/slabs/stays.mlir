@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-slabs="min-bytes=1 slab-bytes=64" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-slabs="target=xla-cpu min-bytes=1 slab-bytes=64" | FileCheck %s
 // CHECK-NOT: stablehlo.while
 
 // Nothing is stored between: it fuses.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-slabs="min-bytes=1 slab-bytes=64" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-slabs="target=xla-cpu min-bytes=1 slab-bytes=64" | FileCheck %s
 
 // The largest change is found in the loop, since it needs the old field and the new one. It starts from that of both ends.
 // CHECK-LABEL: func @residual

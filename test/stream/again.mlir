@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=2KiB | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=2KiB" | FileCheck %s
 
 // The messages are much larger than what they are computed from, and all that needs them can be streamed: each loop has its own.
 // CHECK-LABEL: func @forward_and_backward

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize --split-input-file | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu --split-input-file | FileCheck %s
 
 // Counting by indices that are given as they are taken: all a loop saves is the ones, which a scatter reads from memory.
 // CHECK-LABEL: func.func public @counts

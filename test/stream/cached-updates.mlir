@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --split-input-file --slimhlo-stream | FileCheck %s
+// RUN: slimhlo-opt %s --split-input-file --slimhlo-stream=target=xla-cpu | FileCheck %s
 
 #rows = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
 

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=64 --canonicalize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=64" --canonicalize | FileCheck %s
 
 // One logit of each row, with rows counted by the indices: rows are paired with the indices.
 // CHECK-LABEL: func @pick

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s "--pass-pipeline=builtin.module(func.func(slimhlo-stream{chunk-bytes=64}))" | FileCheck %s
+// RUN: slimhlo-opt %s "--pass-pipeline=builtin.module(func.func(slimhlo-stream{target=xla-cpu chunk-bytes=64}))" | FileCheck %s
 // Where a partitioner spreads values over devices, loops run along dimensions that it cannot cut.
 
 module attributes {mhlo.num_partitions = 2 : i32} {

@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=2KiB | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=2KiB --slimhlo-stream=chunk-bytes=2KiB | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=2KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=2KiB" --slimhlo-stream="target=xla-cpu chunk-bytes=2KiB" | FileCheck %s
 
 // The weights, of which a chunk takes most, come last and would be turned: they come first instead.
 // CHECK-LABEL: func @weights_last

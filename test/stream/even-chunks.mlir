@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=16KiB --canonicalize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=16KiB" --canonicalize | FileCheck %s
 
 // A chunk of 2048 would leave 1696 rows over; 2000 divides them all.
 // CHECK-LABEL: func @divides

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // JAX's value and gradient of a sum of gathered rows, which needs none of the rows. Loops take the signs of their chunks' indices
 // themselves: stored for both, they would be as large as the indices that are given.

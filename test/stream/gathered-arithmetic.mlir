@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=2KiB | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=2KiB --slimhlo-stream=chunk-bytes=2KiB | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=2KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=2KiB" --slimhlo-stream="target=xla-cpu chunk-bytes=2KiB" | FileCheck %s
 
 #rows = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>
 

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=4096 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=4096" | FileCheck %s
 
 // The nearest neighbours: distances of some rows at a time, values and indices from one loop.
 // CHECK-LABEL: func @nearest

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=64 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=64" | FileCheck %s
 // What is inside of a manual computation over all axes is one device's. Over some of them it is not looked into.
 
 module attributes {mhlo.num_partitions = 2 : i32} {

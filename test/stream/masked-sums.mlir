@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=4096 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=4096" | FileCheck %s
 
 // A library sums floats, and knows arithmetic: what is selected is stored before it.
 // CHECK-LABEL: func @masked

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=4194304 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=4194304" | FileCheck %s
 
 // What takes much work is there before the update in place begins: back ends divide work among cores only outside of that.
 // CHECK-LABEL: func @much

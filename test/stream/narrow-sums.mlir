@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // Both gradients of a cross-entropy in bf16 whose logits take no more than the vocabulary's table. Each turn of a loop would read and
 // write one gradient once more, in f32: in all, more than the loop could save.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream=target=xla-cpu | FileCheck %s
 
 // Sums of the points that are nearest to each of some others, of so many points that what all of one other point takes is more than a
 // chunk. An outer loop over the other points, and one over points inside, would do without the one-hot matrix, but all distances would

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=256 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=256" | FileCheck %s
 
 // Sums of the points that are nearest to each of some others, and how many there are: one loop over points, in which the product joins
 // the sum although what is computed on the fly for both is much larger than what it takes.

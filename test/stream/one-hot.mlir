@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=64 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=64" | FileCheck %s
 
 // One update in each row of a splat is a comparison.
 // CHECK-LABEL: func @one_in_a_row

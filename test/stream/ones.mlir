@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=128KiB | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=128KiB --slimhlo-stream=chunk-bytes=128KiB | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=128KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=128KiB" --slimhlo-stream="target=xla-cpu chunk-bytes=128KiB" | FileCheck %s
 
 // Masked attention one head at a time: between its products a head's scores are a matrix. The products keep the head as a
 // dimension of the batch.

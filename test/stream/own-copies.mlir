@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=2KiB | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=2KiB --slimhlo-stream=chunk-bytes=2KiB | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=2KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=2KiB" --slimhlo-stream="target=xla-cpu chunk-bytes=2KiB" | FileCheck %s
 
 // Sums of two vectors' elements are needed for their maximum and for what is subtracted from it. They are computed for each:
 // a back end would store them for both. The barrier waits for the first and has what the sums are computed from.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s "--pass-pipeline=builtin.module(func.func(slimhlo-stream{chunk-bytes=64}))" | FileCheck %s
+// RUN: slimhlo-opt %s "--pass-pipeline=builtin.module(func.func(slimhlo-stream{target=xla-cpu chunk-bytes=64}))" | FileCheck %s
 // What is cut along the only dimension that chunks could run along is done on each device's own shards.
 
 module attributes {mhlo.num_partitions = 2 : i32} {

@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=32KiB | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=32KiB --slimhlo-stream=chunk-bytes=32KiB | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=32KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=32KiB" --slimhlo-stream="target=xla-cpu chunk-bytes=32KiB" | FileCheck %s
 
 // Both gradients of a softmax over a large table, rows at a time: scores are computed once, and of the table's gradient a part at a
 // time is added to the sum, which wants more rows in a chunk. What is transposed at the end is computed so that it need not be.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream=target=xla-cpu | FileCheck %s
 
 // Weights of 20 MB that each turn reads whole, twice: turns of 16 rows would do little else.
 // CHECK-LABEL: func @large_weights

@@ -1,6 +1,6 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=64 | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=64 --slimhlo-stream=chunk-bytes=64 | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-stream | FileCheck %s --check-prefix=LARGE
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=64" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=64" --slimhlo-stream="target=xla-cpu chunk-bytes=64" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream=target=xla-cpu | FileCheck %s --check-prefix=LARGE
 
 // The default leaves small programs alone.
 // LARGE-NOT: stablehlo.while

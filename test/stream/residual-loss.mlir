@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-optimize | slimhlo-opt --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | slimhlo-opt --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // A residual network, with a loss by log_softmax and one-hot labels, and its gradients, as JAX lowers it. What the logits are computed
 // from leads up through all layers, further than a plan goes: it takes the network's last value as it is, which is small, and

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=64 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=64" | FileCheck %s
 
 // CHECK-LABEL: func @updates_of_ones
 // CHECK-SAME: %[[INPUT:.*]]: tensor<10xi32>, %[[INDICES:.*]]: tensor<128x1xi32>

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=262144 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=262144" | FileCheck %s
 
 // The gradients of jnp.sum(attention(q, k, v) ** 2). What is attended to is no larger than what it is made of, but were it there before
 // the loop, its scores would be computed twice: all three gradients come out of one loop with the six products of the program.

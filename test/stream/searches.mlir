@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=64 | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=64 --slimhlo-stream=chunk-bytes=64 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=64" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=64" --slimhlo-stream="target=xla-cpu chunk-bytes=64" | FileCheck %s
 
 // A search for each element, whose steps look into a small table, is done a chunk at a time.
 // CHECK-LABEL: func @counted

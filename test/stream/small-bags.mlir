@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // Sums of two rows of a table each: so few that a back end adds them up where their sums are needed, but the rows are gathered first.
 // CHECK-LABEL: func.func public @main

@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-optimize | slimhlo-opt --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | slimhlo-opt --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // The gradient of a projection before a causal attention, as JAX lowers it. The weight's gradient could be streamed along
 // tokens, from slices of the softmax; it waits until the attention's own gradients have been done head by head, and nothing

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=262144 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=262144" | FileCheck %s
 
 // The sum of nine values is as small as one of them: what is much larger than it is computed in chunks, by rows of the sum,
 // though it is not larger than all nine.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=16384 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=16384" | FileCheck %s
 
 // The two gradients of a distance, of which one adds up rows and the other columns of the same differences: rows are put in their
 // places and columns added up in one loop, and both are added after it.

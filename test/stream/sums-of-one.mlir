@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=65536 --split-input-file | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=65536" --split-input-file | FileCheck %s
 
 // A batch of one: what the loop adds up is carried as the matrix that back ends make of the product.
 // CHECK-LABEL: func.func @batch

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // Both gradients of a cross-entropy in bf16. In chunks of rows, of which there could be but few, each turn would widen the table and
 // rewrite its gradient; in chunks of the vocabulary that gradient is put in its place.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --cse --slimhlo-stream=chunk-bytes=65536 | FileCheck %s
+// RUN: slimhlo-opt %s --cse --slimhlo-stream="target=xla-cpu chunk-bytes=65536" | FileCheck %s
 
 // The gradients of sums of squares of the largest of each row, and of each row and each column, of the scores x y^T, as JAX gives them: who
 // is the largest equals the largest bit by bit. Sums in another order have other bits.

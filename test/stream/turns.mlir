@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=1024 --canonicalize --cse | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=1024 --slimhlo-stream=chunk-bytes=1024 --canonicalize --cse | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=1024" --canonicalize --cse | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=1024" --slimhlo-stream="target=xla-cpu chunk-bytes=1024" --canonicalize --cse | FileCheck %s
 
 // All turns for one chunk, then for the next. What decides how often, and by what is shifted, is the same for all chunks.
 // CHECK-LABEL: func @bits

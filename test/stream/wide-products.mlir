@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-stream=chunk-bytes=65536 --split-input-file | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-stream="target=xla-cpu chunk-bytes=65536" --split-input-file | FileCheck %s
 
 // The gradient of a projection onto heads, added up in f32. XLA for CPU (jaxlib 0.10.2) compiles a matrix times what is no matrix yet to
 // what it cannot run, so the heads' dimensions become one.

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s
 
 // Weights that need no sum of their row (a sigmoid's): no library computes them together with both products.
 // CHECK-LABEL: func.func @sigmoid_attention

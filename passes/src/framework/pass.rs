@@ -69,6 +69,7 @@ enum Blame<'c> {
     /// The op that the pass runs on.
     Root,
     Op(Location<'c>, String),
+    Place(Location<'c>),
     /// A diagnostic has been emitted.
     Reported,
 }
@@ -88,6 +89,11 @@ impl<'c> PassError<'c> {
         Self { message: message.into(), blame: Blame::Op(op.location(), name) }
     }
 
+    /// Blames a place in the module, of which the message says what is there.
+    pub fn at_location(location: Location<'c>, message: impl Into<String>) -> Self {
+        Self { message: message.into(), blame: Blame::Place(location) }
+    }
+
     /// For what MLIR has emitted a diagnostic about.
     pub fn reported(message: impl Into<String>) -> Self {
         Self { message: message.into(), blame: Blame::Reported }
@@ -97,6 +103,9 @@ impl<'c> PassError<'c> {
         let (location, name) = match &self.blame {
             Blame::Root => (root.location(), slimhlo_dialect::ffi::op_name(root)),
             Blame::Op(location, name) => (*location, name.as_str()),
+            Blame::Place(location) => {
+                return diagnostics::emit(Severity::Error, *location, &self.message);
+            }
             Blame::Reported => return,
         };
         diagnostics::emit(Severity::Error, location, &format!("'{name}' op {}", self.message));

@@ -38,8 +38,9 @@
 //!   the same element of the results, and all results of an element are computed before any is stored.
 //!
 //! Calls have been inlined before; composites are inlined here, `chlo.top_k` becomes a sort, `chlo.ragged_dot` a plain product
-//! (`decompose/ragged_dot.rs`), `chlo.scan` a loop, batch normalizations become sums and what
-//! is computed of them, custom calls whose meaning is known become ops (`decompose/custom_call.rs`), and barriers and annotations go.
+//! (`decompose/ragged_dot.rs`), `chlo.scan` a loop, a map the ops of its region, batch normalizations become sums and what
+//! is computed of them, custom calls whose meaning is known become ops (`decompose/custom_call.rs`), and barriers and annotations go. What
+//! has no elements is not computed (`decompose/empty.rs`).
 //!
 //! # What is stored
 //!
@@ -78,7 +79,7 @@ mod partition;
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::functions::{functions, is_public, name_of};
-use crate::ir::key;
+use crate::ir::{self, key};
 use crate::rewrite::walk;
 use build::Build;
 use melior::dialect::{DialectHandle, DialectRegistry};
@@ -154,6 +155,7 @@ impl Pass for FormKernels {
         if is_formed(module) {
             return Ok(Changed::No);
         }
+        for_one_partition(module)?;
         decompose::decompose(module, context)?;
         let main = entry(module)?;
         let block = main
@@ -185,6 +187,19 @@ impl Pass for FormKernels {
         let kernels = Build::new(module, module_block, &partition, names).run()?;
         context.count(&KERNELS, kernels as u64);
         Ok(Changed::Yes)
+    }
+}
+
+/// Refuses a module that a partitioner would spread over several devices: its shapes are of whole arrays, not of one device's parts.
+pub fn for_one_partition<'c>(module: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
+    match ir::constant_attribute(module, "mhlo.num_partitions") {
+        Some(count) if count > 1 => Err(PassError::at(
+            module,
+            format!(
+                "is for {count} partitions (mhlo.num_partitions); only programs for one device are compiled"
+            ),
+        )),
+        _ => Ok(()),
     }
 }
 

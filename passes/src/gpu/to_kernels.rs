@@ -8,7 +8,7 @@
 //! (`--slimhlo-stream`), if the arena is large, and keeps that where it saves more than a [`WORTH`]th: chunks cost time, and what kernels compute
 //! on the fly needs no chunks.
 
-use super::form_kernels::{entry, ops::size_of};
+use super::form_kernels::{entry, for_one_partition, ops::size_of};
 use crate::framework::{
     Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic, changes, fingerprint,
 };
@@ -91,6 +91,8 @@ impl Pass for ToKernels {
         if attribute_of(main, "slimhlo.arena").is_some() {
             return Ok(Changed::No);
         }
+        // Before the work, too.
+        for_one_partition(module)?;
         // To MLIR a private function that nobody calls is dead.
         remove_attribute(main, "sym_visibility");
         context.run_pipeline(module, PREPARE)?;

@@ -10,6 +10,7 @@ use crate::stream::emit::{Given, Leaf, Loop, Start};
 use crate::stream::fast::Keys;
 use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, is_elementwise, plain};
 use crate::stream::turns;
+use crate::target::Target;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -451,7 +452,16 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
             read.iter().map(|&index| slab_of(index)).collect()
         })
     };
-    let maker = Loop { build, plan, consumers: &[], chunk: *slab, part: (i64::MAX, i64::MAX), sunk: &[] };
+    let maker = Loop {
+        build,
+        // It makes chunks, and no loop of its own.
+        storage: Target::default().storage(),
+        plan,
+        consumers: &[],
+        chunk: *slab,
+        part: (i64::MAX, i64::MAX),
+        sunk: &[],
+    };
     let mut chunks: Vec<Value<'c, 'a>> = Vec::with_capacity(plan.chunks.len());
     // Everything else that is sliced came into the loop from outside.
     let leaf = |chunk: &Chunk<'c, 'a>| {

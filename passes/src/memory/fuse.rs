@@ -2,8 +2,9 @@
 
 //! Which values get memory: ops are gathered into kernels, and only what leaves a kernel is stored.
 
-use super::graph::{Class, Graph, Id, Node};
+use super::graph::{Class, Graph, Id, Node, Reduce};
 use super::lists::Lists;
+use crate::target::Storage;
 use rustc_hash::FxHashMap;
 
 /// What is stored, and by what it is computed.
@@ -20,6 +21,8 @@ pub(super) struct Kernels {
 pub(super) struct Kernel {
     /// The node whose results are stored.
     pub node: Id,
+    /// Elementwise operations, about: an exponential counts as many.
+    pub work: f64,
     reads: Piece,
 }
 
@@ -48,6 +51,8 @@ pub(super) struct Read {
     pub value: Id,
     /// Each element is read only for the result element at the same place.
     pub pointwise: bool,
+    /// How much of it is read: slices take no more than comes of them.
+    pub bytes: u64,
 }
 
 /// Which kernels a node is computed in.
@@ -73,13 +78,16 @@ const MOST_READS: usize = 64;
 
 struct Fusion<'g, 'c, 'a> {
     graph: &'g Graph<'c, 'a>,
+    storage: &'static Storage,
     /// Nodes that use a node, once per use, in order.
     users: Lists,
     /// The library's kernel that a node is part of: its root.
     cluster: Vec<Option<Id>>,
     homes: Vec<Homes>,
-    /// It is stored although it could be computed on the fly.
-    apart: Vec<bool>,
+    /// The update for which it is stored although it could be computed on the fly.
+    apart: Vec<Option<Id>>,
+    /// Operations for one element if all is computed on the fly that can be.
+    chain: Vec<f32>,
     /// Elements are read more than once on the way to the root.
     repeats: Vec<bool>,
     stored: Vec<bool>,
@@ -91,10 +99,13 @@ struct Fusion<'g, 'c, 'a> {
     asked: Vec<Piece>,
 }
 
-/// A back end does not write the code of an op more often than this into a kernel.
-const MOST_PLACES: u32 = 15;
+/// Elementwise operations that an exponential or a quotient takes, about.
+const EXPENSIVE: f64 = 20.0;
 
-pub(super) fn kernels(graph: &Graph<'_, '_>) -> Kernels {
+/// Askers of an op that are told apart.
+const MOST_ASKERS: usize = 16;
+
+pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kernels {
     let count = graph.nodes.len();
     let users = Lists::new(count, |add| {
         for (index, node) in graph.nodes.iter().enumerate().filter(|(_, node)| node.live) {
@@ -105,10 +116,12 @@ pub(super) fn kernels(graph: &Graph<'_, '_>) -> Kernels {
     });
     let mut fusion = Fusion {
         graph,
+        storage,
         users,
         cluster: vec![None; count],
         homes: vec![Homes::None; count],
-        apart: vec![false; count],
+        apart: vec![None; count],
+        chain: Vec::new(),
         repeats: vec![false; count],
         stored: vec![false; count],
         inlined: vec![false; count],
@@ -117,6 +130,9 @@ pub(super) fn kernels(graph: &Graph<'_, '_>) -> Kernels {
     };
     fusion.clusters();
     fusion.set_apart();
+    if storage.weighs_copies {
+        fusion.chain = fusion.chains();
+    }
     fusion.decide();
     fusion.collect()
 }
@@ -147,7 +163,7 @@ impl Fusion<'_, '_, '_> {
         match node.class {
             Class::Map(map) => map.library && elements(node.first) >= FEWEST,
             Class::Broadcast | Class::Iota | Class::Pad => elements(node.first) >= FEWEST,
-            Class::Reduce(reduce) => reduce.library,
+            Class::Reduce(reduce) => reduce == Reduce::Library,
             Class::Dot { .. } => true,
             _ => false,
         }
@@ -157,8 +173,7 @@ impl Fusion<'_, '_, '_> {
     fn clusters(&mut self) {
         let is_result = self.is_result();
         // The cluster of each node, where that is not itself; and the one node of a cluster that is stored.
-        let library =
-            |node: &Node| node.live && matches!(node.class, Class::Reduce(reduce) if reduce.library);
+        let library = |node: &Node| node.live && node.class == Class::Reduce(Reduce::Library);
         if !self.graph.nodes.iter().any(library) {
             return;
         }
@@ -285,11 +300,12 @@ impl Fusion<'_, '_, '_> {
             | Class::Gather
             | Class::Update => true,
             Class::Join { alone } => !alone,
-            Class::Reduce(reduce) => !reduce.library,
+            Class::Reduce(Reduce::Tiles | Reduce::Reader) => true,
+            Class::Reduce(Reduce::Kernel) => self.is_made_into(producer, user),
             _ => false,
         };
         fusible
-            && !self.apart[producer as usize]
+            && !self.apart[producer as usize].is_some_and(|update| self.happens_in_place(update))
             && match self.class(user) {
                 Class::Map(_) | Class::Broadcast | Class::Move | Class::Pad | Class::Read | Class::Gather => {
                     true
@@ -297,9 +313,34 @@ impl Fusion<'_, '_, '_> {
                 Class::Join { alone } => !alone,
                 // An update happens in the memory of what is updated.
                 Class::Update => index != 0 || !matches!(self.class(producer), Class::Update),
-                Class::Reduce(reduce) => !reduce.library,
+                Class::Reduce(reduce) => reduce != Reduce::Library,
+                Class::Scatter => index > 0 && self.storage.fuses_into_scatters,
+                // A conversion happens as operands are loaded.
+                Class::Dot { .. } => self.storage.weighs_copies && self.widens(producer),
                 _ => false,
             }
+    }
+
+    /// Whether an update changes what is stored: one that a kernel computes on the fly chooses between the old and the new.
+    fn happens_in_place(&self, update: Id) -> bool {
+        !self.storage.weighs_copies || self.stored[update as usize]
+    }
+
+    /// Whether a node is a conversion that makes its operand no smaller.
+    fn widens(&self, node: Id) -> bool {
+        let node = &self.graph.nodes[node as usize];
+        let bytes = |value: Id| self.graph.values[value as usize].bytes;
+        matches!(node.class, Class::Map(map) if !map.expensive)
+            && node.operands.len() == 1
+            && bytes(node.operands[0]) < bytes(node.first)
+    }
+
+    /// Whether all that a reduction is needed for is an elementwise op of its size, which is done before it is stored.
+    fn is_made_into(&self, reduction: Id, user: Id) -> bool {
+        let elements = |node: Id| self.graph.values[self.graph.nodes[node as usize].first as usize].elements;
+        matches!(self.class(user), Class::Map(_))
+            && self.users.of(reduction).iter().all(|&other| other == user)
+            && elements(reduction) == elements(user)
     }
 
     /// What an update reads of the array that it changes is read before: in one kernel with the update it could be
@@ -333,7 +374,7 @@ impl Fusion<'_, '_, '_> {
                 }
                 let operands = &self.graph.nodes[producer as usize].operands;
                 if operands.contains(&base) {
-                    self.apart[producer as usize] = true;
+                    self.apart[producer as usize] = Some(node);
                 } else {
                     pending.extend(operands.iter().map(|&operand| self.node_of(operand)));
                 }
@@ -344,7 +385,8 @@ impl Fusion<'_, '_, '_> {
     fn is_expensive(&self, node: Id) -> bool {
         match self.class(node) {
             Class::Map(map) => map.expensive,
-            Class::Reduce(_) | Class::Gather | Class::Pad | Class::Join { .. } => true,
+            Class::Reduce(_) | Class::Gather => true,
+            Class::Pad | Class::Join { .. } => !self.storage.weighs_copies,
             _ => false,
         }
     }
@@ -389,11 +431,14 @@ impl Fusion<'_, '_, '_> {
             };
             let in_cluster = self.cluster[index].is_some_and(|root| root != node);
             let alone = stored || homes == Homes::Many;
-            if !in_cluster
-                && (self.is_expensive(node) && (alone || repeats)
-                    || alone && self.reads_more(node)
-                    || self.is_too_often(node, places))
-            {
+            let better_stored = if self.storage.weighs_copies {
+                alone && !self.is_free(node) && (stored || self.is_joined(node) || self.moves_more(node))
+                    || self.is_expensive(node) && repeats
+                    || places > 1 && self.computes_more(node, places)
+            } else {
+                self.is_expensive(node) && (alone || repeats) || alone && self.reads_more(node)
+            };
+            if !in_cluster && (better_stored || self.is_too_often(node, places)) {
                 stored = true;
                 homes = Homes::None;
             }
@@ -415,7 +460,7 @@ impl Fusion<'_, '_, '_> {
     fn ask(&self, user: Id, askers: &mut Vec<Id>, first: usize) {
         let add = |askers: &mut Vec<Id>, asker| {
             // More are too many anyway.
-            if askers.len() - first <= MOST_PLACES as usize && !askers[first..].contains(&asker) {
+            if askers.len() - first < MOST_ASKERS && !askers[first..].contains(&asker) {
                 askers.push(asker);
             }
         };
@@ -430,10 +475,77 @@ impl Fusion<'_, '_, '_> {
     /// branches, within which nothing computed before is known.
     fn is_too_often(&self, node: Id, places: u32) -> bool {
         match self.class(node) {
-            Class::Pad | Class::Join { .. } => places > 1,
+            Class::Pad | Class::Join { .. } => places > 1 && !self.storage.weighs_copies,
             Class::Broadcast | Class::Iota | Class::Constant => false,
-            _ => places > MOST_PLACES,
+            _ => places > self.storage.most_places,
         }
+    }
+
+    /// Whether it is of several arrays: which of them an element is of, each kernel would have to ask for each.
+    fn is_joined(&self, node: Id) -> bool {
+        matches!(self.class(node), Class::Join { .. })
+    }
+
+    /// Whether it is made of next to nothing, so that each kernel makes it for itself.
+    fn is_free(&self, node: Id) -> bool {
+        matches!(self.class(node), Class::Broadcast | Class::Iota | Class::Constant)
+    }
+
+    /// Whether all kernels that need it move more bytes to compute it, each for itself, than to read it once one has stored it.
+    fn moves_more(&self, node: Id) -> bool {
+        // A kernel less is worth so many bytes.
+        const LAUNCH: u64 = 3 << 20;
+        let kernels = self.users.of(node).len() as u64;
+        let node = &self.graph.nodes[node as usize];
+        let own = self.graph.values[node.first as usize].bytes;
+        let mut taken = 0u64;
+        for (at, &operand) in node.operands.iter().enumerate() {
+            let content = &self.graph.values[operand as usize];
+            if !node.operands[..at].contains(&operand) && !self.is_free(content.node) {
+                // Of what is sliced or gathered from no more than comes of it.
+                let most = if matches!(node.class, Class::Map(_)) { u64::MAX } else { own };
+                taken = taken.saturating_add(content.bytes.min(most));
+            }
+        }
+        let each = taken.saturating_mul(kernels);
+        each > taken.saturating_add(own.saturating_mul(kernels + 1)).saturating_add(LAUNCH)
+    }
+
+    /// Whether computing an element at so many places of a kernel takes longer than to store it and read it there.
+    fn computes_more(&self, node: Id, places: u32) -> bool {
+        // An H100 does so many elementwise operations in the time of moving a byte to memory and back: 30e12 a second (`target/xla_gpu.rs`)
+        // against 2.8e12 bytes, twice.
+        const PER_BYTE: f32 = 20.0;
+        let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
+        let each = value.bytes as f32 / value.elements.max(1) as f32;
+        !self.is_free(node) && self.chain[node as usize] * places as f32 > each * PER_BYTE
+    }
+
+    /// For each node, operations for one element if all before it is computed on the fly that can be: elements at the same place once,
+    /// those from elsewhere for each of the ways that lead to them.
+    fn chains(&self) -> Vec<f32> {
+        const MOST: f32 = 1e6;
+        let mut chains = vec![0.0f32; self.graph.nodes.len()];
+        // The part of it that is of elements from elsewhere.
+        let mut moved = vec![0.0f32; self.graph.nodes.len()];
+        for (index, node) in self.graph.nodes.iter().enumerate() {
+            let own = match node.class {
+                Class::Map(map) if map.expensive => EXPENSIVE as f32,
+                Class::Map(_) | Class::Move | Class::Pad | Class::Join { .. } | Class::Update => 1.0,
+                Class::Read | Class::Gather | Class::Broadcast | Class::Iota => 1.0,
+                _ => continue,
+            };
+            let before = node.operands.iter().map(|&operand| self.node_of(operand) as usize);
+            let (own_place, elsewhere) = if matches!(node.class, Class::Map(_) | Class::Update) {
+                let same = before.clone().map(|at| chains[at] - moved[at]).fold(0.0, f32::max);
+                (same, before.map(|at| moved[at]).sum::<f32>())
+            } else {
+                (0.0, before.map(|at| chains[at]).fold(0.0, f32::max))
+            };
+            moved[index] = elsewhere.min(MOST);
+            chains[index] = (own + own_place + elsewhere).min(MOST);
+        }
+        chains
     }
 
     /// Whether computing it twice reads more than reading it twice: the reads of a sum of two arrays are more than
@@ -469,6 +581,96 @@ impl Fusion<'_, '_, '_> {
             })
     }
 
+    /// What a kernel reads beside a reduction of the same (a softmax) is read by rows: back ends reduce in the same kernel.
+    fn spread(&self, reads: &mut [Read], first: usize, of: &[Option<Id>], kernels: &[Kernel]) {
+        let mut reduced = Vec::new();
+        for read in &reads[first..] {
+            let producer = self.node_of(read.value);
+            if self.class(producer) == Class::Reduce(Reduce::Kernel)
+                && let Some(kernel) = of[producer as usize]
+            {
+                reduced.extend(reads[kernels[kernel as usize].reads.range()].iter().map(|read| read.value));
+            }
+        }
+        for read in &mut reads[first..] {
+            read.pointwise &= !reduced.contains(&read.value);
+        }
+    }
+
+    /// Bytes that a node takes of its operand at `place`.
+    fn taken(&self, node: &Node<'_, '_>, place: usize) -> u64 {
+        let content = &self.graph.values[node.operands[place] as usize];
+        let made = self.graph.values.get(node.first as usize).map_or(0, |value| value.elements);
+        match node.class {
+            Class::Read | Class::Move => content.bytes.min(made * (content.bytes / content.elements.max(1))),
+            Class::Gather if place == 0 => {
+                content.bytes.min(made * (content.bytes / content.elements.max(1)))
+            }
+            // It is there, and stays.
+            Class::Update | Class::Scatter if place == 0 => 0,
+            _ => content.bytes,
+        }
+    }
+
+    /// For each kernel's node, elementwise operations of all that it computes: elements that are asked for at several places as often,
+    /// those that are repeated once for each time.
+    fn work(&self) -> Vec<f64> {
+        let count = self.graph.nodes.len();
+        let elements = |node: Id| {
+            let first = self.graph.nodes[node as usize].first as usize;
+            self.graph.values.get(first).map_or(0, |value| value.elements).max(1) as f64
+        };
+        let mut work = vec![0.0; count];
+        let mut scale = vec![0.0f64; count];
+        for node in (0..count as Id).rev().filter(|&node| self.graph.nodes[node as usize].live) {
+            let index = node as usize;
+            let own = self.own_work(node);
+            if self.stored[index] {
+                scale[index] = 1.0;
+                work[index] += own;
+                continue;
+            }
+            let mut last = None;
+            for &user in self.users.of(node) {
+                let often = match self.class(user) {
+                    Class::Broadcast | Class::Move | Class::Read | Class::Gather => {
+                        elements(user) / elements(node)
+                    }
+                    _ => 1.0,
+                };
+                scale[index] = scale[index].max(scale[user as usize] * often);
+                let home = match self.homes[user as usize] {
+                    _ if self.stored[user as usize] => Some(user),
+                    Homes::One(home) => Some(home),
+                    _ => None,
+                };
+                if let Some(home) = home.filter(|&home| last != Some(home)) {
+                    last = Some(home);
+                    work[home as usize] += own * scale[index] * f64::from(self.places[index]);
+                }
+            }
+        }
+        work
+    }
+
+    /// Elementwise operations of a node by itself.
+    fn own_work(&self, node: Id) -> f64 {
+        let node = &self.graph.nodes[node as usize];
+        let most = |ids: &mut dyn Iterator<Item = Id>| {
+            ids.filter_map(|id| self.graph.values.get(id as usize)).map(|value| value.elements).max()
+        };
+        let elements = match node.class {
+            Class::Reduce(_) => most(&mut node.operands.iter().copied()),
+            _ => most(&mut (node.first..node.first + node.count)),
+        };
+        let each = match node.class {
+            Class::Map(map) if map.expensive => EXPENSIVE,
+            Class::Parameter | Class::Constant | Class::Dot { .. } | Class::Loop | Class::Branch => 0.0,
+            _ => 1.0,
+        };
+        elements.unwrap_or(0) as f64 * each
+    }
+
     /// What each kernel reads.
     fn collect(self) -> Kernels {
         let count = self.graph.nodes.len();
@@ -477,6 +679,7 @@ impl Fusion<'_, '_, '_> {
         let mut reads: Vec<Read> = Vec::new();
         // Of nodes that are computed on the fly.
         let mut through = vec![Piece::default(); count];
+        let work = self.work();
         // Where each value was last put among the reads; true of a node if that is one of its own.
         let mut at = vec![0u32; self.graph.values.len()];
         for (index, node) in self.graph.nodes.iter().enumerate().filter(|(_, node)| node.live) {
@@ -488,6 +691,7 @@ impl Fusion<'_, '_, '_> {
                     && known.value == read.value
                 {
                     known.pointwise &= read.pointwise;
+                    known.bytes = known.bytes.max(read.bytes);
                 } else if reads.len() - first < MOST_READS || self.stored[index] {
                     at[read.value as usize] = reads.len() as u32;
                     reads.push(read);
@@ -502,20 +706,28 @@ impl Fusion<'_, '_, '_> {
                 if self.class(producer) == Class::Constant {
                     continue;
                 }
+                let content = &self.graph.values[operand as usize];
+                let taken = self.taken(node, place);
                 if self.inlined[producer as usize] && self.may_inline(producer, index as Id, place) {
+                    let share = (taken as f64 / content.bytes.max(1) as f64).min(1.0);
                     for read in through[producer as usize].range() {
                         let read = reads[read];
-                        add(&mut reads, Read { value: read.value, pointwise: read.pointwise && pointwise });
+                        let bytes = (read.bytes as f64 * share) as u64;
+                        let pointwise = read.pointwise && pointwise;
+                        add(&mut reads, Read { value: read.value, pointwise, bytes });
                     }
                 } else {
-                    add(&mut reads, Read { value: operand, pointwise });
+                    add(&mut reads, Read { value: operand, pointwise, bytes: taken });
                 }
+            }
+            if self.storage.weighs_copies && self.stored[index] {
+                self.spread(&mut reads, first, &of, &kernels);
             }
             let own = Piece { first: first as u32, count: (reads.len() - first) as u32 };
             let is_kernel = self.stored[index] && node.class != Class::Constant;
             if is_kernel {
                 of[index] = Some(kernels.len() as Id);
-                kernels.push(Kernel { node: index as Id, reads: own });
+                kernels.push(Kernel { node: index as Id, work: work[index], reads: own });
             }
             if self.inlined[index] {
                 through[index] = Piece { count: own.count.min(MOST_READS as u32), ..own };

@@ -10,6 +10,7 @@ use crate::addresses::AddressMap;
 use crate::ir::{i64_array, is_matrix_product, key};
 use crate::rewrite::walk;
 use crate::splat::Splat;
+use crate::target::{Reductions, Storage};
 use melior::ir::attribute::{DenseElementsAttribute, FlatSymbolRefAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -79,10 +80,17 @@ pub(super) struct Map {
     pub library: bool,
 }
 
+/// Who computes a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reduce {
-    /// It is done by a library, which takes arithmetic only.
-    pub library: bool,
+pub(super) enum Reduce {
+    /// A library, which takes arithmetic only.
+    Library,
+    /// Whoever reads it, from the sums of tiles.
+    Tiles,
+    /// A kernel of its own.
+    Kernel,
+    /// Whoever reads it: it is of few elements.
+    Reader,
 }
 
 pub(super) struct Node<'c, 'a> {
@@ -128,11 +136,13 @@ impl<'c, 'a> Graph<'c, 'a> {
     }
 }
 
-/// Bytes of a value of this type; 0 for tokens and for what has no static size.
+/// Bytes and elements of a value of this type; none for tokens. A size that is not known counts as its bound, or as 1.
 pub(super) fn bytes_of(ty: Type<'_>) -> (u64, u64) {
     if let Some(tuple) = slimhlo_dialect::ffi::as_tuple(ty) {
         let parts = (0..tuple.type_count()).filter_map(|index| tuple.r#type(index).ok()).map(bytes_of);
-        return parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        return parts.fold((0, 0), |sum: (u64, u64), part: (u64, u64)| {
+            (sum.0.saturating_add(part.0), sum.1.saturating_add(part.1))
+        });
     }
     let Some(tensor) = Tensor::new(ty) else { return (0, 0) };
     let mut count = 1u64;
@@ -145,7 +155,23 @@ pub(super) fn bytes_of(ty: Type<'_>) -> (u64, u64) {
     (count.saturating_mul(element_bytes(tensor.element)), count)
 }
 
-fn element_bytes(element: Type<'_>) -> u64 {
+/// The same where the innermost two dimensions are rounded up to a tile, in whichever order of theirs that takes less; `None` where that
+/// makes no difference. Fewer rows than a tile has are rounded up to a power of two.
+fn tiled(ty: Type<'_>, (rows, columns): (u64, u64)) -> Option<(u64, u64)> {
+    let tensor = Tensor::new(ty).filter(|tensor| tensor.is_static() && columns > 1)?;
+    let (bytes, elements) = bytes_of(ty);
+    let (outer, &[height, width]) = tensor.shape.split_last_chunk::<2>()?;
+    let [height, width] = [height, width].map(|size| u64::try_from(size).unwrap_or(0));
+    let outer = outer.iter().fold(1u64, |all, &size| all.saturating_mul(u64::try_from(size).unwrap_or(0)));
+    let padded = |height: u64, width: u64| {
+        let height = if height < rows { height.next_power_of_two() } else { height.next_multiple_of(rows) };
+        height.saturating_mul(width.next_multiple_of(columns))
+    };
+    let plane = padded(height, width).min(padded(width, height));
+    Some((outer.saturating_mul(plane).saturating_mul(bytes / elements.max(1)), elements))
+}
+
+pub(super) fn element_bytes(element: Type<'_>) -> u64 {
     let bits = Quantized::new(element)
         .map_or_else(|| ffi::bit_width(element), |quantized| u64::from(quantized.storage_width()));
     bits.div_ceil(8)
@@ -156,6 +182,7 @@ const MOST_NODES: usize = 4_000_000;
 const DEEPEST_CALLS: usize = 200;
 
 pub(super) struct Import<'c, 'a> {
+    storage: &'static Storage,
     shards: Rc<Shards>,
     root: OperationRef<'c, 'a>,
     functions: OnceCell<FxHashMap<&'c str, OperationRef<'c, 'a>>>,
@@ -164,8 +191,8 @@ pub(super) struct Import<'c, 'a> {
 }
 
 /// A graph under construction.
-#[derive(Default)]
 struct Scope<'c, 'a> {
+    storage: &'static Storage,
     graph: Graph<'c, 'a>,
     /// What a value of the IR is here.
     known: AddressMap<Id>,
@@ -180,8 +207,21 @@ struct Scope<'c, 'a> {
 
 impl<'c: 'a, 'a> Import<'c, 'a> {
     /// Knows the functions of `module`, or only `function` if it is one.
-    pub fn new(root: OperationRef<'c, 'a>) -> Self {
-        Self { shards: Rc::new(Shards::new(root)), root, functions: OnceCell::new(), made: 0, depth: 0 }
+    pub fn new(root: OperationRef<'c, 'a>, storage: &'static Storage) -> Self {
+        let shards = Rc::new(Shards::new(root));
+        Self { storage, shards, root, functions: OnceCell::new(), made: 0, depth: 0 }
+    }
+
+    fn scope(&self) -> Scope<'c, 'a> {
+        Scope {
+            storage: self.storage,
+            graph: Graph::default(),
+            known: AddressMap::default(),
+            same: AddressMap::default(),
+            sizes: AddressMap::default(),
+            shards: self.shards.clone(),
+            wide: FxHashMap::default(),
+        }
     }
 
     pub fn functions(&self) -> impl Iterator<Item = OperationRef<'c, 'a>> + '_ {
@@ -207,7 +247,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
 
     pub fn function(&mut self, op: OperationRef<'c, 'a>) -> Option<Graph<'c, 'a>> {
         let block = body(op, 0)?;
-        let mut scope = Scope { shards: self.shards.clone(), ..Scope::default() };
+        let mut scope = self.scope();
         scope.add_parameters(block);
         scope.graph.results = self.block(&mut scope, block);
         scope.even_results(block);
@@ -295,7 +335,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             "select_and_scatter" => return scope.select_and_scatter(op),
             _ => {}
         }
-        let mut class = class_of(op, local);
+        let mut class = class_of(op, local, scope.storage);
         let operands = scope.operands(op);
         if let Class::Map(map) = &mut class {
             let constant = |&id: &Id| scope.node_of(id).class == Class::Constant;
@@ -354,7 +394,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
         let mut regions = Vec::new();
         for index in 0..op.region_count() {
             let Some(block) = body(op, index) else { continue };
-            let mut inner = Scope { shards: self.shards.clone(), ..Scope::default() };
+            let mut inner = self.scope();
             inner.add_parameters(block);
             inner.capture(scope, op, index);
             inner.graph.results = self.block(&mut inner, block);
@@ -408,7 +448,9 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
 
 impl<'c: 'a, 'a> Scope<'c, 'a> {
     fn value(&mut self, node: Id, ty: Type<'c>) -> Id {
-        let (bytes, elements) = *self.sizes.entry(ty.to_raw().ptr as usize).or_insert_with(|| bytes_of(ty));
+        let tile = self.storage.tile;
+        let size = || tiled(ty, tile).unwrap_or_else(|| bytes_of(ty));
+        let (bytes, elements) = *self.sizes.entry(ty.to_raw().ptr as usize).or_insert_with(size);
         self.graph.values.push(Content { node, bytes, elements, ty });
         self.graph.values.len() as Id - 1
     }
@@ -648,7 +690,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
 
     /// Converts a 16-bit float to 32 bits.
     fn widen(&mut self, op: OperationRef<'c, 'a>, value: Id) -> Id {
-        let Some(ty) = wide(op, self.graph.values[value as usize].ty) else { return value };
+        let Some(ty) = self.wide_type(op, self.graph.values[value as usize].ty) else { return value };
         if let Some(&known) = self.wide.get(&value) {
             return known;
         }
@@ -657,10 +699,15 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         wider
     }
 
+    /// The type with 32-bit floats where it has 16-bit ones, for a back end that computes in no others.
+    fn wide_type(&self, op: OperationRef<'c, 'a>, ty: Type<'c>) -> Option<Type<'c>> {
+        self.storage.widens.then(|| wide(op, ty)).flatten()
+    }
+
     /// Adds an op whose result is computed in 32 bits where it has 16.
     fn add_wide(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Ids) {
         let types = self.local_types(op);
-        let wider: Types<'c> = types.iter().map(|&ty| wide(op, ty).unwrap_or(ty)).collect();
+        let wider: Types<'c> = types.iter().map(|&ty| self.wide_type(op, ty).unwrap_or(ty)).collect();
         if types == wider {
             self.add(class, op, operands, false);
             return;
@@ -706,7 +753,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 } else {
                     (numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())
                 };
-                if !is_ordered(tensor.shape, batch, contracted) {
+                if self.storage.orders_products && !is_ordered(tensor.shape, batch, contracted) {
                     let ty = self.graph.values[*operand as usize].ty;
                     *operand = self.one(Class::Move, op, ids![*operand], ty);
                 }
@@ -761,7 +808,6 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
 
     /// What no library reduces is reduced in tiles, whose sums are stored.
     fn reduce(&mut self, op: OperationRef<'c, 'a>) {
-        const TILE: i64 = 32;
         let mut operands = self.operands(op);
         // Nothing is reduced along dimensions of size 1.
         let sizes = |ty: Type<'c>| Tensor::new(ty).and_then(|tensor| tensor.element_count());
@@ -772,34 +818,47 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             return self.forward(op, &operands[..1]);
         }
         let input = operands.first().and_then(|&input| Tensor::new(self.graph.values[input as usize].ty));
+        let tile = match self.storage.reductions {
+            Reductions::Library { tile } => tile,
+            Reductions::Kernels { few } => {
+                let count = |ty: Type<'c>| bytes_of(ty).1;
+                let taken = op.operand(0).map_or(0, |value| count(value.r#type()));
+                let made = op.result(0).map_or(1, |value| count(value.r#type()));
+                let is_few = taken / made.max(1) < few;
+                let reduce = if is_few { Reduce::Reader } else { Reduce::Kernel };
+                self.add(Class::Reduce(reduce), op, operands, false);
+                return;
+            }
+        };
         let (Some(input), true, false) = (input, op.result_count() == 1, is_library_reduce(op)) else {
-            let library = is_library_reduce(op);
+            let reduce = if is_library_reduce(op) { Reduce::Library } else { Reduce::Tiles };
             operands[0] = self.widen(op, operands[0]);
-            self.add(Class::Reduce(Reduce { library }), op, operands, false);
+            self.add(Class::Reduce(reduce), op, operands, false);
             return;
         };
         operands[0] = self.widen(op, operands[0]);
         let dims = i64_array(op, "dimensions").unwrap_or_default();
         let mut shape = input.shape.to_vec();
-        let element = wide(op, input.ty).and_then(Tensor::new).map_or(input.element, |wide| wide.element);
+        let element =
+            self.wide_type(op, input.ty).and_then(Tensor::new).map_or(input.element, |wide| wide.element);
         while input.is_static()
-            && dims.iter().any(|&dim| shape.get(dim as usize).is_some_and(|&size| size > TILE))
+            && dims.iter().any(|&dim| shape.get(dim as usize).is_some_and(|&size| size > tile))
         {
             for &dim in dims {
                 if let Some(size) = shape.get_mut(dim as usize) {
-                    *size = (*size + TILE - 1) / TILE;
+                    *size = (*size + tile - 1) / tile;
                 }
             }
             operands[0] = self.one(Class::Opaque, op, operands.clone(), Tensor::get(&shape, element, None));
         }
-        self.add(Class::Reduce(Reduce { library: false }), op, operands, false);
+        self.add(Class::Reduce(Reduce::Tiles), op, operands, false);
     }
 
     fn reduce_window(&mut self, op: OperationRef<'c, 'a>) {
         let mut operands = self.operands(op);
         let input = op.operands().next().and_then(|input| Tensor::new(input.r#type()));
         let window = i64_array(op, "window_dimensions").unwrap_or_default();
-        if let (Some(input), 1) = (input, op.result_count()) {
+        if let (Some(input), 1, true) = (input, op.result_count(), self.storage.stages_running_sums) {
             // A running sum: sums of tiles first, then those and their offsets.
             let running = (0..input.rank())
                 .find(|&dim| window.get(dim) == Some(&input.shape[dim]) && input.shape[dim] > 32);
@@ -816,8 +875,12 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 return;
             }
         }
+        if let Reductions::Kernels { .. } = self.storage.reductions {
+            self.add(Class::Reduce(Reduce::Kernel), op, operands, false);
+            return;
+        }
         if is_library_reduce(op) {
-            self.add(Class::Reduce(Reduce { library: true }), op, operands, false);
+            self.add(Class::Reduce(Reduce::Library), op, operands, false);
             return;
         }
         let operands = operands.into_iter().map(|operand| self.widen(op, operand)).collect();
@@ -1056,7 +1119,7 @@ fn has_effects(op: OperationRef<'_, '_>, name: &str) -> bool {
     }
 }
 
-fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
+fn class_of(op: OperationRef<'_, '_>, name: &str, storage: &Storage) -> Class {
     fn element<'c>(value: Option<Value<'c, '_>>) -> Option<Type<'c>> {
         element_type(value?.r#type())
     }
@@ -1108,7 +1171,7 @@ fn class_of(op: OperationRef<'_, '_>, name: &str) -> Class {
         "broadcast_in_dim" | "broadcast" => Class::Broadcast,
         "iota" => Class::Iota,
         "pad" => Class::Pad,
-        "concatenate" => Class::Join { alone: is_rows(op) },
+        "concatenate" => Class::Join { alone: storage.copies_rows && is_rows(op) },
         "reverse" | "slice" | "transpose" | "reshape" | "real_dynamic_slice" => Class::Move,
         "dynamic_slice" => Class::Read,
         "gather" => Class::Gather,

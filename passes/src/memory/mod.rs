@@ -36,7 +36,9 @@
 //!   neighbours send; smaller slices bring all of what they take together; concatenations cut along another dimension and
 //!   back; updates of more than one shard have all of the array and of the update on every device.
 //!
-//! Constants cost nothing (they are part of the program), nor do tokens; a size not known is 1, or its bound.
+//! Constants cost nothing (they are part of the program), nor do tokens. Of a dimension that is known only when the program runs its bound
+//! counts. Without one the memory is not known, and a report says so (`sized`); where a pass only asks which of two forms takes less,
+//! such a dimension counts as 1.
 //!
 //! # What is known to be off
 //!
@@ -67,18 +69,22 @@ mod graph;
 mod lists;
 mod print;
 mod shards;
+mod sized;
 mod source;
+mod time;
 
 pub use print::{PrintMemory, bytes};
 pub use source::{Source, source_of};
 
+use crate::cost::Cost;
 use crate::ir::op_key;
+use crate::target::Target;
 use assign::{Frame, Place, Plan, plan};
 use graph::{Class, Graph, Import};
 use melior::ir::attribute::{IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef};
+use melior::ir::{Location, OperationRef, Type};
 use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
 
@@ -168,6 +174,9 @@ pub struct Report<'c> {
     pub buffers: Vec<Buffer<'c>>,
     /// The step at which most is alive.
     pub peak_step: usize,
+    /// Seconds that all of it takes on the target, and kernels that are started, those of loops as often as they turn; `None` for a
+    /// target whose rates nobody has measured.
+    pub time: Option<(f64, f64)>,
 }
 
 impl<'c> Report<'c> {
@@ -187,34 +196,71 @@ impl<'c> Report<'c> {
 }
 
 /// Why a module is not modelled.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unmodelled {
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Unmodelled<'c> {
     /// There is no function to start with.
     #[error("there is no function @main, nor a single public one")]
     NoEntry,
     /// The function has no body.
     #[error("the function has no body")]
     NoBody,
+    /// A value's size is known only when the program runs: its type, and where it comes from.
+    #[error("how many bytes a {0} takes is known only when the program runs")]
+    Unknown(Type<'c>, Location<'c>),
+    /// A value has 2^63 bytes or more: its type, and where it comes from.
+    #[error("a {0} takes 2^63 bytes or more")]
+    TooLarge(Type<'c>, Location<'c>),
+    /// No value has, but all together do; and where the function is.
+    #[error("it takes 2^63 bytes or more in all")]
+    TooMuch(Location<'c>),
+}
+
+impl<'c> Unmodelled<'c> {
+    /// Where in the module the reason is, if that is some place.
+    pub fn location(&self) -> Option<Location<'c>> {
+        match self {
+            Self::NoEntry | Self::NoBody => None,
+            Self::Unknown(_, location) | Self::TooLarge(_, location) | Self::TooMuch(location) => {
+                Some(*location)
+            }
+        }
+    }
 }
 
 /// Models a module, from `@main` or else its only public function.
-pub fn analyze<'c>(module: OperationRef<'c, '_>) -> Result<Report<'c>, Unmodelled> {
-    let mut import = Import::new(module);
+///
+/// # Errors
+/// There is no such function, or it has values of no known size, or of none that 64 bits hold.
+pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Report<'c>, Unmodelled<'c>> {
+    let mut import = Import::new(module, target.storage());
     let entry = entry(&import).ok_or(Unmodelled::NoEntry)?;
-    let (graph, frame, plan) = modelled(&mut import, entry).ok_or(Unmodelled::NoBody)?;
-    Ok(report(entry, &graph, &frame, &plan, &ffi::Names::new(module)))
+    let graph = import.function(entry).ok_or(Unmodelled::NoBody)?;
+    sized::check(entry, &graph)?;
+    let frame = frame(entry, &graph);
+    let plan = plan(&graph, &frame, target.storage());
+    let mut report = report(entry, &graph, &frame, &plan, &ffi::Names::new(module));
+    if report.footprint.peak() > sized::MOST {
+        return Err(Unmodelled::TooMuch(entry.location()));
+    }
+    if let Some(rates) = target.rates() {
+        let time::Time { seconds, launches } = time::time(&graph, &plan, rates);
+        report.time = Some((seconds, launches));
+    }
+    Ok(report)
 }
 
-/// Models one function, without names.
-pub fn footprint(function: OperationRef<'_, '_>) -> Option<Footprint> {
-    let (graph, frame, plan) = modelled(&mut Import::new(module_of(function)), function)?;
-    Some(sums(&graph, &frame, &plan))
+/// Models one function, without names: what it needs, and how many seconds it takes.
+pub fn cost(function: OperationRef<'_, '_>, target: Target) -> Option<Cost> {
+    let mut import = Import::new(module_of(function), target.storage());
+    let (graph, frame, plan) = modelled(&mut import, function, target)?;
+    let seconds = target.rates().map_or(0.0, |rates| time::time(&graph, &plan, rates).seconds);
+    Some(Cost { footprint: sums(&graph, &frame, &plan), seconds })
 }
 
 /// Keys of the ops of a function's own block whose results have temporary memory when most is alive there, and of the one that runs then.
 /// Empty where nothing but arguments and results ever is.
-pub fn alive_at_peak(function: OperationRef<'_, '_>) -> Option<FxHashSet<usize>> {
-    let (graph, _, plan) = modelled(&mut Import::new(function), function)?;
+pub fn alive_at_peak(function: OperationRef<'_, '_>, target: Target) -> Option<FxHashSet<usize>> {
+    let (graph, _, plan) = modelled(&mut Import::new(function, target.storage()), function, target)?;
     let steps = (0..plan.live.len()).filter(|&step| plan.live[step] > 0);
     // The first of the highest.
     let Some(peak) = steps.max_by_key(|&step| (plan.live[step], std::cmp::Reverse(step))) else {
@@ -233,10 +279,11 @@ pub fn alive_at_peak(function: OperationRef<'_, '_>) -> Option<FxHashSet<usize>>
 fn modelled<'c: 'a, 'a>(
     import: &mut Import<'c, 'a>,
     function: OperationRef<'c, 'a>,
+    target: Target,
 ) -> Option<(Graph<'c, 'a>, Frame, Plan)> {
     let graph = import.function(function)?;
     let frame = frame(function, &graph);
-    let plan = plan(&graph, &frame);
+    let plan = plan(&graph, &frame, target.storage());
     Some((graph, frame, plan))
 }
 
@@ -315,7 +362,7 @@ fn report<'c>(
     names: &ffi::Names,
 ) -> Report<'c> {
     let footprint = sums(graph, frame, plan);
-    let mut report = Report { footprint, steps: Vec::new(), buffers: Vec::new(), peak_step: 0 };
+    let mut report = Report { footprint, steps: Vec::new(), buffers: Vec::new(), peak_step: 0, time: None };
     add_steps(&mut report, graph, plan, footprint.floor(), entry.location(), names);
     let last = report.steps.len().saturating_sub(1);
     let mut donors = vec![false; graph.parameters.len()];

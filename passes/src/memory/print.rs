@@ -2,9 +2,11 @@
 
 //! `--slimhlo-print-memory`: what a module needs, and why.
 
-use super::{Kind, Report, analyze};
-use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult};
+use super::{Kind, Report, Unmodelled, analyze};
+use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult};
+use crate::target::Target;
 use melior::ir::OperationRef;
+use melior::ir::operation::OperationLike;
 use std::fmt::Write;
 use std::io::Write as _;
 
@@ -16,6 +18,8 @@ crate::pass_options! {
     /// do without; and the largest values that are alive when most is, with the source lines they come from. Changes
     /// nothing.
     pub struct PrintMemory {
+        /// What compiles the module.
+        target: Target = Target::default(),
         /// How many values are listed.
         top: u64 = 10,
         /// Print plain numbers of bytes, for scripts.
@@ -28,9 +32,18 @@ impl Pass for PrintMemory {
     const ANCHOR: Anchor = Anchor::Module;
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, _context: &PassContext<'_>) -> PassResult<'c> {
-        let text = match analyze(root) {
+        let text = match analyze(root, self.target) {
             Ok(report) => show(&report, usize::try_from(self.top).unwrap_or(usize::MAX), self.plain),
-            Err(reason) => format!("memory: not modelled: {reason}\n"),
+            // What no machine has is a mistake; all else is a program that somebody can run.
+            Err(reason @ (Unmodelled::TooLarge(..) | Unmodelled::TooMuch(_))) => {
+                let location = reason.location().unwrap_or_else(|| root.location());
+                return Err(PassError::at_location(location, reason.to_string()));
+            }
+            Err(reason) => {
+                let place = reason.location().and_then(super::source_of);
+                let place = place.map_or(String::new(), |place| format!(" ({place})"));
+                format!("memory: not modelled: {reason}{place}\n")
+            }
         };
         // Nobody may be reading any more; that is no failure of the pass.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
@@ -54,6 +67,9 @@ pub(super) fn show(report: &Report<'_>, top: usize, plain: bool) -> String {
         bytes(footprint.temporaries),
     );
     let _ = writeln!(text, "  floor {}, ratio {:.3}", bytes(footprint.floor()), footprint.ratio());
+    if let Some((seconds, launches)) = report.time {
+        let _ = writeln!(text, "  time {:.1} us, {launches} launches", seconds * 1e6);
+    }
     if let Some(step) = report.steps.get(report.peak_step) {
         let _ = writeln!(
             text,

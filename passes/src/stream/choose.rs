@@ -14,10 +14,11 @@ use super::emit::{Loop, is_made_again, is_narrow};
 use super::fast::{Keys, Marked, Table};
 use super::outside::{EXPANDS, Outside, is_exported, sources};
 use super::plan::{self, Facts, Plan, Sought, Source, Stop, bytes};
-use super::{Consumer, GAIN, ROUNDS, Role, SMALL, STRETCH, dot_numbers};
+use super::{Consumer, GAIN, ROUNDS, Role, SMALL, STRETCH, Sizes, dot_numbers};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, is_unused, users};
 use crate::simplify::site::is_kept_argument;
+use crate::target::Target;
 use crate::ties::Ties;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -83,6 +84,8 @@ struct Found<'c, 'a> {
     strided: bool,
     /// Bytes of one unit of what is sliced and of the results.
     around: i64,
+    /// Seconds that its turns take for themselves, where the target has rates: to start kernels, and to read again what each takes whole.
+    turns: f64,
     /// The first consumer's index and dimension.
     first: (usize, usize),
 }
@@ -122,6 +125,9 @@ impl<'c: 'a, 'a> Found<'c, 'a> {
             _ => chunk_bytes,
         };
         let more = net(self).saturating_sub(net(other));
+        if self.turns > 0.0 && self.again == other.again && more.abs() <= margin.max(net(other) / SMALL) {
+            return self.turns < other.turns;
+        }
         if other.strided && !self.strided && self.again == other.again {
             more >= -margin.max(net(other) / SLACK)
         } else {
@@ -143,22 +149,14 @@ struct Gathered<'c, 'a> {
 
 pub struct Rewrite<'c, 'a> {
     pub build: Builder<'c, 'a>,
-    /// About how much a chunk may take.
-    pub chunk_bytes: i64,
-    /// The same where little memory does not matter.
-    pub whole_chunk: i64,
-    /// How much it should take if that is little beside what the loop saves.
-    pub least_turn: i64,
-    /// The same where a turn has dots in it.
-    pub dot_turn: i64,
-    /// The same where a turn has loops of its own.
-    pub loop_turn: i64,
+    /// What compiles the program.
+    pub target: Target,
+    /// What chunks may take.
+    pub sizes: Sizes,
     /// Bytes of the program's arguments and results.
     pub floor: i64,
     /// What a partitioner may cut.
     pub cuts: Rc<Cuts<'c>>,
-    /// How much it may take at most where dots would otherwise be too thin.
-    pub stretch: i64,
     /// How much more it may store than one that computes dots again.
     pub spare: i64,
     /// Whether loops that would take slices of what may not have to be stored can wait for another round.
@@ -289,7 +287,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 };
                 others.push((way, dim, found.unit_bytes));
                 if found.fits {
-                    if best.as_ref().is_none_or(|best| found.beats(best, self.chunk_bytes, self.spare)) {
+                    if best.as_ref().is_none_or(|best| found.beats(best, self.sizes.chunk_bytes, self.spare))
+                    {
                         best = Some(found);
                     }
                 } else if found.apart {
@@ -304,7 +303,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             let units = found.plan.units;
             let inner =
                 others.iter().filter(|other| (other.0, other.1) != (way, dim)).map(|other| other.2).min();
-            let within = |bytes: i64| (self.chunk_bytes / bytes.max(1)).clamp(1, units / 2);
+            let within = |bytes: i64| (self.sizes.chunk_bytes / bytes.max(1)).clamp(1, units / 2);
             found.chunk = match inner {
                 // What the rest is sliced from and put into has to fit, and one unit of the loop inside.
                 Some(inner) => within(found.around).min(within(inner / units)),
@@ -321,7 +320,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         let mut found = match (best, outer) {
             (Some(best), Some(outer))
-                if best.leaves() > self.chunk_bytes.saturating_mul(2)
+                if best.leaves() > self.sizes.chunk_bytes.saturating_mul(2)
                     && outer.saved >= best.saved / 2
                     && !outer.strided
                     && outer.leaves_whole(&best) <= outer.saved / SMALL =>
@@ -345,10 +344,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let anchor = early.first().copied().unwrap_or(last);
         let made = Loop {
             build: &self.build,
+            storage: self.target.storage(),
             plan: &found.plan,
             consumers: &group,
             chunk: found.chunk,
-            part: (self.chunk_bytes.max(self.stretch / 4), found.unit_bytes.saturating_mul(found.chunk)),
+            part: (
+                self.sizes.chunk_bytes.max(self.sizes.stretch / 4),
+                found.unit_bytes.saturating_mul(found.chunk),
+            ),
             sunk: &sunk,
         };
         let (made, results) = made.emit(anchor);
@@ -465,7 +468,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let alike = plan.chunks.iter().filter(|chunk| chunk.source == Source::Splat).map(|chunk| chunk.size);
         let alike = alike.filter(|_| matches!(group[0].1.role, Role::Scatter));
         let most = largest.clone().chain(alike).fold(widened(&plan, &group), i64::saturating_add);
-        if most <= self.chunk_bytes.saturating_mul(GAIN) {
+        if most <= self.sizes.chunk_bytes.saturating_mul(GAIN) {
             return None;
         }
         let matters = largest.max().unwrap_or(0) / 4;
@@ -529,7 +532,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
     fn worth_sharing(&self, plan: &Plan<'c, 'a>) -> (Marked, Sought<'c, 'a>) {
         let computed = || plan.chunks.iter().enumerate().filter(|(_, chunk)| chunk.source.is_op());
         let largest = computed().map(|(_, chunk)| chunk.size).max().unwrap_or(0);
-        let matters = (largest / 2).max(self.chunk_bytes);
+        let matters = (largest / 2).max(self.sizes.chunk_bytes);
         let worth = || computed().filter(|(_, chunk)| chunk.size >= matters && !chunk.kind.free);
         let ops = worth().filter_map(|(_, chunk)| chunk.op.map(ir::op_key)).collect();
         (ops, self.facts.seek(plan, worth().map(|(at, _)| at)))
@@ -676,7 +679,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 continue;
             }
             let Ok(own) = self.alone(index, &joined, plan.units) else { continue };
-            let matters = (own.largest.max(largest) / 2).max(self.chunk_bytes);
+            let matters = (own.largest.max(largest) / 2).max(self.sizes.chunk_bytes);
             let shares = own.values.iter().map(|&at| &own.plan.chunks[at]).any(|chunk| {
                 chunk.size >= matters
                     && plan
@@ -766,7 +769,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let waits = |chunk: &plan::Chunk<'c, 'a>| {
             chunk.source == Source::Slice
                 && plan::is_elementwise(chunk.name)
-                && chunk.size > self.chunk_bytes.saturating_mul(GAIN)
+                && chunk.size > self.sizes.chunk_bytes.saturating_mul(GAIN)
                 && is_made_of_less(chunk.value)
         };
         if self.patient && plan.chunks.iter().any(|chunk| waits(chunk)) {
@@ -780,14 +783,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             .filter(|(_, consumer)| matches!(consumer.role, Role::Contract) && consumer.widen.is_none())
             .map(|(_, consumer)| bytes(consumer.result()))
             .fold(0, i64::saturating_add);
-        let sums = added_up > self.stretch;
+        let sums = added_up > self.sizes.stretch;
         // A loop that adds up one of two gradients and puts chunks of the other in their places is held against one that does it the
         // other way around: both have to see what is stored alike.
         let contracts = group.iter().any(|(_, consumer)| matches!(consumer.role, Role::Contract));
         let large = group.iter().any(|(_, consumer)| {
-            consumer.is_dot && !is_narrow(consumer.result()) && bytes(consumer.result()) > self.stretch
+            consumer.is_dot && !is_narrow(consumer.result()) && bytes(consumer.result()) > self.sizes.stretch
         });
-        let stored = outside.stored(&plan, &group, &sources, contracts && large);
+        let stored = outside.stored(&plan, &group, &sources, contracts && large, self.target.storage());
         let mut saved: i64 = 0;
         let unit_bytes = Outside::most_at_once(&plan, &group, &stored) / plan.units;
         // An elementwise value computed from one that is there takes its place, if nothing else needs that any more.
@@ -822,7 +825,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         let carried = carried_besides(&plan);
         let unit_bytes = unit_bytes.saturating_add(carried / plan.units);
-        let widened = widened(&plan, &group);
+        let widens = self.target.storage().widens;
+        let widened = if widens { widened(&plan, &group) } else { 0 };
         saved = saved.saturating_add(widened).saturating_add(carried);
         let mut stored_whole: i64 = 0;
         for whole in &plan.wholes {
@@ -836,7 +840,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return None;
         }
         saved -= stored_whole;
-        if is_library_fused(&plan, &group) {
+        if self.target.storage().is_library() && is_library_fused(&plan, &group) {
             saved = plan.chunks.iter().filter_map(|chunk| chunk.op).map(shuffled).sum();
         }
         let unit_bytes = unit_bytes.saturating_add(widened / plan.units);
@@ -848,7 +852,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             stored_besides = stored_besides.saturating_add(match consumer.role {
                 Role::Scatter => wide,
                 // Beside the accumulator there is a part of the product, see `parts.rs`.
-                Role::Contract if wide == 0 => result.min(self.chunk_bytes),
+                Role::Contract if wide == 0 => result.min(self.sizes.chunk_bytes),
                 // A sum of narrow floats takes as long as if there were all of it.
                 Role::Contract => wide.saturating_add(wide),
                 Role::Reduce { .. } => wide,
@@ -857,15 +861,20 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         let cost = stored_besides;
         let apart = stored_besides == 0;
-        let mut threshold = self.chunk_bytes.saturating_mul(GAIN);
+        if self.target.rates().is_some() {
+            let kernels = stored.iter().filter(|stored| **stored).count() + group.len();
+            let found = Weighed { saved, cost, unit_bytes, copies: copies > 0, apart, kernels };
+            return self.as_bytes_allow(plan, group, first, outside, found);
+        }
+        let mut threshold = self.sizes.chunk_bytes.saturating_mul(GAIN);
         let in_loop = group.iter().any(|(_, consumer)| is_in_loop(consumer.op));
-        let reads_again = read_again(&plan) > self.whole_chunk;
-        let farthest = (self.floor / 2).min(self.whole_chunk.saturating_mul(STRETCH));
+        let reads_again = read_again(&plan) > self.sizes.whole_chunk;
+        let farthest = (self.floor / 2).min(self.sizes.whole_chunk.saturating_mul(STRETCH));
         if in_loop {
             // A chunk that was made larger for the sake of its dots is not taken apart again.
-            threshold = threshold.max(self.stretch.saturating_mul(2));
-            if group.iter().any(|(_, consumer)| sums_up(consumer.op, self.stretch)) {
-                let most = self.stretch.saturating_mul(STRETCH_OF_SUMS).min(self.floor / 2);
+            threshold = threshold.max(self.sizes.stretch.saturating_mul(2));
+            if group.iter().any(|(_, consumer)| sums_up(consumer.op, self.sizes.stretch)) {
+                let most = self.sizes.stretch.saturating_mul(STRETCH_OF_SUMS).min(self.floor / 2);
                 threshold = threshold.max(most);
             }
         }
@@ -891,30 +900,30 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let narrow =
             |chunk: &plan::Chunk<'c, 'a>| chunk.source.is_op() && chunk.kind.dot && is_narrow(chunk.value);
         let narrow = dots && plan.chunks.iter().any(|chunk| narrow(chunk));
-        let dot_turn = if narrow { self.dot_turn.min(self.floor / SHARE) } else { self.dot_turn };
-        let turn = if dots { self.least_turn.max(dot_turn) } else { self.least_turn };
+        let dot_turn = if narrow { self.sizes.dot_turn.min(self.floor / SHARE) } else { self.sizes.dot_turn };
+        let turn = if dots { self.sizes.least_turn.max(dot_turn) } else { self.sizes.least_turn };
         // One with loops in it has the costs of all of theirs.
         let loops = plan.chunks.iter().any(|chunk| chunk.source.is_op() && chunk.name == "stablehlo.while");
-        let turn = if loops { turn.max(self.loop_turn) } else { turn };
+        let turn = if loops { turn.max(self.sizes.loop_turn) } else { turn };
         // Each turn rewrites narrow results, not just its part of them.
         let rewritten = rewritten(&group) / TURNS_OF_NARROW;
-        let turn = turn.max(rewritten.min(self.stretch).min(self.floor / SHARE));
+        let turn = turn.max(rewritten.min(self.sizes.stretch).min(self.floor / SHARE));
         // In a program of so little memory that a chunk's size follows from it, turns are short.
-        let short = self.floor / SHARE < self.whole_chunk;
+        let short = self.floor / SHARE < self.sizes.whole_chunk;
         let nested = short && in_loop;
         // The loop around has made its chunks of that size.
-        let around = self.whole_chunk.saturating_add(self.whole_chunk / SHARE);
-        let around = turn.max(around.min(self.floor / SHARE * 3));
-        if nested && dots && unit_bytes.saturating_mul(plan.units) <= around {
+        let outer = self.sizes.whole_chunk.saturating_add(self.sizes.whole_chunk / SHARE);
+        let outer = turn.max(outer.min(self.floor / SHARE * 3));
+        if nested && dots && unit_bytes.saturating_mul(plan.units) <= outer {
             return None;
         }
         let share = if nested { SHARE / 2 } else { SHARE };
         // Each scatter of a chain is a kernel of its own, and what computes its indices and updates is another.
         let scatters = group.iter().map(|(_, consumer)| consumer.links.len() as i64).max().unwrap_or(0) + 1;
         let least = turn.saturating_mul(scatters).min(net / share);
-        let most = self.chunk_bytes.max(least) / unit_bytes.max(1);
+        let most = self.sizes.chunk_bytes.max(least) / unit_bytes.max(1);
         // For dots that would be too thin, more.
-        let stretch = if sums { self.stretch.saturating_mul(2) } else { self.stretch };
+        let stretch = if sums { self.sizes.stretch.saturating_mul(2) } else { self.sizes.stretch };
         let stretch = stretch.min(net / share);
         let wanted = wanted_units(&plan, &group);
         // A little more may be the next power of two, which thin dots are worth where it is no large part of the program.
@@ -939,7 +948,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         // What a chunk takes beyond that for speed alone does not speak against its loop.
         let least_chunk = 1 << units(stretch).ilog2();
         let stretch = if sums {
-            let most = self.stretch.saturating_mul(STRETCH_OF_SUMS).min(self.floor / 2);
+            let most = self.sizes.stretch.saturating_mul(STRETCH_OF_SUMS).min(self.floor / 2);
             stretch.max(most.min(net / SHARE_OF_SUMS))
         } else {
             stretch
@@ -947,7 +956,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let mut most = units(stretch);
         // Where a chunk's size follows from the program's, what it copies stays in a cache. In larger programs what is no longer
         // stored is worth more than that, and a turn of so little is nothing for a back end with many threads.
-        if !dots && self.chunk_bytes < self.whole_chunk && copied >= saved {
+        if !dots && self.sizes.chunk_bytes < self.sizes.whole_chunk && copied >= saved {
             most = most.min(CACHED / unit_bytes.max(1)).max(1);
         }
         // A power of two: sizes often are, too, and then nothing is left over.
@@ -969,25 +978,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return None;
         }
         let fits = unit_bytes.saturating_mul(chunk) <= threshold.max(stretch);
-        let small =
-            |value: &Value<'c, 'a>| defining_op(*value).is_none_or(|op| op_name(op) == "stablehlo.reduce");
-        let around = plan
-            .chunks
-            .iter()
-            .filter(|chunk| chunk.source == Source::Slice || small(&chunk.value))
-            .map(|chunk| chunk.size)
-            .chain(group.iter().map(|(_, consumer)| bytes(consumer.result())))
-            .fold(0, i64::saturating_add)
-            / plan.units;
         let strided = is_strided(&plan);
         if strided && in_loop {
             return None;
         }
-        let again = plan
-            .chunks
-            .iter()
-            .enumerate()
-            .any(|(at, chunk)| chunk.source.is_op() && outside.needed[at] && chunk.kind.dot);
+        let around = around(&plan, &group);
+        let again = computes_dots_again(&plan, outside);
         Some(Found {
             plan,
             group,
@@ -1002,9 +998,106 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             thin,
             strided,
             around,
+            turns: 0.0,
             first,
         })
     }
+}
+
+/// What a loop saves and stores, in bytes.
+struct Weighed {
+    saved: i64,
+    cost: i64,
+    unit_bytes: i64,
+    /// Whether each chunk needs copies of what it takes whole.
+    copies: bool,
+    apart: bool,
+    /// Kernels of a turn, about.
+    kernels: usize,
+}
+
+impl<'c: 'a, 'a> Rewrite<'c, 'a> {
+    /// The plan in as few turns as the bytes allow, for back ends that take time for each; whether that is worth its time is for those
+    /// to say who know all of the function.
+    fn as_bytes_allow(
+        &self,
+        plan: Plan<'c, 'a>,
+        group: Vec<(usize, Consumer<'c, 'a>)>,
+        first: (usize, usize),
+        outside: &Outside<'c, 'a>,
+        weighed: Weighed,
+    ) -> Option<Found<'c, 'a>> {
+        let Weighed { saved, cost, unit_bytes, copies, apart, kernels } = weighed;
+        let net = saved.saturating_sub(cost);
+        if net <= self.sizes.least_saved || plan.units < 2 {
+            return None;
+        }
+        let strided = is_strided(&plan);
+        if strided && group.iter().any(|(_, consumer)| is_in_loop(consumer.op)) {
+            return None;
+        }
+        let most = (self.sizes.chunk_bytes / unit_bytes.max(1)).clamp(1, plan.units / 2);
+        let chunk = evened(plan.units, 1 << most.ilog2(), most, copies);
+        if names_products_of_vectors(&plan, &group, chunk) {
+            return None;
+        }
+        let fits = unit_bytes.saturating_mul(chunk) <= self.sizes.chunk_bytes.saturating_mul(2);
+        let around = around(&plan, &group);
+        let again = computes_dots_again(&plan, outside);
+        let least_chunk = chunk;
+        let thin = false;
+        let turns = self.seconds_of_turns(&plan, plan.units / chunk, kernels);
+        Some(Found {
+            plan,
+            group,
+            chunk,
+            least_chunk,
+            unit_bytes,
+            saved,
+            cost,
+            apart,
+            again,
+            fits,
+            thin,
+            strided,
+            around,
+            turns,
+            first,
+        })
+    }
+}
+
+impl<'c: 'a, 'a> Rewrite<'c, 'a> {
+    /// Seconds that so many turns take for themselves.
+    fn seconds_of_turns(&self, plan: &Plan<'c, 'a>, turns: i64, kernels: usize) -> f64 {
+        // What counts turns and slices.
+        const BESIDES: usize = 3;
+        let Some(rates) = self.target.rates() else { return 0.0 };
+        let mut whole: i64 = 0;
+        for chunk in plan.chunks.iter().filter(|chunk| chunk.source.is_op() && chunk.kind.dot) {
+            let Some(op) = chunk.op else { continue };
+            let taken = op.operands().zip(chunk.source.operands()).filter(|(_, along)| along.is_none());
+            whole = taken.map(|(operand, _)| bytes(operand)).fold(whole, i64::saturating_add);
+        }
+        // Read in another order, written, and read by the product.
+        let each = (kernels + BESIDES) as f64 * rates.launch + 3.0 * whole as f64 / rates.bytes;
+        turns as f64 * each
+    }
+}
+
+/// Bytes of one unit of what a plan slices, of small sums on its way, and of its results.
+fn around<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)]) -> i64 {
+    let small =
+        |value: &Value<'c, 'a>| defining_op(*value).is_none_or(|op| op_name(op) == "stablehlo.reduce");
+    let taken = plan.chunks.iter().filter(|chunk| chunk.source == Source::Slice || small(&chunk.value));
+    let results = group.iter().map(|(_, consumer)| bytes(consumer.result()));
+    taken.map(|chunk| chunk.size).chain(results).fold(0, i64::saturating_add) / plan.units
+}
+
+/// Whether a plan computes dots that something outside needs, too.
+fn computes_dots_again<'c: 'a, 'a>(plan: &Plan<'c, 'a>, outside: &Outside<'c, 'a>) -> bool {
+    let mut computed = plan.chunks.iter().zip(&outside.needed);
+    computed.any(|(chunk, needed)| chunk.source.is_op() && *needed && chunk.kind.dot)
 }
 
 /// A chunk of at least so many units, about, and at most so many that leaves nothing over, or little. What is left over is done

@@ -9,6 +9,7 @@ use super::{Consumer, Role, is_costly, turns};
 use crate::hold;
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, is_unused, location_of};
+use crate::target::Storage;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
@@ -59,6 +60,8 @@ struct Own<'c, 'a> {
 pub struct Loop<'c, 'a, 'r> {
     /// What makes ops.
     pub build: &'r Builder<'c, 'a>,
+    /// What the back end stores.
+    pub storage: &'static Storage,
     /// How chunks are computed.
     pub plan: &'r Plan<'c, 'a>,
     /// What takes them, in order.
@@ -198,7 +201,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 behind.push(*value);
             }
         }
-        if keys.is_empty() {
+        if keys.is_empty() || !self.storage.widens {
             return FxHashMap::default();
         }
         let types: Vec<Type> = behind.iter().map(|value| value.r#type()).collect();
@@ -760,6 +763,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                 starts[consumer.dim] = self.position(start, run, 0, location);
                 let mut rows = next();
                 if let Start::At(at) = start
+                    && self.storage.divides_work
                     && bytes(rows) >= DIVIDED
                     && hold::work_before(rows) >= MUCH_WORK
                 {

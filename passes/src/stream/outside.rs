@@ -16,6 +16,7 @@ use super::{Consumer, Role, SMALL, dot_numbers, turns};
 use crate::ir;
 use crate::rewrite::{defining_op, users, uses};
 use crate::simplify::site::is_kept_argument;
+use crate::target::Storage;
 use crate::ties::{self, Ties};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
@@ -358,6 +359,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         group: &[(usize, Consumer<'c, 'a>)],
         sources: &[i64],
         recomputes: bool,
+        storage: &Storage,
     ) -> Vec<bool> {
         let count = plan.chunks.len();
         let mut stored = vec![false; count];
@@ -365,6 +367,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut kernels: Vec<Bits> = vec![Bits::default(); count];
         let products = plan.chunks.iter().any(|chunk| chunk.kind.dot);
         let reads = |op: OperationRef<'c, 'a>, operand: usize| match op_name(op) {
+            "stablehlo.scatter" | "stablehlo.gather" if storage.fuses_into_scatters => false,
             "stablehlo.scatter" => operand > 0,
             // Of arithmetic that a gather picks few elements of, no more is done.
             "stablehlo.gather" if operand == 0 && products => {
@@ -378,7 +381,8 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             _ => false,
         };
         for (number, (_, consumer)) in group.iter().enumerate() {
-            let scatter = matches!(consumer.role, Role::Scatter | Role::Contract);
+            let scatter = matches!(consumer.role, Role::Contract)
+                || matches!(consumer.role, Role::Scatter) && !storage.fuses_into_scatters;
             for (value, dim) in consumer.inputs() {
                 if let Some(at) = plan.position_of_all(value, dim) {
                     stored[at] |= scatter;
@@ -388,7 +392,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         }
         // Where there are products, what is stored for them is what a chunk's size is to follow.
         let no_product = !products && group.iter().all(|(_, consumer)| !consumer.is_dot);
-        let read_by = |op| if no_product { reads_stored(op) } else { Reads::All };
+        let read_by = |op| if no_product && storage.is_library() { reads_stored(op) } else { Reads::All };
         // What a library computes on its way to a reduction.
         let mut reduced: Vec<bool> = vec![false; count];
         // What is made of much less: only that is worth a loop.
@@ -418,14 +422,18 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let chunk = &plan.chunks[at];
             let Some(op) = chunk.op else { continue };
             // A small reduction is done where its result is needed, unless it is stored anyway.
-            let kernel = !chunk.kind.fusible && (placed.contains(&at) || !is_small_reduction(op));
+            let gathers = storage.fuses_into_scatters && chunk.name == "stablehlo.gather";
+            let kernel = !chunk.kind.fusible && !gathers && (placed.contains(&at) || !is_small_reduction(op));
             // What is computed from values of its size takes the place of one of them: nothing is gained there.
             let needed_outside = !self.users_of(at).is_empty() && sources[at] <= chunk.size / 4;
             if chunk.source == Source::Slice {
                 continue;
             }
             if kernel
-                || (!chunk.kind.free && !light.contains(at) && (kernels[at].len() > 1 || needed_outside))
+                || (!storage.weighs_copies
+                    && !chunk.kind.free
+                    && !light.contains(at)
+                    && (kernels[at].len() > 1 || needed_outside))
             {
                 stored[at] = true;
             }

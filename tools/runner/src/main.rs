@@ -43,7 +43,15 @@ fn main() -> ExitCode {
     match start(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // Whoever reads the output has seen enough of it.
+            let closed = |cause: &(dyn std::error::Error + 'static)| {
+                cause
+                    .downcast_ref::<io::Error>()
+                    .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+            };
+            if !error.chain().any(closed) {
+                eprintln!("error: {error:#}");
+            }
             ExitCode::FAILURE
         }
     }

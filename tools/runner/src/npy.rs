@@ -14,6 +14,7 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+use slimhlo_output::Target;
 use slimhlo_package::{ElementType, Tensor};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -108,7 +109,8 @@ pub fn read(path: &Path, tensor: &Tensor) -> Result<Vec<u8>> {
         let part = kind.bytes as usize / if complex { 2 } else { 1 };
         bytes.chunks_exact_mut(part).for_each(<[u8]>::reverse);
     }
-    if fortran && shape.len() > 1 {
+    // Of no elements there is no order, and products of the other extents may be beyond 64 bits.
+    if fortran && shape.len() > 1 && !bytes.is_empty() {
         bytes = row_major(&bytes, shape, kind.bytes as usize);
     }
     if tensor.element == ElementType::I1 {
@@ -138,7 +140,7 @@ fn row_major(bytes: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
     result
 }
 
-/// Writes an array of this type and shape.
+/// Writes an array of this type and shape; whole or not at all.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -155,13 +157,16 @@ pub fn write(path: &Path, tensor: &Tensor, bytes: &[u8]) -> Result<()> {
     text.push('\n');
     let length = u16::try_from(text.len()).context("too many dimensions for a .npy file")?;
     let write = || -> std::io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
+        let mut output = Target::File(path.to_owned()).open()?;
+        let mut file = BufWriter::new(output.file());
         file.write_all(MAGIC)?;
         file.write_all(&[1, 0])?;
         file.write_all(&length.to_le_bytes())?;
         file.write_all(text.as_bytes())?;
         file.write_all(bytes)?;
-        file.flush()
+        file.flush()?;
+        drop(file);
+        output.commit()
     };
     write().with_context(|| path.display().to_string())
 }
@@ -312,6 +317,14 @@ mod tests {
 
     fn text(kind: &str, fortran: &str, shape: &str) -> String {
         format!("{{'descr': '{kind}', 'fortran_order': {fortran}, 'shape': {shape}, }}   \n")
+    }
+
+    #[test]
+    fn arrays_without_elements_may_be_as_long_as_they_like() {
+        let shape = format!("({0}, {0}, 0)", u64::MAX);
+        let file = file(&text("<f4", "True", &shape), &[]);
+        let tensor = Tensor { element: ElementType::F32, shape: vec![u64::MAX, u64::MAX, 0] };
+        assert!(read(file.path(), &tensor).unwrap().is_empty());
     }
 
     #[test]

@@ -7,14 +7,14 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use slimhlo_package::{Manifest, Package};
 
 use crate::device::{Device, Region};
 use crate::execute::{Executor, Profile, Tally};
 use crate::npy;
-use crate::plan::Planned;
+use crate::plan::{Planned, explain};
 use crate::text::{Align, bandwidth, bytes, gigabytes, table, time};
 use crate::values::{preview, random};
 
@@ -111,6 +111,15 @@ pub fn run<D: Device>(
     out: &mut dyn Write,
 ) -> Result<()> {
     let manifest = &package.manifest;
+    // What no memory of this device could hold is not made here, either.
+    let (arguments, memory) = (Planned::of(manifest).arguments, device.memory()?);
+    if let Some(total) = memory.total.filter(|total| *total < arguments) {
+        bail!(
+            "{}: out of memory: {arguments} bytes of arguments, {total} in all\n{}",
+            device.describe(),
+            explain(manifest, Some(memory))
+        );
+    }
     // Inputs first: a wrong file is found out before anything is allocated.
     let mut inputs = inputs(manifest, options)?;
     if let Some(folder) = &options.output_dir {
@@ -175,14 +184,11 @@ pub fn run<D: Device>(
         ..times.report(manifest)
     };
     let report = Report { results, ..report };
+    let mut text = if options.json { serde_json::to_string_pretty(&report)? } else { report.text() };
     if options.json {
-        serde_json::to_writer_pretty(&mut *out, &report)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", report.text())?;
+        text.push('\n');
     }
-    out.flush()?;
-    Ok(())
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write the report")
 }
 
 /// Sets the arguments that a run has overwritten: from their copies on the device, or else from here.

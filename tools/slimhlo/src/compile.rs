@@ -4,7 +4,7 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::module::{self, Input};
-use crate::output::Target;
+use crate::output::{self, Target};
 use crate::{EXIT_STATUS, lower, plan, text};
 use anyhow::{Context as _, Result, anyhow};
 use clap::ValueEnum;
@@ -106,7 +106,7 @@ pub struct Args {
 /// `slimhlo compile`
 pub fn main(args: &Args) -> Result<ExitCode> {
     let file = args.emit.map(|_| Target::new(args.output.as_deref()));
-    file.iter().try_for_each(Target::check)?;
+    file.iter().try_for_each(output::check)?;
     let input = Input::open(args.input.as_deref())?;
     let context = module::context(false);
     let diagnostics = Diagnostics::attach(&context);
@@ -116,7 +116,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     let (manifest, constants) = lower::manifest(&module, name, args.code.chip.name())?;
     let code = |form: Form| code(&module, &args.code.options(), form);
     match (&file, args.emit) {
-        (Some(file), Some(form)) => file.write(&code(form)?)?,
+        (Some(file), Some(form)) => output::write(file, &code(form)?)?,
         _ => {
             let ptx = String::from_utf8(code(Form::Ptx)?)?;
             let cubin = args.cubin.then(|| ptxas::cubin(&ptx, args.code.chip)).transpose()?;

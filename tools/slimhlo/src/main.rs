@@ -24,6 +24,10 @@ mod text;
 
 use clap::{Parser, Subcommand};
 use console::style;
+use slimhlo_passes::cost::Limit;
+use slimhlo_passes::framework::OptionValue;
+use slimhlo_passes::optimize::Optimize;
+use slimhlo_passes::target::Target as BackEnd;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -77,6 +81,11 @@ enum Command {
 }
 
 impl InputArgs {
+    /// What the default passes are asked for.
+    fn options(&self) -> Optimize {
+        Optimize { target: self.target, max_slowdown: self.max_slowdown, ..Optimize::default() }
+    }
+
     /// The passes as the JSON names them.
     fn pipeline(&self) -> &str {
         self.pass_pipeline.as_deref().unwrap_or(pipeline::DEFAULT)
@@ -93,6 +102,16 @@ struct InputArgs {
     /// Passes to run instead of the default ones, in MLIR's textual form
     #[arg(long, value_name = "PASSES")]
     pass_pipeline: Option<String>,
+
+    /// What compiles the module: a back end, or a chip
+    #[arg(long, value_name = "TARGET", default_value = "xla-gpu", value_parser = BackEnd::parse, long_help = format!(
+        "What compiles the module, a back end with its usual chip, or a chip: {}", BackEnd::value_name().replace('|', ", ")))]
+    target: BackEnd,
+
+    /// How many times the original's time the result may take, by the target's rates [default: 1.25 where temporaries at least
+    /// halve, else 1.05]
+    #[arg(long, value_name = "TIMES", default_value = "usual", hide_default_value = true, value_parser = Limit::parse)]
+    max_slowdown: Limit,
 
     /// Read ops of dialects that are not known here
     #[arg(long)]

@@ -4,7 +4,7 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::module::{self, Input};
-use crate::output::Target;
+use crate::output::{self, Target};
 use crate::profile::Profile;
 use crate::progress::Progress;
 use crate::{DOES_NOT_FIT, EXIT_STATUS, InputArgs, ffi, json, pipeline, text};
@@ -72,8 +72,8 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             )
             .exit();
     }
-    target.check()?;
-    json.iter().try_for_each(Target::check)?;
+    output::check(&target)?;
+    json.iter().try_for_each(output::check)?;
     let input = Input::open(args.input.input.as_deref())?;
 
     let progress = Progress::new(args.quiet);
@@ -85,37 +85,42 @@ pub fn main(args: &Args) -> Result<ExitCode> {
 
     progress.say("looking at its memory");
     let passes = args.input.pass_pipeline.as_deref();
-    let before = Profile::of(module.as_operation());
-    let outcome = pipeline::run(&context, &module, passes, before.as_ref().ok().cloned(), &progress);
+    let options = args.input.options();
+    let before = Profile::of(module.as_operation(), options.target);
+    let outcome =
+        pipeline::run(&context, &module, passes, &options, before.as_ref().ok().cloned(), &progress);
     progress.finish();
     diagnostics.print(input.text(), args.quiet);
     let (runs, after) = outcome?;
 
     let result =
         if args.emit_bytecode { ffi::bytecode(&module) } else { module::print(&module, locations)?.into() };
-    target.write(&result)?;
+    output::write(&target, &result)?;
 
     let limit = args.memory_limit.map(|limit| limit.0);
     let peak = after.as_ref().map(|after| after.footprint.peak);
     let fits = peak.zip(limit).map(|(peak, limit)| peak <= limit);
     if let Some(json) = json {
-        json.write(&json::print(&json::Optimize {
-            version: json::VERSION,
-            input: input.name(),
-            output: args.output.as_deref().unwrap_or(Path::new("-")).display().to_string(),
-            pipeline: args.input.pipeline(),
-            before: before.as_ref().ok().map(|before| &before.footprint),
-            after: after.as_ref().map(|after| &after.footprint),
-            saved: before
-                .as_ref()
-                .ok()
-                .zip(peak)
-                .map(|(b, peak)| pipeline::difference(b.footprint.peak, peak)),
-            passes: &runs,
-            at_peak: after.as_ref().map(Profile::at_peak).unwrap_or_default(),
-            memory_limit: limit,
-            fits,
-        })?)?;
+        output::write(
+            &json,
+            &json::print(&json::Optimize {
+                version: json::VERSION,
+                input: input.name(),
+                output: args.output.as_deref().unwrap_or(Path::new("-")).display().to_string(),
+                pipeline: args.input.pipeline(),
+                before: before.as_ref().ok().map(|before| &before.footprint),
+                after: after.as_ref().map(|after| &after.footprint),
+                saved: before
+                    .as_ref()
+                    .ok()
+                    .zip(peak)
+                    .map(|(b, peak)| pipeline::difference(b.footprint.peak, peak)),
+                passes: &runs,
+                at_peak: after.as_ref().map(Profile::at_peak).unwrap_or_default(),
+                memory_limit: limit,
+                fits,
+            })?,
+        )?;
     }
     if !args.quiet {
         match (&before, &after) {

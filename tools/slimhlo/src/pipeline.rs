@@ -20,6 +20,7 @@ use melior::utility::parse_pass_pipeline;
 use serde::Serialize;
 use slimhlo_passes::framework::statistic_total;
 use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize};
+use slimhlo_passes::target::Target;
 use slimhlo_passes::{PassError, PassInfo, Statistic};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -106,6 +107,7 @@ pub fn summary(runs: &[PassRun]) -> (Vec<PassRun>, usize) {
 /// Follows a module from pass to pass.
 struct Watch {
     runs: Vec<PassRun>,
+    target: Target,
     profile: Option<Profile>,
     ops: u64,
     /// What has run and is not in `runs` yet.
@@ -124,8 +126,8 @@ struct Open {
 }
 
 impl Watch {
-    fn new(module: OperationRef<'_, '_>, before: Option<Profile>) -> Self {
-        Self { runs: Vec::new(), profile: before, ops: count_ops(module), open: None }
+    fn new(module: OperationRef<'_, '_>, before: Option<Profile>, target: Target) -> Self {
+        Self { runs: Vec::new(), target, profile: before, ops: count_ops(module), open: None }
     }
 
     /// Looks at what has come of the last pass.
@@ -133,7 +135,7 @@ impl Watch {
         let Some(open) = self.open.take() else { return };
         let ops_after = count_ops(module);
         let after = if open.changed || ops_after != self.ops {
-            Profile::of(module).ok()
+            Profile::of(module, self.target).ok()
         } else {
             self.profile.clone()
         };
@@ -155,20 +157,21 @@ impl Watch {
     }
 }
 
-/// Runs the passes of `text`, or else [`DEFAULT`], on the module; returns what each did, and the profile at the end.
+/// Runs the passes of `text`, or else [`DEFAULT`] with `options`, on the module; returns what each did, and the profile at the end.
 /// `before` is that of the module as it is.
 pub fn run(
     context: &Context,
     module: &Module<'_>,
     text: Option<&str>,
+    options: &Optimize,
     before: Option<Profile>,
     progress: &Progress,
 ) -> Result<(Vec<PassRun>, Option<Profile>)> {
     let module = module.as_operation();
-    let mut watch = Watch::new(module, before);
+    let mut watch = Watch::new(module, before, options.target);
     match text {
         Some(text) => run_each(context, module, text, &mut watch, progress)?,
-        None => watch = run_stages(context, module, watch, progress)?,
+        None => watch = run_stages(context, module, options, watch, progress)?,
     }
     Ok((watch.runs, watch.profile))
 }
@@ -177,6 +180,7 @@ pub fn run(
 fn run_stages(
     context: &Context,
     module: OperationRef<'_, '_>,
+    options: &Optimize,
     watch: Watch,
     progress: &Progress,
 ) -> Result<Watch> {
@@ -228,7 +232,7 @@ fn run_stages(
             open.changed |= event.kept;
         }
     };
-    optimize(module, &Optimize::default(), &run, &mut observe).map_err(|error| anyhow!("{error}"))?;
+    optimize(module, options, &run, &mut observe).map_err(|error| anyhow!("{error}"))?;
     let mut watch = watch.into_inner();
     watch.settle(module);
     // What is done at the very end belongs to no stage; most often nothing.

@@ -7,6 +7,7 @@ use crate::text;
 use melior::ir::{Location, OperationRef};
 use serde::Serialize;
 use slimhlo_passes::memory::{self, Kind, Unmodelled};
+use slimhlo_passes::target::Target;
 use std::rc::Rc;
 
 /// Bytes on one device.
@@ -100,6 +101,28 @@ pub struct Step {
     pub live: u64,
 }
 
+/// Why the model has no figures.
+#[derive(Debug)]
+pub struct Unknown {
+    reason: String,
+    source: Option<Source>,
+}
+
+impl Unknown {
+    fn new(reason: &Unmodelled<'_>) -> Self {
+        Self { reason: reason.to_string(), source: reason.location().and_then(line_of) }
+    }
+}
+
+impl std::fmt::Display for Unknown {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.reason)?;
+        self.source.as_ref().map_or(Ok(()), |source| write!(formatter, " ({source})"))
+    }
+}
+
+impl std::error::Error for Unknown {}
+
 /// What the model says of a module.
 #[derive(Clone, Debug)]
 pub struct Profile {
@@ -114,9 +137,9 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Asks the model.
-    pub fn of(module: OperationRef<'_, '_>) -> Result<Self, Unmodelled> {
-        let report = memory::analyze(module)?;
+    /// Asks the model of this target.
+    pub fn of(module: OperationRef<'_, '_>, target: Target) -> Result<Self, Unknown> {
+        let report = memory::analyze(module, target).map_err(|reason| Unknown::new(&reason))?;
         let footprint = &report.footprint;
         let (peak, floor) = (footprint.peak(), footprint.floor());
         let footprint = Footprint {

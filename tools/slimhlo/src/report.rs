@@ -4,7 +4,7 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::module::{self, Input};
-use crate::output::Target;
+use crate::output::{self, Target};
 use crate::pipeline::{self, PassRun};
 use crate::plan::{Plan, Refusal};
 use crate::profile::Profile;
@@ -83,7 +83,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             .error(ErrorKind::ArgumentConflict, "page and JSON would go to the same place")
             .exit();
     }
-    page.iter().chain(&json).try_for_each(Target::check)?;
+    page.iter().chain(&json).try_for_each(output::check)?;
     let input = Input::open(args.input.input.as_deref())?;
 
     let progress = Progress::new(args.quiet);
@@ -94,7 +94,8 @@ pub fn main(args: &Args) -> Result<ExitCode> {
 
     progress.say("looking at its memory");
     let passes = args.input.pass_pipeline.as_deref();
-    let before = Profile::of(module.as_operation())
+    let options = args.input.options();
+    let before = Profile::of(module.as_operation(), options.target)
         .map_err(anyhow::Error::new)
         .with_context(|| format!("the memory of {} cannot be modelled", input.name()));
     let plan = (before.is_ok() && (args.plan || !args.as_is)).then(|| {
@@ -105,7 +106,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
         let (runs, after) = if args.as_is {
             (vec![], None)
         } else {
-            pipeline::run(&context, &module, passes, Some(before.clone()), &progress)?
+            pipeline::run(&context, &module, passes, &options, Some(before.clone()), &progress)?
         };
         Ok((before, runs, after))
     });
@@ -117,25 +118,28 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     let findings =
         Findings { input: input.name(), before: &before, after: after.as_ref(), runs: &runs, plan };
     if let Some(page) = &page {
-        page.write(html::page(&findings)?.as_bytes())?;
+        output::write(page, html::page(&findings)?.as_bytes())?;
     }
     if let Some(json) = &json {
-        json.write(&json::print(&json::Report {
-            version: json::VERSION,
-            input: input.name(),
-            program: (&before).into(),
-            optimized: after.as_ref().map(|after| json::Optimized {
-                pipeline: args.input.pipeline(),
-                passes: &runs,
-                program: after.into(),
-            }),
-            plan: plan.and_then(|plan| plan.as_ref().ok()).map(Into::into),
-            no_plan: plan.and_then(|plan| plan.as_ref().err()),
-        })?)?;
+        output::write(
+            json,
+            &json::print(&json::Report {
+                version: json::VERSION,
+                input: input.name(),
+                program: (&before).into(),
+                optimized: after.as_ref().map(|after| json::Optimized {
+                    pipeline: args.input.pipeline(),
+                    passes: &runs,
+                    program: after.into(),
+                }),
+                plan: plan.and_then(|plan| plan.as_ref().ok()).map(Into::into),
+                no_plan: plan.and_then(|plan| plan.as_ref().err()),
+            })?,
+        )?;
     }
     let stdout_taken = page.iter().chain(&json).any(|target| *target == Target::Stdout);
     if !args.quiet && !stdout_taken {
-        Target::Stdout.write(print(&findings, args.top, args.plan).as_bytes())?;
+        output::write(&Target::Stdout, print(&findings, args.top, args.plan).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

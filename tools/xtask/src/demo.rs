@@ -14,7 +14,18 @@ use crate::shell::Shell;
 use crate::{setup, table};
 
 const PROGRAM: &str = "test/data/ocean_tendency.mlir";
-const PASS: &str = "--slimhlo-optimize";
+/// The demo measures under XLA for CPU, which is there anyway.
+const PASS: &str = "--slimhlo-optimize=target=xla-cpu";
+/// The packages whose programs README goes on to use.
+const BUILT: [&str; 4] =
+    ["--package=slimhlo-opt", "--package=slimhlo", "--package=slimhlo-plugin", "--package=slimhlo-runner"];
+/// These programs.
+pub const PROGRAMS: [(&str, &str); 4] = [
+    ("slimhlo", "optimize, report on, compile and run a module"),
+    ("slimhlo-opt", "mlir-opt with slimhlo's dialects and passes"),
+    ("slimhlo-run", "runs what slimhlo compile writes; needs the NVIDIA driver only"),
+    ("libslimhlo.so", "the same for any *-opt of MLIR 22, and for C++"),
+];
 /// Lines of the difference that are shown; both modules are kept for the rest.
 const SHOWN: usize = 48;
 const MIB: f64 = (1 << 20) as f64;
@@ -46,8 +57,8 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     };
     ensure!(input.is_file(), "{} is missing", input.display());
     setup::ensure(shell, true)?;
-    heading("Building slimhlo-opt");
-    shell.show(&shell.cargo(["build", "--release", "--package=slimhlo-opt"]))?;
+    heading("Building slimhlo, slimhlo-opt, slimhlo-run and libslimhlo.so");
+    shell.show(&shell.cargo(["build", "--release"].into_iter().chain(BUILT)))?;
 
     let folder = shell.target.join("demo");
     fs::create_dir_all(&folder)?;
@@ -78,6 +89,18 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     println!("{}", table::render(&["", "arg", "out", "temp", "total", "ratio", "collectives"], &[6], &rows));
     println!("ratio is total over what arguments and results take by themselves; 1.000 is the least.");
     println!("Both modules are in {}", folder.display());
+    print_programs(shell)
+}
+
+/// Says where what was built is, and fails if some of it is not.
+fn print_programs(shell: &Shell) -> Result<()> {
+    let release = shell.target.join("release");
+    heading(&format!("In {}", release.display()));
+    for (name, what) in PROGRAMS {
+        ensure!(release.join(name).is_file(), "{name} was not built");
+        println!("  {name:<14}  {what}");
+    }
+    println!("\n  export PATH={}:$PATH", release.display());
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 mod bench;
 mod demo;
 mod docs;
+mod fuzz;
 mod setup;
 mod shell;
 mod table;
@@ -27,6 +28,7 @@ use shell::Shell;
   cargo xtask demo               see a program rewritten, and its memory before and after
   cargo xtask test               everything that CI checks
   cargo xtask test lit docs      two of its steps, and what these need
+  cargo xtask fuzz package       50,000 broken packages and inputs for slimhlo-run
   cargo xtask bench memory       what the reference programs need under XLA, before and after
 
 Exit status: 0 all is well, 1 something failed, 2 wrong usage, 3 packages are missing that only root can install.
@@ -48,6 +50,8 @@ enum Command {
     Test(test::Args),
     /// Measure, in release mode
     Bench(bench::Args),
+    /// Break inputs in many ways, and see that nothing crashes
+    Fuzz(fuzz::Args),
     /// Write docs/passes.md and docs/dialects from the sources
     Docs(docs::Args),
 }
@@ -69,6 +73,7 @@ fn run(shell: &Shell, command: Command) -> Result<ExitCode> {
         Command::Demo(args) => demo::main(shell, &args)?,
         Command::Test(args) => return test::main(shell, &args),
         Command::Bench(args) => bench::main(shell, &args)?,
+        Command::Fuzz(args) => fuzz::main(shell, &args)?,
         Command::Docs(args) => docs::main(shell, &args)?,
     }
     Ok(ExitCode::SUCCESS)

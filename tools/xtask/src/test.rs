@@ -104,6 +104,8 @@ pub enum Step {
     Elementwise,
     /// Kernels whose threads work together, in blocks of 1, 64 and 256 threads on the CPU, agree with XLA
     Kernels,
+    /// Every op of kernels with each dimension 0 in turn does
+    Empty,
     /// JAX's own programs as kernels, on the CPU, agree with XLA
     Backend,
     /// NVIDIA's assembler takes the kernels' code
@@ -134,6 +136,7 @@ impl Step {
             | Step::Families
             | Step::Elementwise
             | Step::Kernels
+            | Step::Empty
             | Step::Ptxas => &[Step::Build, Step::Python],
             Step::Roundtrip | Step::Mutate | Step::Optimize | Step::MemoryModel | Step::Backend => {
                 &[Step::Build, Step::Corpus]
@@ -157,6 +160,7 @@ impl Step {
                 | Step::Residuals
                 | Step::Elementwise
                 | Step::Referees
+                | Step::Empty
         )
     }
 
@@ -200,6 +204,7 @@ impl Step {
             Step::MemoryModel => oracle::memory_model(run),
             Step::Referees => oracle::referees(run),
             Step::Elementwise => oracle::with_command(run, "elementwise.py", &[]),
+            Step::Empty => oracle::with_command(run, "empty.py", &[]),
             Step::Kernels => oracle::kernels(run),
             Step::Backend => oracle::backend(run),
             Step::Ptxas => oracle::ptxas(run),

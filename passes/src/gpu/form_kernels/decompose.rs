@@ -4,6 +4,8 @@
 
 mod batch_norm;
 mod custom_call;
+mod empty;
+mod map;
 mod ragged_dot;
 mod scan;
 
@@ -45,6 +47,9 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
         context.run_pipeline(module, "inline,symbol-dce")?;
     }
     scan::scans(module, &builder)?;
+    for op in ops_named(module, "stablehlo.map") {
+        map::map(&builder, op)?;
+    }
     let mut found = Vec::new();
     walk(module, |op| {
         let families = [BROADCASTS, BATCH_NORM];
@@ -86,7 +91,7 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
             }
         }
     }
-    Ok(())
+    empty::empty(&builder, module)
 }
 
 /// What the ops of batch normalization are called.

@@ -106,6 +106,7 @@ impl Class {
                 "infeed" | "outfeed" | "send" | "recv" | "after_all" | "create_token" => {
                     return refuse("kernels neither talk to the host nor to other devices");
                 }
+                "map" => return refuse("its region has an op that is not elementwise on scalars"),
                 "tuple" | "get_tuple_element" => return refuse("tuples are not supported"),
                 _ if local.starts_with("dynamic_")
                     || local == "real_dynamic_slice"
@@ -146,7 +147,18 @@ pub fn check_type(ty: Type<'_>) -> Result<(), String> {
     if dense::element_bytes(tensor.element).is_none() {
         return Err(format!("elements of {ty} are not numbers"));
     }
+    if byte_count(&tensor).is_none() {
+        return Err(format!("a {ty} takes 2^63 bytes or more"));
+    }
     Ok(())
+}
+
+/// Bytes of a static tensor as buffers hold it; `None` for what signed 64 bits do not hold.
+fn byte_count(tensor: &Tensor<'_>) -> Option<i64> {
+    if tensor.shape.contains(&0) {
+        return Some(0);
+    }
+    tensor.element_count()?.checked_mul(i64::try_from(dense::element_bytes(tensor.element)?).ok()?)
 }
 
 fn constant_class(op: OperationRef<'_, '_>) -> Option<Class> {

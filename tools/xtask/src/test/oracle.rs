@@ -62,7 +62,7 @@ pub(super) fn optimize(run: &mut Run) -> Result<Outcome> {
 
 pub(super) fn memory_model(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
-    let mut args = vec!["--corpus", &folder, "--pipeline=--slimhlo-optimize"];
+    let mut args = vec!["--corpus", &folder, "--pipeline=--slimhlo-optimize=target=xla-cpu"];
     if !run.all {
         args.extend(["--sample", "250"]);
     }

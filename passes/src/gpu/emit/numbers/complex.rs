@@ -103,9 +103,9 @@ pub fn binary<'c: 'a, 'a>(
         "multiply" => multiply(x, y),
         "divide" => divide(x, y),
         "power" => power(x, y),
-        // The specification compares imaginary parts where real ones are equal; XLA does not.
-        "maximum" => pick(x.re.ge(y.re), x, y),
-        "minimum" => pick(x.re.le(y.re), x, y),
+        // By imaginary parts where real ones are equal, as the specification has it; XLA does not look at them.
+        "maximum" => pick(x.re.gt(y.re) | (x.re.eq(y.re) & x.im.gt(y.im)), x, y),
+        "minimum" => pick(x.re.lt(y.re) | (x.re.eq(y.re) & x.im.lt(y.im)), x, y),
         "atan2" => {
             // -i log((y + ix) / sqrt(x^2 + y^2))
             let (xx, yy) = (multiply(x, x), multiply(y, y));

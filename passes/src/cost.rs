@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What a function costs on a target, and the one rule by which memory is traded for time.
+//!
+//! The rule: never more bytes, and of all that is known the least bytes whose time is at most `max-slowdown` times the original's. What
+//! halves a function's temporaries may take a quarter more time, what does less a twentieth ([`Limit`]).
+
+use crate::framework::OptionValue;
+use crate::memory::{self, Footprint};
+use crate::target::Target;
+use melior::ir::OperationRef;
+
+/// What a function needs, and how long it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Bytes, on one device.
+    pub footprint: Footprint,
+    /// By the target's rates.
+    pub seconds: f64,
+}
+
+impl Cost {
+    /// The cost of a function; `None` if it has no body.
+    pub fn of(function: OperationRef<'_, '_>, target: Target) -> Option<Self> {
+        memory::cost(function, target)
+    }
+
+    /// Bytes that are needed at once.
+    pub fn peak(&self) -> u64 {
+        self.footprint.peak()
+    }
+}
+
+/// How many times the original's time a function may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// [`Limit::HALVED`] for what takes no more than half of the original's temporaries, and [`Limit::OTHERWISE`].
+    Usual,
+    /// At most so many times, whatever it saves.
+    Times(f64),
+}
+
+impl Limit {
+    /// A quarter more, for half of the temporaries or less.
+    pub const HALVED: f64 = 1.25;
+    /// Else a twentieth: what models and machines differ by anyway.
+    pub const OTHERWISE: f64 = 1.05;
+
+    /// Whether a function that cost `original` as it came may cost `now`.
+    pub fn allows(self, original: &Cost, now: &Cost) -> bool {
+        let halved = now.footprint.temporaries <= original.footprint.temporaries / 2;
+        let most = match self {
+            Self::Times(most) => most,
+            Self::Usual if halved => Self::HALVED,
+            Self::Usual => Self::OTHERWISE,
+        };
+        now.seconds <= original.seconds * most
+    }
+}
+
+impl OptionValue for Limit {
+    fn value_name() -> String {
+        "usual|number".into()
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text == "usual" {
+            return Ok(Self::Usual);
+        }
+        let most: f64 = text.parse().map_err(|_| format!("'{text}' is neither a number nor 'usual'"))?;
+        if most >= 1.0 {
+            Ok(Self::Times(most))
+        } else {
+            Err(format!("{most} is less than 1: nothing may get slower"))
+        }
+    }
+
+    fn print(&self) -> String {
+        match self {
+            Self::Usual => "usual".into(),
+            Self::Times(most) => most.to_string(),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! How long a planned program takes: for each kernel what it takes to start it, and the longer of moving its bytes and of its arithmetic; a
+//! loop as often as it turns, a branch as its longest arm.
+//!
+//! Rates are the target's (`target/`). What is left out: caches, overlap of collectives and kernels, libraries' choice of algorithms.
+//! A loop whose turns are not known at compile time counts as one turn, as in XLA's own sums.
+
+use super::assign::Plan;
+use super::fuse::Kernel;
+use super::graph::{Class, Graph, Id};
+use crate::counted::Counter;
+use crate::ir::{dot_numbers, i64_array};
+use crate::target::Rates;
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, Type, TypeLike, ValueLike};
+use slimhlo_dialect::ffi::{attribute_of, op_name};
+use slimhlo_dialect::stablehlo::attrs::ConvDimensionNumbers;
+use slimhlo_dialect::types::Tensor;
+
+/// What running something takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Time {
+    pub seconds: f64,
+    /// Kernels that are started.
+    pub launches: f64,
+}
+
+impl Time {
+    fn and(self, other: Self) -> Self {
+        Self { seconds: self.seconds + other.seconds, launches: self.launches + other.launches }
+    }
+
+    fn times(self, turns: f64) -> Self {
+        Self { seconds: self.seconds * turns, launches: self.launches * turns }
+    }
+}
+
+/// What running a graph once takes.
+pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, rates: &Rates) -> Time {
+    let in_place = InPlace::new(graph, plan);
+    let each = |(index, kernel): (usize, &Kernel)| {
+        let node = &graph.nodes[kernel.node as usize];
+        let inside = |region: usize| match (node.regions.get(region), plan.inner[index].get(region)) {
+            (Some(graph), Some(plan)) => time(graph, plan, rates),
+            _ => Time::default(),
+        };
+        let alone = |seconds| Time { seconds, launches: 0.0 };
+        match node.class {
+            Class::Parameter | Class::Constant => Time::default(),
+            Class::Loop => {
+                let turns = node.op.and_then(Counter::of).map_or(1, |counter| counter.turns());
+                let turn = inside(0).and(inside(1)).and(alone(rates.iteration));
+                turn.times(turns as f64).and(alone(in_place.copies(kernel.node) / rates.bytes))
+            }
+            Class::Branch => {
+                let arms = (0..node.regions.len()).map(inside);
+                let longest = arms.max_by(|one, other| one.seconds.total_cmp(&other.seconds));
+                longest.unwrap_or_default().and(alone(rates.branch))
+            }
+            _ => {
+                let seconds = rates.launch + work(graph, plan, *kernel, &in_place, rates);
+                Time { seconds, launches: 1.0 }
+            }
+        }
+    };
+    plan.kernels.kernels.iter().enumerate().map(each).fold(Time::default(), Time::and)
+}
+
+/// Where results lie in the memory of what they are made of.
+struct InPlace<'g, 'c, 'a> {
+    graph: &'g Graph<'c, 'a>,
+    /// The memory of each value, by its place in the plan.
+    memory: Vec<u32>,
+}
+
+impl<'g, 'c, 'a> InPlace<'g, 'c, 'a> {
+    fn new(graph: &'g Graph<'c, 'a>, plan: &Plan) -> Self {
+        let mut memory = vec![u32::MAX; graph.values.len()];
+        for (index, held) in plan.memory.iter().enumerate() {
+            held.values.iter().for_each(|&value| memory[value as usize] = index as u32);
+        }
+        Self { graph, memory }
+    }
+
+    /// Bytes that are read and written to have a copy of what a node changes.
+    fn copies(&self, node: Id) -> f64 {
+        let node = &self.graph.nodes[node as usize];
+        let changed = (node.first..node.first + node.count).zip(&node.operands);
+        let copied = changed.filter(|&(result, &operand)| {
+            let (own, other) = (self.memory[result as usize], self.memory[operand as usize]);
+            self.graph.values[result as usize].bytes > 0 && (own != other || own == u32::MAX)
+        });
+        copied.map(|(result, _)| 2.0 * self.graph.values[result as usize].bytes as f64).sum()
+    }
+}
+
+/// Seconds of a kernel's own work, once it runs.
+fn work(
+    graph: &Graph<'_, '_>,
+    plan: &Plan,
+    kernel: Kernel,
+    in_place: &InPlace<'_, '_, '_>,
+    rates: &Rates,
+) -> f64 {
+    let node = &graph.nodes[kernel.node as usize];
+    let read: f64 = plan.kernels.reads(kernel).iter().map(|read| read.bytes as f64).sum();
+    let bytes_of = |id: Id| graph.values[id as usize].bytes as f64;
+    let made: f64 = graph.results_of(kernel.node).map(bytes_of).sum();
+    let name = node.op.map_or("", |op| op_name(op));
+    let changed = |index: usize| node.operands.get(index).map_or(0.0, |&id| bytes_of(id));
+    let moved = match node.class {
+        Class::Update => read + changed(1) + in_place.copies(kernel.node),
+        Class::Scatter => {
+            let updates = node.operands.last().map_or(0, |&id| graph.values[id as usize].elements);
+            let waits = updates as f64 / rates.updates * rates.bytes;
+            (read + updates as f64).max(waits) + in_place.copies(kernel.node)
+        }
+        Class::Opaque if name == "stablehlo.sort" => {
+            let longest = node.op.and_then(sorted).unwrap_or(2).max(2);
+            // Each stage of a bitonic sort that no multiprocessor can do by itself goes over all.
+            (read + made) * (longest as f64).log2().powi(2) / 8.0
+        }
+        Class::Opaque if moves_between_devices(node.op, name) => (read + made) * rates.bytes / rates.link,
+        _ => read + made,
+    };
+    let computing = match (node.class, node.op) {
+        (Class::Dot { .. }, Some(op)) => {
+            let made = graph.values.get(node.first as usize).map_or(0, |value| value.elements);
+            let (each, ty) = multiplications(op);
+            2.0 * made as f64 * each / product_rate(ty, rates)
+        }
+        _ => 0.0,
+    };
+    (moved / rates.bytes).max(computing).max(kernel.work / rates.elementwise)
+}
+
+/// Elements along the dimension that is sorted.
+fn sorted(op: OperationRef<'_, '_>) -> Option<i64> {
+    let shape = Tensor::new(op.operand(0).ok()?.r#type())?.shape;
+    let dim = crate::ir::constant_attribute(op, "dimension").unwrap_or(-1);
+    let dim = if dim < 0 { dim + shape.len() as i64 } else { dim };
+    shape.get(usize::try_from(dim).ok()?).copied()
+}
+
+/// Whether what an op stores comes from other devices: a collective, or what a partitioner makes of an op that has no result like it.
+fn moves_between_devices(op: Option<OperationRef<'_, '_>>, name: &str) -> bool {
+    op.is_some()
+        && matches!(
+            name,
+            "stablehlo.all_gather"
+                | "stablehlo.all_reduce"
+                | "stablehlo.all_to_all"
+                | "stablehlo.collective_broadcast"
+                | "stablehlo.collective_permute"
+                | "stablehlo.reduce_scatter"
+                | "stablehlo.slice"
+                | "stablehlo.pad"
+                | "stablehlo.concatenate"
+                | "stablehlo.dynamic_update_slice"
+        )
+}
+
+/// Multiplications for each element of a product or convolution, and the type of its operands.
+fn multiplications<'c>(op: OperationRef<'c, '_>) -> (f64, Option<Type<'c>>) {
+    let Some(left) = op.operand(0).ok().and_then(|value| Tensor::new(value.r#type())) else {
+        return (1.0, None);
+    };
+    let size = |shape: &[i64], dim: i64| {
+        usize::try_from(dim).ok().and_then(|dim| shape.get(dim)).map_or(1.0, |&n| n as f64)
+    };
+    if let Some(numbers) = dot_numbers(op) {
+        let each = numbers.lhs_contracting_dimensions().iter().map(|&dim| size(left.shape, dim)).product();
+        return (each, Some(left.element));
+    }
+    let kernel = op.operand(1).ok().and_then(|value| Tensor::new(value.r#type()));
+    let numbers = attribute_of(op, "dimension_numbers")
+        .and_then(|numbers| ConvDimensionNumbers::try_from(numbers).ok());
+    let each = match (kernel, numbers) {
+        (Some(kernel), Some(numbers)) => {
+            let all: f64 = kernel.shape.iter().map(|&size| size as f64).product();
+            all / size(kernel.shape, numbers.kernel_output_feature_dimension()).max(1.0)
+        }
+        // The older product of two matrices.
+        _ => left.shape.last().map_or(1.0, |&size| size as f64),
+    };
+    // What is dilated is zeros for the most part, which are not multiplied with.
+    let dilated = i64_array(op, "lhs_dilation").map_or(1.0, |by| by.iter().map(|&by| by as f64).product());
+    (each / f64::max(dilated, 1.0), Some(left.element))
+}
+
+fn product_rate(ty: Option<Type<'_>>, rates: &Rates) -> f64 {
+    match ty {
+        Some(ty) if ty.is_f32() => rates.products,
+        Some(ty) if ty.is_f64() => rates.wide_products,
+        _ => rates.narrow_products,
+    }
+}

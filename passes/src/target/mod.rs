@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! The back ends that programs are rewritten for: one file each says what it fuses, what it stores, what it copies, and what it takes
+//! time for. Nothing outside of this folder names one, but for what legalizes for it alone.
+//!
+//! A [`Target`] is a row of [`TARGETS`]: a name, a [`Storage`] and [`Rates`]. The memory model (`memory/`) asks the first what a program
+//! needs, `memory/time.rs` the second how long it takes, and `cost.rs` weighs both. docs/add-a-target.md says how to add one.
+
+mod kernels;
+mod xla_cpu;
+mod xla_gpu;
+mod xla_tpu;
+
+use crate::framework::OptionValue;
+use std::fmt;
+
+/// What a program is compiled by, and for which chip.
+#[derive(Clone, Copy)]
+pub struct Target(&'static Description);
+
+/// A row of [`TARGETS`].
+pub struct Description {
+    /// What people call it: a back end's name stands for its usual chip.
+    pub name: &'static str,
+    /// What it fuses, stores and copies.
+    pub storage: &'static Storage,
+    /// What it takes time for; `None` where nobody has measured it, and time is not judged.
+    pub rates: Option<&'static Rates>,
+}
+
+/// All targets, the default first.
+const TARGETS: [Description; 8] = [
+    Description { name: "xla-gpu", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
+    Description { name: "h100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
+    Description { name: "a100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::A100) },
+    Description { name: "b200", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::B200) },
+    Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
+    Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
+    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None },
+    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::RATES) },
+];
+
+/// Which values a back end stores, and in what form.
+#[derive(Debug)]
+pub struct Storage {
+    /// Products, sums and scatters of 16-bit floats happen in 32 bits, their operands widened first.
+    pub widens: bool,
+    /// Who reduces.
+    pub reductions: Reductions,
+    /// Indices and updates of a scatter are computed within it.
+    pub fuses_into_scatters: bool,
+    /// Whether what several kernels need is computed by each or stored is a matter of the bytes that either moves; else what is costly,
+    /// or made of more than one array, is stored.
+    pub weighs_copies: bool,
+    /// A kernel reads at most this often the same op's elements at other places; more are stored.
+    pub most_places: u32,
+    /// Products are written in rows and columns as they come, so that one that is asked for transposed is transposed afterwards.
+    pub orders_products: bool,
+    /// A concatenation along long rows is copied, not computed within what reads it.
+    pub copies_rows: bool,
+    /// Running sums go in two stages, with a copy for those not along rows.
+    pub stages_running_sums: bool,
+    /// A kernel's work is divided among cores, unless it ends in an update in place.
+    pub divides_work: bool,
+    /// In which order what is ready runs.
+    pub schedule: Schedule,
+    /// Bytes that the innermost two dimensions of an array are rounded up to: elements of (second last, last); (1, 1) if none.
+    pub tile: (u64, u64),
+}
+
+/// Who reduces, and so what is stored on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reductions {
+    /// A library for sums and extremes of f32 and f64, which takes arithmetic around them along; others go in tiles of so many elements.
+    Library {
+        /// Elements along each dimension of a tile.
+        tile: i64,
+    },
+    /// A kernel of its own, which computes its operand. Fewer elements than these are reduced by whoever reads the result.
+    Kernels {
+        /// Elements of the operand for one of the result.
+        few: u64,
+    },
+}
+
+/// In which order kernels run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// As their operands become ready.
+    FirstReady,
+    /// Whichever of a walk from the results and the program's own order keeps less alive.
+    LeastAlive,
+}
+
+/// What a back end takes time for, on one chip.
+#[derive(Debug)]
+pub struct Rates {
+    /// Bytes per second to and from the device's memory.
+    pub bytes: f64,
+    /// Multiplications and additions per second in products of 16-bit floats and narrower,
+    pub narrow_products: f64,
+    /// in those of f32,
+    pub products: f64,
+    /// and in those of f64.
+    pub wide_products: f64,
+    /// Elementwise operations per second.
+    pub elementwise: f64,
+    /// Seconds to start a kernel.
+    pub launch: f64,
+    /// Seconds that an iteration of a loop takes beside its kernels.
+    pub iteration: f64,
+    /// Seconds to choose a branch.
+    pub branch: f64,
+    /// Bytes per second between devices.
+    pub link: f64,
+    /// Updates of a scatter per second: each has to wait for those of its place.
+    pub updates: f64,
+}
+
+impl Storage {
+    /// Whether a library reduces, and takes arithmetic and products along.
+    pub fn is_library(&self) -> bool {
+        matches!(self.reductions, Reductions::Library { .. })
+    }
+}
+
+impl Target {
+    /// The name it was asked for by.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// What it stores.
+    pub fn storage(self) -> &'static Storage {
+        self.0.storage
+    }
+
+    /// What it takes time for; `None` where time is not judged.
+    pub fn rates(self) -> Option<&'static Rates> {
+        self.0.rates
+    }
+
+    /// Whether it is XLA for CPU, whose legalizations some passes exist for.
+    pub fn is_xla_cpu(self) -> bool {
+        std::ptr::eq(self.0.storage, &xla_cpu::STORAGE)
+    }
+
+    /// XLA for CPU.
+    pub fn xla_cpu() -> Self {
+        Self(&TARGETS[6])
+    }
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self(&TARGETS[0])
+    }
+}
+
+impl PartialEq for Target {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Eq for Target {}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl OptionValue for Target {
+    fn value_name() -> String {
+        TARGETS.map(|target| target.name).join("|")
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let known = TARGETS.iter().find(|target| target.name == text);
+        let names = || TARGETS.map(|target| target.name).join(", ");
+        known.map(Self).ok_or_else(|| format!("'{text}' is none of the targets {}", names()))
+    }
+
+    fn print(&self) -> String {
+        self.name().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for target in &TARGETS {
+            assert_eq!(Target::parse(target.name).map(|target| target.print()).as_deref(), Ok(target.name));
+        }
+        assert!(Target::xla_cpu().is_xla_cpu());
+        assert!(!Target::default().is_xla_cpu());
+    }
+
+    #[test]
+    fn what_is_no_target_is_named_with_those_there_are() {
+        let error = Target::parse("h200x").unwrap_err();
+        assert!(error.contains("'h200x'") && error.contains("xla-gpu, h100"), "{error}");
+    }
+}

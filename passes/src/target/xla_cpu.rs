@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! XLA for CPU, of jaxlib 0.10.2: it hands reductions and products to libraries, has no arithmetic of 16-bit floats, and takes hardly any
+//! time for a turn of a loop.
+//!
+//! Nobody has calibrated what it takes time for, so only bytes are judged, by the thresholds of the passes themselves.
+
+use super::{Reductions, Schedule, Storage};
+
+pub(super) static STORAGE: Storage = Storage {
+    widens: true,
+    reductions: Reductions::Library { tile: 32 },
+    fuses_into_scatters: false,
+    weighs_copies: false,
+    most_places: 15,
+    orders_products: true,
+    copies_rows: true,
+    stages_running_sums: true,
+    divides_work: true,
+    schedule: Schedule::FirstReady,
+    tile: (1, 1),
+};

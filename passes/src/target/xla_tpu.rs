@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! XLA for TPUs, of libtpu as jax 0.10.2 wants it: fuses elementwise ops like the others, but gathers and scatters are loops of their own over
+//! stored operands, and the innermost two dimensions of every array are padded to tiles of 8 by 128.
+
+use super::{Rates, Reductions, Schedule, Storage};
+
+pub(super) static STORAGE: Storage = Storage {
+    widens: false,
+    reductions: Reductions::Kernels { few: 8 },
+    fuses_into_scatters: false,
+    weighs_copies: true,
+    most_places: u32::MAX,
+    orders_products: false,
+    copies_rows: false,
+    stages_running_sums: false,
+    divides_work: false,
+    schedule: Schedule::LeastAlive,
+    tile: (8, 128),
+};
+
+/// v5p: 2.77 TB/s, 459 TFLOP/s of bf16, by Google's page on the chip, in the shares that hold for an H100.
+pub(super) const V5P: Rates = Rates {
+    bytes: 2.3e12,
+    narrow_products: 300e12,
+    products: 100e12,
+    wide_products: 1e12,
+    elementwise: 4e12,
+    launch: 1e-6,
+    iteration: 1e-6,
+    branch: 2e-6,
+    link: 200e9,
+    updates: 1e9,
+};
