@@ -25,6 +25,7 @@ import importlib.metadata
 import json
 import math
 import pathlib
+import re
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -195,11 +196,21 @@ class Row:
         return (self.alone, self.ours) if whole else None
 
 
+def needed(found: Answer) -> str | None:
+    """What XLA says that temporaries would take, where it refuses a module because they do not fit (XLA for TPUs does)."""
+    said = (
+        re.search(r"RESOURCE_EXHAUSTED.*HLO temporaries \(([^)]*)\)", found.reason) if isinstance(found, Lost) else None
+    )
+    return said[1] if said else None
+
+
 def judge(name: str, program: Program, kind: str, answers: tuple[Answer, Answer | None, Answer], failure: str) -> Row:
     alone, enzyme, ours = answers
     goal = program.goals.get(kind)
     if isinstance(ours, Figures):
         wrong = misses(goal, alone, ours)
+    elif needed(ours):
+        wrong = [f"does not fit: temporaries of {needed(alone) or '?'} alone, {needed(ours)} after slimhlo"]
     elif isinstance(alone, Lost) and not failure:
         wrong = []  # XLA compiles neither: the program is not for this target
     else:
