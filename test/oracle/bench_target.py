@@ -25,6 +25,7 @@ import importlib.metadata
 import json
 import math
 import pathlib
+import re
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -195,11 +196,21 @@ class Row:
         return (self.alone, self.ours) if whole else None
 
 
+def needed(found: Answer) -> str | None:
+    """What XLA says that temporaries would take, where it refuses a module because they do not fit (XLA for TPUs does)."""
+    said = (
+        re.search(r"RESOURCE_EXHAUSTED.*HLO temporaries \(([^)]*)\)", found.reason) if isinstance(found, Lost) else None
+    )
+    return said[1] if said else None
+
+
 def judge(name: str, program: Program, kind: str, answers: tuple[Answer, Answer | None, Answer], failure: str) -> Row:
     alone, enzyme, ours = answers
     goal = program.goals.get(kind)
     if isinstance(ours, Figures):
         wrong = misses(goal, alone, ours)
+    elif needed(ours):
+        wrong = [f"does not fit: temporaries of {needed(alone) or '?'} alone, {needed(ours)} after slimhlo"]
     elif isinstance(alone, Lost) and not failure:
         wrong = []  # XLA compiles neither: the program is not for this target
     else:
@@ -255,7 +266,7 @@ def row_cells(row: Row) -> list[str]:
         first[3] = f"{row.alone.microseconds:,.0f}"
     pair = row.both()
     seconds = f"{pair[0].seconds:.1f} {pair[1].seconds:.1f}" if pair else "-"
-    verdict = ", ".join(row.wrong) or ("met" if pair else "not for this target")
+    verdict = ", ".join(row.wrong) or ("met" if isinstance(row.ours, Figures) else "not for this target")
     return [
         row.name,
         *first,
@@ -442,9 +453,14 @@ def main() -> int:
     of_groups, failed = group_lines(GROUPS[target.kind], rows)
     missed = [row.name for row in rows if row.wrong]
     notes = [*means(rows), *of_groups]
-    notes.append(
-        f"{len(rows) - len(missed)} of {len(rows)} goals met" + (f"; not: {', '.join(missed)}" if missed else "")
-    )
+    able = [row for row in rows if isinstance(row.ours, Figures) or row.wrong]
+    met = f"{len(able) - len(missed)} of {len(able)} programs meet their goals"
+    notes.append(met + (f"; not: {', '.join(missed)}" if missed else ""))
+    if len(able) < len(rows):
+        refused = ", ".join(row.name for row in rows if row not in able)
+        notes.append(
+            f"XLA for {target.name} compiles {len(rows) - len(able)} neither alone nor after slimhlo: {refused}"
+        )
     if args.write_docs:
         write_docs(args.write_docs, target.name, markdown(target, rows, notes))
     if args.json:

@@ -803,7 +803,7 @@ def ways_of(opt: str, pipeline: str) -> list[list[str]]:
     passes = [f"--{name}" for name in PASSES if f"--{name.partition('=')[0]} " in known]
     ways = [pipeline.split(), ["--canonicalize", "--cse", *passes, "--canonicalize", "--cse"]]
     if pipeline == PIPELINE:
-        ways.insert(1, [f"{pipeline}=chunk-bytes=200"])
+        ways.insert(1, [f"{pipeline} chunk-bytes=200"])
     return ways
 
 

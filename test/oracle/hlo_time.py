@@ -128,7 +128,8 @@ STEPS = dict.fromkeys(
 ) | dict.fromkeys(("divide", "remainder"), 8)
 # Library calls that are placement or notes.
 NOTES = re.compile(
-    r"annotate_device_placement|AllocateBuffer|Sharding|SPMD|AssumeGatherIndicesInBound|xla\.sdy", re.IGNORECASE
+    r"annotate_device_placement|AllocateBuffer|PrepareAsyncCall|Sharding|SPMD|AssumeGatherIndicesInBound|xla\.sdy",
+    re.IGNORECASE,
 )
 
 # Operations over the cube of the size, by LAPACK's working note 41; of a solution, over the size squared and the right-hand sides.

@@ -27,8 +27,9 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 
+import jax_start
 import targets
-from opt import knows_target, needs_more, with_values
+from opt import knows_target, needs_more, pipeline_for, with_values
 from workers import Lost, map_items
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -200,7 +201,6 @@ def gather(args: argparse.Namespace, target: targets.Target) -> list[Module]:
     if args.programs:
         import memory_programs
         import programs
-        import xla_cpu  # noqa: F401  devices before jax
 
         known = programs.PROGRAMS | (programs.VARIANTS if target.kind != "cpu" else {})
         modules += [Module("reference", name, make(target.platform).as_text()) for name, make in known.items()]
@@ -230,7 +230,8 @@ def arguments() -> argparse.Namespace:
         action="append",
         default=[],
         metavar="FLAGS",
-        help="flags of slimhlo-opt; reference programs, families and files are compared after them, too (may be repeated)",
+        help="flags of slimhlo-opt, or `default` for the target's pipeline; reference programs, families and files are compared "
+        "after them, too (may be repeated)",
     )
     parser.add_argument("--cache", type=pathlib.Path, metavar="FILE", help="where XLA's answers are kept")
     parser.add_argument("--jobs", type=int, default=2, help="processes that compile")
@@ -331,15 +332,18 @@ def report_changes(
 
 
 def main() -> int:
+    jax_start.start()
     args = arguments()
     target = targets.find(args.target)
     if reason := targets.missing(target):
         print(f"{reason}: nothing is compared")
         return 0
     modules = gather(args, target)
+    default = pipeline_for(args.opt, target.name)
+    pipelines = [default if flags == "default" else flags for flags in args.pipeline]
     pairs: list[tuple[Module, Module]] = []
     for before in [module for module in modules if module.kind in ("reference", "file", "family")]:
-        for flags in args.pipeline:
+        for flags in pipelines:
             text = transform(args.opt, before.text, flags.split())
             if text is not None and text != before.text:
                 pairs.append((before, Module(f"{before.kind} after", f"{before.name} {flags}", text)))
