@@ -9,6 +9,7 @@
 //!
 //! Nothing here knows MLIR or LLVM, nor needs CUDA to be installed where it is built.
 
+mod cli;
 pub mod cuda;
 mod device;
 mod execute;
@@ -19,6 +20,7 @@ mod run;
 mod text;
 mod values;
 
+pub use cli::Cli;
 pub use device::{Buffer, Device, DeviceError, Memory, Region, Shape};
 pub use execute::{Executor, Profile, Tally};
 pub use host::{HostDevice, HostKernel};

@@ -3,40 +3,12 @@
 //! Runs a package on an NVIDIA GPU. Needs the NVIDIA driver and nothing else.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
 use slimhlo_package::Package;
-use slimhlo_runner::{RunOptions, cuda::Cuda, plan, run};
-
-/// Run a program that `slimhlo compile` has compiled, on an NVIDIA GPU
-#[derive(Parser)]
-#[command(
-    version,
-    after_help = "Examples:
-  slimhlo-run package/                                     with random arguments
-  slimhlo-run package/ --input x.npy y.npy --output-dir out
-  slimhlo-run package/ --bench 100                         medians, and the bandwidth of each kernel
-
-Exit status: 0 it ran, 1 it did not, 2 wrong usage."
-)]
-struct Cli {
-    /// The folder that `slimhlo compile` wrote
-    package: PathBuf,
-
-    #[command(flatten)]
-    options: RunOptions,
-
-    /// Print the buffer plan and stop; needs no GPU
-    #[arg(long)]
-    plan: bool,
-
-    /// The GPU, in the driver's order (CUDA_VISIBLE_DEVICES chooses)
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    device: usize,
-}
+use slimhlo_runner::{Cli, cuda::Cuda, plan, run};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

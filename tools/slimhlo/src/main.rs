@@ -10,6 +10,7 @@ mod guarded;
 mod html;
 mod json;
 mod lower;
+mod manual;
 mod module;
 mod optimize;
 mod output;
@@ -78,6 +79,11 @@ enum Command {
     Compile(compile::Args),
     /// Run a compiled program, or a module, on an NVIDIA GPU or the CPU
     Run(run::Args),
+    /// Print what a shell completes of this command
+    Completions(manual::Completions),
+    /// Write manual pages and completions, of this command and of slimhlo-run, for a package of them
+    #[command(hide = true)]
+    Manual(manual::Manual),
 }
 
 impl InputArgs {
@@ -136,6 +142,8 @@ fn start() -> ExitCode {
         Command::Report(args) => report::main(&args),
         Command::Compile(args) => compile::main(&args),
         Command::Run(args) => run::main(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Manual(args) => manual::manual(&args),
     };
     outcome.unwrap_or_else(|error| {
         // Whoever reads the output has seen enough of it.

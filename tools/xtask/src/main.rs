@@ -5,6 +5,7 @@
 
 mod bench;
 mod demo;
+mod dist;
 mod docs;
 mod fuzz;
 mod setup;
@@ -26,6 +27,7 @@ use shell::Shell;
     after_help = "Examples:
   cargo xtask setup              install what building and testing need
   cargo xtask demo               see a program rewritten, and its memory before and after
+  cargo xtask dist               an archive that runs where LLVM is not installed
   cargo xtask test               everything that CI checks
   cargo xtask test lit docs      two of its steps, and what these need
   cargo xtask fuzz package       50,000 broken packages and inputs for slimhlo-run
@@ -46,6 +48,8 @@ enum Command {
     Setup(setup::Args),
     /// Rewrite a bundled program and show what changed, in the text and in memory
     Demo(demo::Args),
+    /// Make an archive of all programs that needs no LLVM where it is unpacked, and try it
+    Dist(dist::Args),
     /// Run the checks and tests, all or those named
     Test(test::Args),
     /// Measure, in release mode
@@ -71,6 +75,7 @@ fn run(shell: &Shell, command: Command) -> Result<ExitCode> {
     match command {
         Command::Setup(args) => setup::main(shell, &args)?,
         Command::Demo(args) => demo::main(shell, &args)?,
+        Command::Dist(args) => dist::main(shell, &args)?,
         Command::Test(args) => return test::main(shell, &args),
         Command::Bench(args) => bench::main(shell, &args)?,
         Command::Fuzz(args) => fuzz::main(shell, &args)?,

@@ -111,7 +111,12 @@ pub fn packages(shell: &Shell, python: bool, browser: bool) -> Result<()> {
         );
         return Ok(());
     }
-    let missing = missing(shell, &wanted)?;
+    install(shell, &wanted)
+}
+
+/// Installs those of some Debian packages that are missing.
+pub fn install(shell: &Shell, wanted: &[&str]) -> Result<()> {
+    let missing = missing(shell, wanted)?;
     if missing.is_empty() {
         return Ok(());
     }
