@@ -6,6 +6,7 @@
 //! the page as JSON. Long programs are thinned out: at most [`COLUMNS`] points in time, each the highest of the steps it
 //! stands for, and at most [`DRAWN`] values, the rest in a few groups; the page says so where it happens.
 
+mod lines;
 mod plan;
 
 use crate::pipeline;
@@ -129,6 +130,7 @@ pub fn page(findings: &Findings<'_>) -> Result<String> {
     if let (Some(after), Some(drawn)) = (after, drawn.get(1)) {
         tables += &values("after", "after optimization", after, 1, drawn);
     }
+    tables += &lines::table(before, *after);
     let (plan, plan_data) = plan::section(findings.plan)?;
     Ok(fill_in(
         include_str!("page/page.html"),
@@ -138,6 +140,7 @@ pub fn page(findings: &Findings<'_>) -> Result<String> {
             ("css", include_str!("page/page.css").trim_end()),
             ("tools_js", include_str!("page/tools.js").trim_end()),
             ("js", include_str!("page/page.js").trim_end()),
+            ("explore_js", include_str!("page/explore.js").trim_end()),
             ("cards", &cards(before, *after)),
             ("switch", if after.is_some() { SWITCH } else { "" }),
             ("legend", &legend(after.is_some())),
@@ -502,10 +505,12 @@ fn values(
         };
         let _ = writeln!(
             rows,
-            "<tr{link}><td class=\"number\">{}</td><td class=\"barcell\"><span class=\"bar\" \
+            "<tr{link}><td class=\"number\" data-order=\"{}\">{}</td><td class=\"barcell\" data-order=\"{}\"><span class=\"bar\" \
              style=\"width: {width:.1}px\"></span> {}</td><td><code>{}</code></td><td>{}</td><td>{}</td>\
              <td><code>{}</code></td><td><code>{}</code></td></tr>",
+            value.bytes,
             text::bytes(value.bytes),
+            value.bytes,
             text::share(value.bytes, peak),
             escape(&value.name),
             value.kind.as_str(),
@@ -532,7 +537,7 @@ fn values(
     format!(
         "<section class=\"{key}\" aria-labelledby=\"{key}-heading\">\n\
          <h2 id=\"{key}-heading\">Values alive at the peak{when}{place}</h2>\n\
-         <div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\" class=\"number\">Size</th>\
+         <div class=\"scroll\"><table class=\"values sorts\">\n<thead><tr><th scope=\"col\" class=\"number\">Size</th>\
          <th scope=\"col\">Of peak</th><th scope=\"col\">Value</th><th scope=\"col\">Kind</th>\
          <th scope=\"col\">Made by</th><th scope=\"col\">Type</th><th scope=\"col\">Source</th></tr></thead>\n\
          <tbody>\n{rows}</tbody></table></div>\n{more}</section>\n"

@@ -17,7 +17,7 @@
   const top = 1.07 * Math.max(floor, 1, ...programs.map((program) => program.peak));
   // What is shown: shares of the program across, bytes up.
   const view = { x0: 0, x1: 1, y0: 0, y1: top };
-  let shown = 0, kept = null, cursor = null, hovered = null;
+  let shown = 0, kept = null, cursor = null, hovered = null, changed = () => {};
 
   const text = (index) => (index < 0 ? "" : strings[index]);
   const percent = (part, whole) => {
@@ -97,12 +97,35 @@
     fill();
   }
 
+  // What tells colours apart: the value itself, or what it has in common with others.
+  let coloured = "value";
+  const CLASSES = 12;
+  function colour(band) {
+    if (coloured === "value") return band.kind < 2 ? `k${band.kind}` : `t${band.index % 6}`;
+    const key = text(band[coloured]) || (band.kind < 2 ? KINDS[band.kind] : "");
+    return key === "" ? "rest" : `c${classes.get(key) ?? CLASSES}`;
+  }
+  // The largest dozen have a colour of their own, in both programs the same.
+  let classes = new Map();
+  function classify() {
+    const sums = new Map();
+    for (const program of programs) {
+      for (const [name, op, type, size, kind, from, to, source, scope] of program.values) {
+        const key = text({ op, source, scope }[coloured] ?? -1) || (kind < 2 ? KINDS[kind] : "");
+        if (key !== "") sums.set(key, (sums.get(key) ?? 0) + size);
+      }
+    }
+    const sorted = [...sums].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([key]) => key);
+    classes = new Map(sorted.slice(0, CLASSES).map((key, at) => [key, at]));
+    return { kinds: [...classes.keys()], more: sorted.length > CLASSES };
+  }
+
   function fill() {
     const program = programs[shown];
     program.bands ??= pile(program);
     layers.bands.replaceChildren();
     program.bands.forEach((band, at) => {
-      const kind = band.group ? "rest" : band.kind < 2 ? `k${band.kind}` : `t${band.index % 6}`;
+      const kind = band.group ? "rest" : colour(band);
       band.path = element("path", { d: path(band), class: `band ${kind}` }, layers.bands);
       band.path.dataset.band = at;
       if (!band.group) band.path.dataset.value = band.index;
@@ -142,8 +165,9 @@
     layers.bands.setAttribute("transform", transform(programs[shown]));
     layers.outlines.forEach((layer, at) => layer.setAttribute("transform", transform(programs[at])));
     grid();
-    names();
+    taken = [];
     marks();
+    names();
     place();
     svg.dataset.view = [view.x0, view.x1].map((share) => share.toFixed(4)).join(" ");
   }
@@ -162,17 +186,39 @@
       const label = `${+(count / unit).toPrecision(4)} ${unitName}`;
       element("text", { x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" }, layers.grid, label);
     }
-    const shares = nice((100 * (view.x1 - view.x0)) / 6);
-    for (let at = Math.ceil((100 * view.x0) / shares) * shares; at <= 100 * view.x1 + 1e-9; at += shares) {
-      const x = px(at / 100);
-      element("line", { class: "axis", x1: x, x2: x, y1: MARGIN.top + h, y2: MARGIN.top + h + 5 }, layers.grid);
-      const anchor = x > MARGIN.left + w - 20 ? "end" : "middle";
-      const label = `${+at.toPrecision(4)} %`;
-      element("text", { x, y: MARGIN.top + h + 19, "text-anchor": anchor }, layers.grid, label);
-    }
+    steps();
     element("line", { class: "axis", x1: MARGIN.left, x2: MARGIN.left + w, y1: MARGIN.top + h, y2: MARGIN.top + h }, layers.grid);
-    const title = "share of the program's steps, in the order they run";
+    const { label, steps: count } = programs[shown];
+    const whose = programs.length > 1 ? ` of the program ${label.toLowerCase()}` : "";
+    const title = `step${whose}, of ${number(count)}`;
     element("text", { x: MARGIN.left + w / 2, y: MARGIN.top + h + 37, "text-anchor": "middle" }, layers.grid, title);
+  }
+
+  // Numbers of the steps of the program whose values are shown, as many as there is room for.
+  function steps() {
+    const { w, h } = frame;
+    const program = programs[shown];
+    const columns = program.live.length;
+    if (columns === 0) return;
+    const wide = 7 * number(program.steps).length + 24;
+    const every = Math.max(1, nice(((view.x1 - view.x0) * program.steps) / Math.max(2, Math.floor(w / wide))));
+    const first = program.at[columnAt(program, view.x0)];
+    let free = -Infinity;
+    for (let step = Math.ceil((first + 1) / every) * every || 1; step <= program.steps; step += every) {
+      // The first column that is not before the step.
+      let low = 0, high = columns - 1;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (program.at[middle] + 1 < step) low = middle + 1; else high = middle;
+      }
+      const x = px((low + 0.5) / columns);
+      if (x > MARGIN.left + w) break;
+      if (x < MARGIN.left || x - wide / 2 < free) continue;
+      free = x + wide / 2;
+      element("line", { class: "axis", x1: x, x2: x, y1: MARGIN.top + h, y2: MARGIN.top + h + 5 }, layers.grid);
+      const anchor = x + wide / 2 > MARGIN.left + w ? "end" : "middle";
+      element("text", { class: "step", x, y: MARGIN.top + h + 19, "text-anchor": anchor }, layers.grid, number(step));
+    }
   }
 
   function nice(rough) {
@@ -180,6 +226,11 @@
     const lead = rough / power;
     return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
   }
+
+  // Where texts are, so that no other is put there.
+  let taken = [];
+  const isFree = (left, right, y, high) =>
+    !taken.some((other) => Math.abs(other.y - y) < (other.high + high) / 2 && left < other.right && right > other.left);
 
   // Names of values, where there is room for them.
   function names() {
@@ -207,6 +258,9 @@
       if (long.length <= letters) label = long;
       if (label.length > letters) label = bytes(band.size);
       if (label.length > letters) continue;
+      const half = label.length * 3.3;
+      if (!isFree(best.x - half, best.x + half, best.y, 13)) continue;
+      taken.push({ left: best.x - half, right: best.x + half, y: best.y, high: 13 });
       element("text", { class: "name", x: best.x, y: best.y + 4, "text-anchor": "middle" }, layers.names, label);
       made += 1;
     }
@@ -219,14 +273,15 @@
       layers.floor.setAttribute(key, value);
     }
     const inside = (x, y) => x >= MARGIN.left - 1 && x <= MARGIN.left + frame.w + 1 && y >= MARGIN.top - 8 && y <= MARGIN.top + frame.h + 1;
-    const placed = [];
     const caption = (x, y, kind, content) => {
       const wide = content.length * 6.8;
       const anchor = x + wide / 2 > MARGIN.left + frame.w ? "end" : x - wide / 2 < MARGIN.left ? "start" : "middle";
       const left = anchor === "end" ? x - wide : anchor === "start" ? x : x - wide / 2;
       let at = Math.max(y - 9, 27);
-      while (placed.some((other) => Math.abs(other.y - at) < 14 && left < other.right && left + wide > other.left)) at -= 15;
-      placed.push({ y: at, left, right: left + wide });
+      // Upwards, and where there is no more room, down.
+      while (at > 12 && !isFree(left, left + wide, at - 4, 14)) at -= 15;
+      while (!isFree(left, left + wide, at - 4, 14)) at += 15;
+      taken.push({ left, right: left + wide, y: at - 4, high: 14 });
       element("text", { class: `peak ${kind}`, x, y: at, "text-anchor": anchor }, layers.marks, content);
     };
     programs.forEach((program) => {
@@ -275,19 +330,48 @@
       lines.push([by]);
       if (band.source >= 0) lines.push([html("span", "source ", "key"), html("code", text(band.source))]);
       if (band.scope >= 0) lines.push([html("span", "name ", "key"), text(band.scope)]);
+      if (programs.length > 1 && band.source >= 0) {
+        const sums = bySource(band.source).map(({ program: each, count, bytes: sum }) =>
+          `${each.label.toLowerCase()} ${number(count)} of ${bytes(sum)}`);
+        lines.push([html("span", "this line ", "key"), `makes ${sums.join(", ")}`]);
+      }
       lines.push([html("span", "alive ", "key"), `step ${number(band.first + 1)} to ${number(band.last + 1)} of ${number(program.steps)}`]);
     }
     if (cursor !== null) {
       if (lines.length > 0) lines.push(null);
       for (const each of programs) {
         if (each.live.length === 0) continue;
-        const column = columnAt(each, cursor);
+        const column = linkedColumn(each, band);
         const op = text(each.op[column]), source = text(each.source[column]);
         const dot = html("span", undefined, `dot ${each.key}`);
         lines.push([dot, `${each.label}: ${bytes(each.live[column])} at step ${number(each.at[column] + 1)}, ${op}${source ? `, ${source}` : ""}`]);
       }
     }
     return lines;
+  }
+
+  // What the other program does at the same line of source, the nearest by share of it; by share where there is no line.
+  function linkedColumn(each, band) {
+    const column = columnAt(each, cursor);
+    const own = programs[shown];
+    if (each === own || own.live.length === 0) return column;
+    const source = band && !band.group && band.source >= 0 ? band.source : own.source[columnAt(own, cursor)];
+    if (source < 0) return column;
+    each.places ??= each.source.reduce((places, at, place) => {
+      if (at >= 0) places.has(at) ? places.get(at).push(place) : places.set(at, [place]);
+      return places;
+    }, new Map());
+    const places = each.places.get(source);
+    if (!places) return column;
+    return places.reduce((best, place) => (Math.abs(place - column) < Math.abs(best - column) ? place : best));
+  }
+
+  // Bytes of a line of source in each program, of values drawn one by one.
+  function bySource(source) {
+    return programs.map((program) => {
+      const same = program.values.filter((value) => value[7] === source);
+      return { program, count: same.length, bytes: same.reduce((sum, value) => sum + value[3], 0) };
+    });
   }
 
   function show(x, y, band) {
@@ -336,9 +420,14 @@
   // Marks the kept value in picture and table.
   function mark() {
     document.querySelectorAll(".kept").forEach((marked) => marked.classList.remove("kept"));
-    if (kept === null || kept.program !== shown) return;
-    const band = programs[shown].bands[kept.index];
-    if (band && band.path) band.path.classList.add("kept");
+    if (kept === null) return;
+    const source = programs[kept.program].values[kept.index][7];
+    for (const band of programs[shown].bands) {
+      if (band.group) continue;
+      // In the other program, what the same line of source makes.
+      const same = kept.program === shown ? band.index === kept.index : source >= 0 && band.source === source;
+      band.path.classList.toggle("kept", same);
+    }
     const row = document.querySelector(`tr[data-program="${kept.program}"][data-value="${kept.index}"]`);
     if (row) row.classList.add("kept");
   }
@@ -351,6 +440,7 @@
     if (radio) radio.checked = true;
     fill();
     render();
+    changed();
   }
 
   function zoom(factor, at, height) {
@@ -491,6 +581,46 @@
       if (event.key === "Enter" || event.key === " ") { keep(); event.preventDefault(); }
     });
   });
+
+  // Values that are looked for stand out, all others step back.
+  function find(words) {
+    const wanted = words.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    let count = 0, sum = 0;
+    for (const band of programs[shown].bands) {
+      const has = band.group ? text(band.group.label) : [band.name, band.op, band.type, band.source, band.scope].map(text).join(" ");
+      const found = wanted.length > 0 && wanted.every((word) => has.toLowerCase().includes(word));
+      band.path.classList.toggle("found", found);
+      if (found && !band.group) { count += 1; sum += band.size; }
+    }
+    svg.classList.toggle("searching", wanted.length > 0);
+    return { count, sum };
+  }
+
+  // The highest step in the middle, with as much around it as can be told apart.
+  function jump() {
+    const program = programs[shown];
+    if (program.live.length === 0) return;
+    const at = (program.peakColumn + 0.5) / program.live.length;
+    const span = Math.min(1, Math.max(40 / program.live.length, Math.min(view.x1 - view.x0, 0.1)));
+    const x0 = Math.min(Math.max(at - span / 2, 0), 1 - span);
+    Object.assign(view, { x0, x1: x0 + span, y0: 0, y1: top });
+    cursor = at;
+    render();
+    show(px(at), py(program.live[program.peakColumn]), null);
+    announce.textContent = tooltip.textContent;
+  }
+
+  window.timeline = {
+    programs, text, find, jump,
+    colourBy(key) {
+      coloured = key;
+      const found = key === "value" ? { kinds: [], more: false } : classify();
+      fill();
+      render();
+      return found;
+    },
+    onProgram(then) { changed = then; },
+  };
 
   try {
     build();
