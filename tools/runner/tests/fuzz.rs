@@ -438,7 +438,7 @@ fn write(folder: &Path, random: &mut Random) -> RunOptions {
         if random.below(20) == 0 {
             damage(bytes, random);
         }
-        fs::write(folder.join(&*name), bytes).expect("a file");
+        fs::write(folder.join(*name), bytes).expect("a file");
     }
     let mut options = RunOptions { output_dir: Some(folder.join("out")), ..RunOptions::default() };
     if random.below(3) > 0 {

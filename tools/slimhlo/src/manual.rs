@@ -64,7 +64,8 @@ fn write(share: &Path, name: &str, mut command: Command) -> std::io::Result<()> 
             fs::rename(path, folder.join(name))?;
         }
     }
+    // `slimhlo run` and `slimhlo-run` have one page by its name, that of the latter, which comes last; `slimhlo help run` says the rest.
     let pages = share.join("man/man1");
     fs::create_dir_all(&pages)?;
-    clap_mangen::generate_to(command, pages)
+    clap_mangen::generate_to(command.disable_help_subcommand(true), pages)
 }

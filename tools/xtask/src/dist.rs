@@ -186,10 +186,15 @@ fn attempt(shell: &Shell, folder: &Path, root: &Path) -> Result<()> {
     let words = [OsString::from("-a"), folder.into(), root.join("slimhlo").into()];
     run(shell, "cp", words)?;
     fs::write(root.join("tmp/in.mlir"), MODULE)?;
-    let mut chroot: Vec<OsString> = vec!["chroot".into(), root.into()];
+    // The loader asks /proc where a program is.
+    fs::create_dir_all(root.join("proc"))?;
+    let mut proc = OsString::from("--mount-proc=");
+    proc.push(root.join("proc"));
+    let mut inside: Vec<OsString> = ["unshare", "--mount", "--pid", "--fork"].map(OsString::from).into();
     if shell.command("id", ["-u"]).read()?.trim() != "0" {
-        chroot.splice(0..0, ["unshare", "--user", "--map-root-user"].map(OsString::from));
+        inside.extend(["--user", "--map-root-user"].map(OsString::from));
     }
+    inside.extend([proc, "chroot".into(), root.into()]);
     let trials: [(&[&str], &str); 5] = [
         (&["slimhlo", "optimize", "/tmp/in.mlir"], "stablehlo.pad"),
         (&["slimhlo-opt", "--slimhlo-dus-to-pad", "/tmp/in.mlir"], "stablehlo.pad"),
@@ -199,9 +204,9 @@ fn attempt(shell: &Shell, folder: &Path, root: &Path) -> Result<()> {
     ];
     for (words, expected) in trials {
         let program = format!("/slimhlo/bin/{}", words[0]);
-        let before = chroot[1..].iter().cloned().chain([program.into()]);
+        let before = inside[1..].iter().cloned().chain([program.into()]);
         let words = before.chain(words[1..].iter().map(OsString::from));
-        let done = shell.command(&chroot[0], words).stderr_to_stdout().unchecked().read()?;
+        let done = shell.command(&inside[0], words).stderr_to_stdout().unchecked().read()?;
         ensure!(done.contains(expected), "in a folder without LLVM: no `{expected}` in\n{done}");
     }
     fs::remove_dir_all(root)?;
