@@ -3,7 +3,6 @@
 //! Builds the C++ half: runs mlir-tblgen over the ODS files, compiles the glue in `lib/`, and merges MLIR's C API,
 //! which Debian ships as one archive per component, into the one `libMLIR-C.a` that mlir-sys asks for.
 
-#[path = "../build/cxx.rs"]
 mod cxx;
 
 use std::env;

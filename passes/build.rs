@@ -2,7 +2,6 @@
 
 //! Compiles the C++ class that carries a Rust pass.
 
-#[path = "../build/cxx.rs"]
 mod cxx;
 
 use std::env;

@@ -2,7 +2,6 @@
 
 //! Compiles the plugin's entry points and has the linker export what rustc would hide.
 
-#[path = "../../build/cxx.rs"]
 mod cxx;
 
 use std::env;

@@ -2,7 +2,6 @@
 
 //! Compiles the call of MLIR's `MlirOptMain`, which its C API lacks.
 
-#[path = "../../build/cxx.rs"]
 mod cxx;
 
 use std::env;
