@@ -63,8 +63,8 @@ void slimhloRegisterForms(MlirDialectRegistry raw) {
   addTo<slimhlo::sdy::SdyDialect>(registry);
 }
 
-MlirModule slimhloParseUnverified(MlirContext context, MlirStringRef text, MlirStringRef name) {
-  ParserConfig config(unwrap(context), /*verifyAfterParse=*/false);
+MlirModule slimhloParse(MlirContext context, MlirStringRef text, MlirStringRef name, bool verify) {
+  ParserConfig config(unwrap(context), verify);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(unwrap(text), config, unwrap(name));
   return wrap(module.release());
 }

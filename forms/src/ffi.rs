@@ -7,48 +7,32 @@ use crate::bools::Unpacker;
 use melior::Context;
 use melior::ir::Module;
 use melior::ir::operation::{OperationPrintingFlags, OperationRef};
-use mlir_sys::{
-    MlirContext, MlirModule, MlirStringRef, mlirModuleCreateParse, mlirModuleFromOperation,
-    mlirOperationCreateParse, mlirOperationDestroy, mlirOperationPrintWithFlags,
-};
+use mlir_sys::{MlirContext, MlirModule, MlirStringRef, mlirOperationPrintWithFlags};
 use std::ffi::{CString, c_void};
 use std::slice;
 
-/// Parses and verifies text or bytecode; locations name the file `name`, if there is one. `None` after a diagnostic.
-pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> Option<Module<'c>> {
-    let text = MlirStringRef { data: source.as_ptr().cast(), length: source.len() };
-    let Some(name) = name else {
-        // SAFETY: context and text are alive for the call, and a zero byte follows the text.
-        return unsafe { Module::from_option_raw(mlirModuleCreateParse(context.to_raw(), text)) };
-    };
-    let name = CString::new(name).unwrap_or_default();
-    let name = MlirStringRef { data: name.as_ptr(), length: name.as_bytes().len() };
-    // SAFETY: as above, and the name is alive and ends with a zero byte; an op that is no module is ours to destroy.
-    unsafe {
-        let op = mlirOperationCreateParse(context.to_raw(), text, name);
-        if op.ptr.is_null() {
-            return None;
-        }
-        let module = Module::from_option_raw(mlirModuleFromOperation(op));
-        if module.is_none() {
-            mlirOperationDestroy(op);
-        }
-        module
-    }
-}
-
 unsafe extern "C" {
-    fn slimhloParseUnverified(context: MlirContext, text: MlirStringRef, name: MlirStringRef) -> MlirModule;
+    fn slimhloParse(
+        context: MlirContext,
+        text: MlirStringRef,
+        name: MlirStringRef,
+        verify: bool,
+    ) -> MlirModule;
 }
 
-/// The same without verification. `None` after a diagnostic.
-pub fn parse_unverified<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> Option<Module<'c>> {
+/// Parses text or bytecode, and verifies it if asked; locations name the file `name`, if there is one. `None` after a diagnostic.
+pub fn parse<'c>(
+    context: &'c Context,
+    source: &Source,
+    name: Option<&str>,
+    verify: bool,
+) -> Option<Module<'c>> {
     let text = MlirStringRef { data: source.as_ptr().cast(), length: source.len() };
     // As MLIR calls a text without a name.
     let name = CString::new(name.unwrap_or("-")).unwrap_or_default();
     let name = MlirStringRef { data: name.as_ptr(), length: name.as_bytes().len() };
     // SAFETY: context, text and name are alive for the call, and zero bytes follow both.
-    unsafe { Module::from_option_raw(slimhloParseUnverified(context.to_raw(), text, name)) }
+    unsafe { Module::from_option_raw(slimhloParse(context.to_raw(), text, name, verify)) }
 }
 
 /// The op as text, with large constants of booleans as a byte per element if `bytes`, else as bits.

@@ -35,10 +35,10 @@ pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> O
         return None;
     }
     if !is_converted(source) {
-        return ffi::parse(context, source, name);
+        return ffi::parse(context, source, name, true);
     }
     wire::load(context)?;
-    let module = ffi::parse_unverified(context, source, name)?;
+    let module = ffi::parse(context, source, name, false)?;
     if is_vhlo(&module) {
         from_vhlo(module.context(), &module)?;
     }

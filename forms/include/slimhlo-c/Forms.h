@@ -68,10 +68,10 @@ intptr_t slimhloVhloFunctionResults(MlirAttribute attribute, const MlirType **re
 /// dialects.
 void slimhloRegisterForms(MlirDialectRegistry registry);
 
-/// Parses text or bytecode of a module, which a zero byte follows, and leaves it unverified: what
-/// other dialects say of values of VHLO is right only once these are values of StableHLO. Null
-/// after a diagnostic.
-MlirModule slimhloParseUnverified(MlirContext context, MlirStringRef text, MlirStringRef name);
+/// Parses text or bytecode of a module, or of what is to be in one, which a zero byte follows.
+/// `verify` is false for VHLO: what other dialects say of its values is right only once these are
+/// values of StableHLO. Null after a diagnostic.
+MlirModule slimhloParse(MlirContext context, MlirStringRef text, MlirStringRef name, bool verify);
 
 MlirAttribute slimhloVhloAttributeGet(MlirContext context, const SlimhloVhloParts *parts);
 MlirType slimhloVhloTypeGet(MlirContext context, const SlimhloVhloParts *parts);

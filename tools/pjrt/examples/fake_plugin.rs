@@ -154,7 +154,7 @@ struct Created {
 
 unsafe extern "C" fn name(arguments: *mut List) -> *mut Error {
     // SAFETY: as above.
-    unsafe { answer(arguments, b"FAKE") }
+    unsafe { answer(arguments, b"CPU") }
 }
 
 unsafe extern "C" fn version(arguments: *mut List) -> *mut Error {

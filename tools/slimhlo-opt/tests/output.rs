@@ -66,8 +66,11 @@ fn interrupted(folder: &TempDir, signal: Signal, ignored: bool) -> std::process:
     let mut input = child.stdin.take().expect("a pipe");
     wait_for_output(&child, folder.path());
     kill_process(Pid::from_child(&child), signal).expect("a signal is sent");
-    // It has ended by now, or goes on.
-    let _ = input.write_all(MODULE.as_bytes());
+    if !ignored {
+        // While its input is open.
+        return child.wait().expect("it ends");
+    }
+    input.write_all(MODULE.as_bytes()).expect("it reads on");
     drop(input);
     child.wait().expect("it ends")
 }
