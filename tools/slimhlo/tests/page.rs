@@ -169,7 +169,7 @@ head("table.lines", 0).click();
 found.names = [...document.querySelectorAll("table.lines tbody tr")].map((row) => row.cells[0].textContent);
 document.getElementById("jump").click();
 const [from, to] = chart.dataset.view.split(" ").map(Number);
-found.peak = [from, to, tooltip.textContent];
+found.peak = [from, to, tooltip.textContent, document.querySelector(".card.before dd").firstChild.textContent];
 key("0");
 const steps = [...document.querySelectorAll("#chart text.step")];
 found.steps = steps.map((mark) => Number(mark.textContent.replaceAll(",", "")));
@@ -227,7 +227,11 @@ found.state = document.documentElement.dataset.state;
     let names: Vec<&str> =
         found["names"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     assert!(names.is_sorted_by(|a, b| a >= b), "{names:?}");
-    assert!(found["peak"][2].as_str().is_some_and(|text| text.contains("5.44 GiB")), "{found}");
+    let peak = found["peak"][3].as_str().expect("a card");
+    assert!(
+        found["peak"][2].as_str().is_some_and(|text| text.starts_with(&format!("Before: {peak} "))),
+        "{found}"
+    );
     assert!(numbers("steps").is_sorted() && numbers("steps").len() > 2, "{found}");
     assert_eq!(found["covered"], serde_json::json!([]));
     assert_eq!((&found["saved"][0], &found["saved"][1]), (&"svg".into(), &found["saved"][2]), "{found}");
