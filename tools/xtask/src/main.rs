@@ -11,6 +11,7 @@ mod setup;
 mod shell;
 mod table;
 mod test;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -51,6 +52,8 @@ enum Command {
     Bench(bench::Args),
     /// Build libslimhlo_pjrt.so, which optimizes what JAX compiles, so that it stands alone
     Pjrt(pjrt::Args),
+    /// Build the Python package
+    Wheel(wheel::Args),
     /// Write docs/passes.md and docs/dialects from the sources
     Docs(docs::Args),
 }
@@ -73,6 +76,7 @@ fn run(shell: &Shell, command: Command) -> Result<ExitCode> {
         Command::Test(args) => return test::main(shell, &args),
         Command::Bench(args) => bench::main(shell, &args)?,
         Command::Pjrt(args) => pjrt::main(shell, &args)?,
+        Command::Wheel(args) => wheel::main(shell, &args)?,
         Command::Docs(args) => docs::main(shell, &args)?,
     }
     Ok(ExitCode::SUCCESS)

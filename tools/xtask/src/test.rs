@@ -9,6 +9,7 @@
 mod cargo;
 mod lit;
 mod oracle;
+mod pjrt;
 
 pub use oracle::CORPUS;
 
@@ -106,6 +107,10 @@ pub enum Step {
     Backend,
     /// NVIDIA's assembler takes the kernels' code
     Ptxas,
+    /// The PJRT layer, alone and around XLA's plugins for GPUs and TPUs
+    Pjrt,
+    /// The Python package, built and installed
+    Wheel,
 }
 
 impl Step {
@@ -132,7 +137,9 @@ impl Step {
             | Step::Families
             | Step::Elementwise
             | Step::Kernels
-            | Step::Ptxas => &[Step::Build, Step::Python],
+            | Step::Ptxas
+            | Step::Pjrt
+            | Step::Wheel => &[Step::Build, Step::Python],
             Step::Roundtrip | Step::Mutate | Step::Optimize | Step::MemoryModel | Step::Backend => {
                 &[Step::Build, Step::Corpus]
             }
@@ -199,6 +206,8 @@ impl Step {
             Step::Kernels => oracle::kernels(run),
             Step::Backend => oracle::backend(run),
             Step::Ptxas => oracle::ptxas(run),
+            Step::Pjrt => pjrt::pjrt(run),
+            Step::Wheel => pjrt::wheel(run),
         }
     }
 }
