@@ -17,8 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     cxx::compiler().file(root.join("lib/Dialects.cpp")).try_compile("slimhlo_pjrt_cxx")?;
-    // rustc hides all but C functions written in Rust: GetPjrtApi, and the dialects' hooks. Another libslimhlo in the process has
-    // such hooks, too, and would be asked instead of ours.
+    // rustc hides all but C functions written in Rust: GetPjrtApi, and the dialects' hooks. Another
+    // libslimhlo in the process has such hooks, too, and would be asked instead of ours.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libslimhlo_pjrt.so");
     // Threads of ours may be at work, and JAX never unloads a plugin.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! A small user of PJRT that is not JAX: loads a plugin, has it compile a module, and prints as JSON what the executable takes.
+//! A small user of PJRT that is not JAX: loads a plugin, has it compile a module, and prints as JSON what the
+//! executable takes.
 //!
 //! ```sh
 //! compile PLUGIN.so MODULE                                       # for a client's devices
@@ -275,7 +276,8 @@ fn layout() -> Vec<(Place, &'static str, Size)> {
     ]
 }
 
-/// Calls each function with a struct of no size, and looks for its name and the size that we have in what it says.
+/// Calls each function with a struct of no size, and looks for its name and the size that we have in what it
+/// says.
 fn check_layout(api: Api) -> Result<usize> {
     let layout = layout();
     for (place, name, size) in &layout {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! A PJRT plugin for the tests: it compiles nothing, but says what a program takes, runs out of memory, fails, and writes down
-//! how it was called.
+//! A PJRT plugin for the tests: it compiles nothing, but says what a program takes, runs out of memory,
+//! fails, and writes down how it was called.
 //!
-//! A program takes the bytes of the largest tensor whose type is in its text; so a smaller program is one that slimhlo has made smaller.
-//! What the fake does otherwise follows from variables of the environment:
+//! A program takes the bytes of the largest tensor whose type is in its text; so a smaller program is one
+//! that slimhlo has made smaller. What the fake does otherwise follows from variables of the environment:
 //!
 //! * `FAKE_LOG`: a file to which each call adds a line
 //! * `FAKE_MEMORY`: bytes of its device, which is what its statistics say

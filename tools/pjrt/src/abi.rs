@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What the layer touches of PJRT's C interface: where functions are in the table, and what they are called with.
+//! What the layer touches of PJRT's C interface: where functions are in the table, and what they are called
+//! with.
 //!
-//! The interface only grows at its ends: every struct begins with its size, as whoever made it knows it, and a function keeps its place in
-//! the table for as long as the major version is 0. So it is enough to know the beginnings. `examples/compile.rs` has real
-//! plugins confirm each place and each size: called with a struct of no size, they answer with the name and the size that they expect.
+//! The interface only grows at its ends: every struct begins with its size, as whoever made it knows it, and
+//! a function keeps its place in the table for as long as the major version is 0. So it is enough to know the
+//! beginnings. `examples/compile.rs` has real plugins confirm each place and each size: called with a struct
+//! of no size, they answer with the name and the size that they expect.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -174,8 +176,8 @@ arguments! {
         /// The answer: an executable.
         executable: *mut c_void = ptr::null_mut(),
     }
-    /// `PJRT_Executable_GetCompiledMemoryStats`: bytes on a device, and on the host. There is room for fields of newer versions, since plugins do
-    /// not take a struct that is smaller than theirs.
+    /// `PJRT_Executable_GetCompiledMemoryStats`: bytes on a device, and on the host. There is room for fields
+    /// of newer versions, since plugins do not take a struct that is smaller than theirs.
     CompiledMemoryStats {
         /// Which.
         executable: *mut c_void = ptr::null_mut(),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What the plugin says of itself. Callers write programs in the version of StableHLO that it states, and slimhlo reads no newer one than its own; so
-//! where the plugin is ahead, slimhlo's is stated. Plugins read what is older for years.
+//! What the plugin says of itself. Callers write programs in the version of StableHLO that it states, and
+//! slimhlo reads no newer one than its own; so where the plugin is ahead, slimhlo's is stated. Plugins read
+//! what is older for years.
 
 use crate::abi::{INTEGERS, NamedValue};
 use slimhlo_forms::Version;
@@ -19,7 +20,8 @@ pub static NEWEST: [i64; 3] =
 /// # Safety
 /// The attributes must be a plugin's, with all that they point to.
 pub unsafe fn lowered(attributes: &[NamedValue], newest: &'static [i64; 3]) -> Option<Vec<NamedValue>> {
-    // Of a later version of the interface, larger ones than we know; then the slice is none of them, and only its first can be looked at.
+    // Of a later version of the interface, larger ones than we know; then the slice is none of them, and only
+    // its first can be looked at.
     if attributes.first()?.struct_size != size_of::<NamedValue>() {
         return None;
     }

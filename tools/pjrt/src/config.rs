@@ -107,8 +107,8 @@ impl Config {
         })
     }
 
-    /// What the platform's version says of slimhlo, on one line, so that executables compiled with other options, or without
-    /// slimhlo, are not taken from a cache. It has no parentheses, which JAX looks for.
+    /// What the platform's version says of slimhlo, on one line, so that executables compiled with other
+    /// options, or without slimhlo, are not taken from a cache. It has no parentheses, which JAX looks for.
     pub fn signature(&self) -> String {
         let limit = self.limit.map_or_else(|| "device".into(), |limit| limit.to_string());
         format!(

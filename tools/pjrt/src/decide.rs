@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Which of two programs is compiled, and which executable is kept: the program as it came, or what slimhlo made of it.
+//! Which of two programs is compiled, and which executable is kept: the program as it came, or what slimhlo
+//! made of it.
 //!
 //! What compiles is behind a trait, so that this knows nothing of C, and is tested without.
 
@@ -102,7 +103,8 @@ pub struct Decided<C: Compile + ?Sized> {
     pub limit: Option<u64>,
 }
 
-/// Compiles a program. `optimize` makes a smaller one of it, to fit a limit if there is one; nothing if it does not.
+/// Compiles a program. `optimize` makes a smaller one of it, to fit a limit if there is one; nothing if it
+/// does not.
 pub fn decide<C: Compile + ?Sized>(
     mode: Mode,
     compiler: &C,

@@ -2,7 +2,8 @@
 
 //! The plugin that does the work: loaded, and asked what the layer has to know of it.
 //!
-//! Any question may remain without an answer: older plugins have shorter tables, and most functions may be unimplemented.
+//! Any question may remain without an answer: older plugins have shorter tables, and most functions may be
+//! unimplemented.
 
 use crate::abi::{
     self, Arguments, CompiledMemoryStats, Error, ErrorCode, Function, Get, Header, List, MemoryStats,
@@ -36,7 +37,8 @@ impl Inner {
     /// Says what is wrong with the file, or with the interface's version.
     pub fn load(path: &Path, own: GetApi) -> Result<Self, String> {
         let say = |what: String| format!("cannot load the PJRT plugin {}: {what}", path.display());
-        // SAFETY: what plugins do when they are loaded is their business; JAX would load this one in the same way.
+        // SAFETY: what plugins do when they are loaded is their business; JAX would load this one in the same
+        // way.
         let library = unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_LOCAL) }
             .map_err(|error| say(error.to_string()))?;
         // Plugins start threads, and must not go away.
@@ -137,7 +139,8 @@ impl Inner {
         all > own
     }
 
-    /// The bytes that a program may take on each device of a client: what the smallest of their allocators hands out.
+    /// The bytes that a program may take on each device of a client: what the smallest of their allocators
+    /// hands out.
     pub fn limit(&self, of: Compiler) -> Option<u64> {
         let Compiler::Client(client) = of else { return None };
         // SAFETY: the client is alive while it compiles, and its devices with it.

@@ -2,8 +2,8 @@
 
 //! The table that the layer hands out: the inner plugin's, with a few functions in the places of its own.
 //!
-//! A function of the table is not told which table it was called through. So there is a fixed number of slots, one for each inner plugin,
-//! and a copy of each function for each slot.
+//! A function of the table is not told which table it was called through. So there is a fixed number of
+//! slots, one for each inner plugin, and a copy of each function for each slot.
 
 use crate::abi::{
     Attributes, ClientCompile, Compile as CompileArguments, Error, ErrorCode, FAILED_PRECONDITION, Header,
@@ -30,7 +30,8 @@ struct Layer {
     inner: Inner,
     /// The inner plugin's table with functions of the layer in it.
     table: Vec<usize>,
-    /// Versions that were handed out, by the inner plugin's, with what is said of slimhlo. They are pointed to for good.
+    /// Versions that were handed out, by the inner plugin's, with what is said of slimhlo. They are pointed
+    /// to for good.
     versions: Mutex<BTreeMap<Vec<u8>, &'static str>>,
     /// The plugin's attributes, where slimhlo has to change them.
     attributes: OnceLock<Option<&'static [NamedValue]>>,
@@ -75,8 +76,8 @@ static FUNCTIONS: [Functions; SLOTS] = [
     Functions::of::<7>(),
 ];
 
-/// The table for the plugin that the environment names now. One that cannot be had answers all questions with an error, which
-/// callers show, where a null pointer would only be the end of them.
+/// The table for the plugin that the environment names now. One that cannot be had answers all questions with
+/// an error, which callers show, where a null pointer would only be the end of them.
 pub fn table(own: GetApi) -> *const Header {
     let made =
         catch_unwind(|| Config::read(|name| std::env::var_os(name)).and_then(|config| find(config, own)));
@@ -198,16 +199,16 @@ impl Layer {
         }
     }
 
-    /// What a mode becomes where several processes have to compile the same program: what one of them measures or waits for, another may
-    /// not, and some compilers talk to each other while they compile.
+    /// What a mode becomes where several processes have to compile the same program: what one of them
+    /// measures or waits for, another may not, and some compilers talk to each other while they compile.
     fn allowed(&self, mode: Mode, compiler: Compiler) -> Mode {
         if mode == Mode::Always || !self.inner.is_of_many_processes(compiler) {
             return mode;
         }
         self.said.get_or_init(|| {
             log(&format!(
-                "programs of several processes are left as they are in mode {}, since each process would decide for itself; {}=always \
-                 optimizes them",
+                "programs of several processes are left as they are in mode {}, since each process would \
+                 decide for itself; {}=always optimizes them",
                 mode.name(),
                 crate::config::MODE,
             ));
@@ -318,8 +319,8 @@ impl Compile for Compiling {
             slice::from_raw_parts(came.cast::<usize>(), (**came).struct_size / size_of::<usize>()).to_vec()
         };
         let patched: *mut Program = copy.as_mut_ptr().cast();
-        // SAFETY: the caller's arguments are ours to use until it is answered, and as they were in the end. So newer fields of theirs are
-        // handed on, too.
+        // SAFETY: the caller's arguments are ours to use until it is answered, and as they were in the end.
+        // So newer fields of theirs are handed on, too.
         unsafe {
             if let Some(program) = program {
                 (*patched).code = program.as_ptr().cast();
@@ -356,7 +357,8 @@ unsafe fn bytes<'b>(start: *const c_char, size: usize) -> &'b [u8] {
     if start.is_null() { &[] } else { unsafe { slice::from_raw_parts(start.cast(), size) } }
 }
 
-/// Does the layer's work, or, should that panic, what would have been done without it: nothing may unwind into C.
+/// Does the layer's work, or, should that panic, what would have been done without it: nothing may unwind
+/// into C.
 fn guarded(work: impl FnOnce() -> *mut Error, without: impl FnOnce() -> *mut Error) -> *mut Error {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         log("a panic in the PJRT layer; the program goes on as it came");
@@ -451,7 +453,8 @@ struct Refusal {
     functions: [usize; REFUSED],
 }
 
-/// As many functions as the oldest plugins had that JAX still takes; all that are called before there is a client are among them.
+/// As many functions as the oldest plugins had that JAX still takes; all that are called before there is a
+/// client are among them.
 const REFUSED: usize = Place::ExecutableGetCompiledMemoryStats as usize + 1;
 /// The version that had so many.
 const REFUSING: (i32, i32) = (0, 40);

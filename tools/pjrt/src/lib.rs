@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! `libslimhlo_pjrt.so`: a PJRT plugin around another one, for CUDA, TPUs or any other device, that makes the programs which it is
-//! given to compile need less memory. docs/pjrt.md is for its users.
+//! `libslimhlo_pjrt.so`: a PJRT plugin around another one, for CUDA, TPUs or any other device, that makes the
+//! programs which it is given to compile need less memory. docs/pjrt.md is for its users.
 //!
 //! | file | what it knows |
 //! |---|---|
@@ -29,8 +29,8 @@ mod summary;
 
 use abi::Header;
 
-/// The table of the plugin's functions, for whoever loads it: that of the plugin which `SLIMHLO_PJRT_PLUGIN` names at the time of the
-/// call, with the layer in it.
+/// The table of the plugin's functions, for whoever loads it: that of the plugin which `SLIMHLO_PJRT_PLUGIN`
+/// names at the time of the call, with the layer in it.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the interface's name")]
 pub extern "C" fn GetPjrtApi() -> *const Header {

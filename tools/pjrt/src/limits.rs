@@ -2,8 +2,8 @@
 
 //! How much memory a program may take on a device.
 //!
-//! In this order: what the user states; what the allocator of a client's devices hands out, of which JAX's fraction has been taken already;
-//! that fraction of the memory that a topology's description states.
+//! In this order: what the user states; what the allocator of a client's devices hands out, of which JAX's
+//! fraction has been taken already; that fraction of the memory that a topology's description states.
 
 use crate::config::Config;
 use crate::inner::{Compiler, Inner};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! MLIR as this library needs it: the dialects that programs come in and the passes of the default pipeline, and no others, so
-//! that what is linked statically stays small.
+//! MLIR as this library needs it: the dialects that programs come in and the passes of the default pipeline,
+//! and no others, so that what is linked statically stays small.
 
 use melior::Context;
 use melior::diagnostic::DiagnosticSeverity;
@@ -85,6 +85,7 @@ impl Said {
 
 /// Has `callback` run before this library's static variables go away.
 pub fn at_exit(callback: extern "C" fn()) {
-    // SAFETY: the library is never unloaded, so the callback is there when the process ends, and it does not unwind.
+    // SAFETY: the library is never unloaded, so the callback is there when the process ends, and it does not
+    // unwind.
     unsafe { libc::atexit(callback) };
 }

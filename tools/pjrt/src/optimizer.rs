@@ -2,9 +2,10 @@
 
 //! From a program as PJRT hands it over to one that needs less memory, on a thread of its own.
 //!
-//! On a thread because of its stack, which a caller's need not have, and because whoever waits may give up: a thread cannot be stopped, but
-//! between two passes it looks whether anybody still waits. There is one at a time. Passes count what they do in counters of the process, and MLIR
-//! spreads over all processors anyway; and what comes out of a program must not depend on what else is being compiled.
+//! On a thread because of its stack, which a caller's need not have, and because whoever waits may give up: a
+//! thread cannot be stopped, but between two passes it looks whether anybody still waits. There is one at a
+//! time. Passes count what they do in counters of the process, and MLIR spreads over all processors anyway;
+//! and what comes out of a program must not depend on what else is being compiled.
 
 use crate::mlir;
 use melior::ir::operation::{OperationLike, OperationPrintingFlags};
@@ -143,8 +144,8 @@ enum Message {
     Done(Outcome, Report),
 }
 
-/// The stacks that are asked for, in bytes, until there is one. Passes and MLIR's parser recurse into regions and along operands, and
-/// programs of 100,000 ops in one chain exist. Only what is used is ever taken.
+/// The stacks that are asked for, in bytes, until there is one. Passes and MLIR's parser recurse into regions
+/// and along operands, and programs of 100,000 ops in one chain exist. Only what is used is ever taken.
 const STACKS: [usize; 2] = [1 << 30, 64 << 20];
 
 fn spawn(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
@@ -170,7 +171,8 @@ static AT_WORK: Mutex<()> = Mutex::new(());
 /// The process ends.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Has the end of the process wait for a thread that nobody waits for any more: what MLIR has in static variables goes away then.
+/// Has the end of the process wait for a thread that nobody waits for any more: what MLIR has in static
+/// variables goes away then.
 fn wait_at_exit() {
     static ONCE: Once = Once::new();
     const PATIENCE: Duration = Duration::from_secs(5);
@@ -297,8 +299,9 @@ fn print(module: &Module<'_>) -> Result<String, String> {
     module.as_operation().to_string_with_flags(with_locations()).map_err(|error| error.to_string())
 }
 
-/// The module as plugins read it: an artifact of the version in which it came, or text. A program with ops that artifacts
-/// have no place for (Shardy's come in them, as they are in memory) is handed on as text, which plugins read as well.
+/// The module as plugins read it: an artifact of the version in which it came, or text. A program with ops
+/// that artifacts have no place for (Shardy's come in them, as they are in memory) is handed on as text,
+/// which plugins read as well.
 fn write(module: &Module<'_>, came: &[u8]) -> Vec<u8> {
     let artifact = Version::of_artifact(came)
         .and_then(|version| slimhlo_forms::write_portable_artifact(module, version).ok());

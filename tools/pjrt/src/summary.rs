@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What users are told: a line on standard error where a program goes on as it came because something went wrong, and on demand what was
-//! done to each program, and the modules.
+//! What users are told: a line on standard error where a program goes on as it came because something went
+//! wrong, and on demand what was done to each program, and the modules.
 
 use crate::config::{Config, Summary};
 use crate::decide::{Mode, Taken, Verdict};
@@ -31,7 +31,8 @@ pub struct Program<'a> {
     pub after: Option<Taken>,
 }
 
-/// A line of the summary in a file. Bytes are on one device, and counted by the inner plugin, unless a name says otherwise.
+/// A line of the summary in a file. Bytes are on one device, and counted by the inner plugin, unless a name
+/// says otherwise.
 #[derive(Serialize)]
 struct Line<'a> {
     program: &'a str,

@@ -138,7 +138,7 @@ found.state = document.documentElement.dataset.state;
 #[test]
 fn it_is_coloured_searched_sorted_and_saved() {
     let folder = Folder::new();
-    let page = page(&folder, &[&data("attention_gradient.mlir"), "--target", "xla-cpu"]);
+    let page = page(&folder, &[&data("attention_gradient.mlir")]);
     let probe = r##"
 const colours = () => new Set([...document.querySelectorAll("#chart .band[data-value]")].map((band) => getComputedStyle(band).fill)).size;
 const choose = (name) => { const choice = document.getElementById("colour-by"); choice.value = name; choice.dispatchEvent(new Event("change")); };

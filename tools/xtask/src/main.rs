@@ -13,6 +13,7 @@ mod setup;
 mod shell;
 mod table;
 mod test;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -59,6 +60,8 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Build libslimhlo_pjrt.so, which optimizes what JAX compiles, so that it stands alone
     Pjrt(pjrt::Args),
+    /// Build the Python package
+    Wheel(wheel::Args),
     /// Write docs/passes.md and docs/dialects from the sources
     Docs(docs::Args),
 }
@@ -83,6 +86,7 @@ fn run(shell: &Shell, command: Command) -> Result<ExitCode> {
         Command::Bench(args) => bench::main(shell, &args)?,
         Command::Fuzz(args) => fuzz::main(shell, &args)?,
         Command::Pjrt(args) => pjrt::main(shell, &args)?,
+        Command::Wheel(args) => wheel::main(shell, &args)?,
         Command::Docs(args) => docs::main(shell, &args)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //! `cargo xtask pjrt`: the PJRT layer as users get it, which stands alone.
 //!
-//! The workspace links MLIR shared, since a plugin of mlir-opt has to; a library that is loaded into a user's process, beside plugins that have an
-//! LLVM of their own, had better bring all of it and show none. mlir-sys can do both, by a variable of the environment, so this is
-//! a build of its own in a target directory of its own.
+//! The workspace links MLIR shared, since a plugin of mlir-opt has to; a library that is loaded into a user's
+//! process, beside plugins that have an LLVM of their own, had better bring all of it and show none. mlir-sys
+//! can do both, by a variable of the environment, so this is a build of its own in a target directory of its
+//! own.
 
 use std::path::PathBuf;
 
@@ -35,8 +36,12 @@ pub fn main(shell: &Shell, _: &Args) -> Result<()> {
 /// What builds it.
 pub fn command(shell: &Shell) -> Expression {
     let folder = shell.target.join("standalone").to_string_lossy().into_owned();
-    shell
-        .cargo(["build", "--release", "--package=slimhlo-pjrt", "--target-dir", &folder])
+    alone(shell.cargo(["build", "--release", "--package=slimhlo-pjrt", "--target-dir", &folder]))
+}
+
+/// A command that builds, with MLIR linked statically.
+pub fn alone(command: Expression) -> Expression {
+    command
         .env("MLIR_SYS_LINK_SHARED", "0")
         // Instead of those in .cargo/config.toml, which name a folder for shared libraries.
         .env("RUSTFLAGS", "")

@@ -9,6 +9,7 @@
 mod cargo;
 mod lit;
 mod oracle;
+mod pjrt;
 
 pub use oracle::CORPUS;
 
@@ -112,6 +113,10 @@ pub enum Step {
     Backend,
     /// NVIDIA's assembler takes the kernels' code
     Ptxas,
+    /// The PJRT layer, alone and around XLA's plugins for GPUs and TPUs
+    Pjrt,
+    /// The Python package, built and installed
+    Wheel,
 }
 
 impl Step {
@@ -139,7 +144,9 @@ impl Step {
             | Step::Elementwise
             | Step::Kernels
             | Step::Empty
-            | Step::Ptxas => &[Step::Build, Step::Python],
+            | Step::Ptxas
+            | Step::Pjrt
+            | Step::Wheel => &[Step::Build, Step::Python],
             Step::Roundtrip
             | Step::Forms
             | Step::FuzzForms
@@ -215,6 +222,8 @@ impl Step {
             Step::Kernels => oracle::kernels(run),
             Step::Backend => oracle::backend(run),
             Step::Ptxas => oracle::ptxas(run),
+            Step::Pjrt => pjrt::pjrt(run),
+            Step::Wheel => pjrt::wheel(run),
         }
     }
 }

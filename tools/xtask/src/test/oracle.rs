@@ -114,7 +114,7 @@ pub(super) fn ptxas(run: &mut Run) -> Result<Outcome> {
     with_command(run, "ptxas.py", &[])
 }
 
-fn with_driver(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
+pub(super) fn with_driver(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
     let driver = run.shell.target.join("debug/slimhlo-opt").to_string_lossy().into_owned();
     let mut all = vec!["--opt", &driver];
     all.extend(args);

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The installed package, with JAX on this machine's CPU and for devices that are not here."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import slimhlo
+
+
+def gathered(table, index):
+    """Sums what is gathered: XLA for CPU builds the gathered array, and slimhlo does it in tiles."""
+    return jnp.sum(jnp.sin(table[index[:, 0], index[:, 1]]) * 0.5)
+
+
+def shapes(points: int):
+    return jax.ShapeDtypeStruct((128, 128), jnp.float32), jax.ShapeDtypeStruct((points, 2), jnp.int32)
+
+
+LARGE = 1 << 24
+
+
+def test_a_lowered_program_comes_back_as_text():
+    lowered = jax.jit(jax.grad(gathered)).lower(*shapes(LARGE))
+    done = slimhlo.optimize(lowered)
+    assert done.changed and isinstance(done.program, str)
+    assert done.report.name == "jit_gathered"
+    assert done.report.after < done.report.before
+    assert sum(saved for _, saved in done.report.stages) == done.report.before - done.report.after
+    again = slimhlo.optimize(done.program)
+    assert not again.changed and again.report.before == done.report.after
+    assert again.program is done.program
+
+
+def test_an_exported_program_runs_as_before_with_less_memory():
+    exported = jax.export.export(jax.jit(jax.value_and_grad(gathered)))(*shapes(1 << 20))
+    done = slimhlo.optimize(exported)
+    assert done.changed and isinstance(done.program, jax.export.Exported)
+    random = np.random.default_rng(0)
+    arguments = (random.standard_normal((128, 128), np.float32), random.integers(0, 128, (1 << 20, 2), np.int32))
+    was, now = jax.jit(exported.call), jax.jit(done.program.call)
+    for one, other in zip(jax.tree.leaves(was(*arguments)), jax.tree.leaves(now(*arguments)), strict=True):
+        # Sums in another order.
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-3)
+    temporaries = [call.lower(*arguments).compile().memory_analysis().temp_size_in_bytes for call in (was, now)]
+    assert temporaries[1] < temporaries[0] / 2
+
+
+def test_a_file_of_an_exported_program_is_bytes():
+    exported = jax.export.export(jax.jit(gathered))(*shapes(LARGE))
+    done = slimhlo.optimize(bytes(exported.mlir_module_serialized))
+    assert done.changed and isinstance(done.program, bytes)
+
+
+def test_what_cannot_be_read_raises_the_diagnostic():
+    with pytest.raises(ValueError, match=r"cannot be read: .*nope"):
+        slimhlo.optimize("module { nope }")
+    with pytest.raises(ValueError, match="cannot be read"):
+        slimhlo.optimize(b"\x00\x01")
+    with pytest.raises(TypeError, match="not int"):
+        slimhlo.optimize(3)
+
+
+def test_a_limit_of_time_is_one():
+    with pytest.raises(ValueError, match="long"):
+        slimhlo.optimize(jax.jit(gathered).lower(*shapes(LARGE)), time_limit=0.0)
+    with pytest.raises(ValueError, match="time_limit"):
+        slimhlo.optimize(jax.jit(gathered).lower(*shapes(LARGE)), time_limit=-1.0)
+
+
+def test_other_threads_run_meanwhile():
+    def layers(x):
+        for _ in range(60):
+            x = jnp.tanh(x @ x) + x
+        return x
+
+    text = jax.jit(jax.grad(lambda x: layers(x).sum())).lower(jax.ShapeDtypeStruct((512, 512), jnp.float32)).as_text()
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    started = time.monotonic()
+    slimhlo.optimize(text)
+    ended = time.monotonic()
+    done.set()
+    thread.join()
+    assert sum(started < at < ended for at in ticks) >= 3
+
+
+TOPOLOGY = {
+    "cuda": "get_topology_desc(platform='cuda', target_config=xla_gpu.description(targets.H100), topology='1x1x1')",
+    "tpu": "get_topology_desc('v5p:2x2x1', platform='tpu')",
+}
+
+
+def child(code: str) -> str:
+    """What a program prints that starts JAX anew. It finds test/oracle's modules."""
+    oracle = pathlib.Path(os.environ["SLIMHLO_ORACLE"])
+    # Other tests may have libtpu loaded at the same time, on which it insists to be alone where there is a TPU.
+    environment = os.environ | {"PYTHONPATH": str(oracle), "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+def test_one_line_makes_what_jax_compiles_smaller(platform, tmp_path):
+    summary = tmp_path / "summary.jsonl"
+    code = f"""
+        import json
+        import jax_start
+        jax_start.start()
+        if {{line!r}}:
+            import slimhlo
+            slimhlo.enable(mode="verify", summary={str(summary)!r})
+        import jax, jax.numpy as jnp, targets, xla_gpu
+        from jax.experimental import topologies
+        from jax.sharding import SingleDeviceSharding
+        topology = topologies.{TOPOLOGY[platform]}
+        sharding = SingleDeviceSharding(topology.devices[0])
+        def f(table, index):
+            return jnp.sum(jnp.sin(table[index[:, 0], index[:, 1]]) * 0.5)
+        shapes = (jax.ShapeDtypeStruct((128, 128), jnp.float32, sharding=sharding),
+                  jax.ShapeDtypeStruct(({LARGE}, 2), jnp.int32, sharding=sharding))
+        stats = jax.jit(jax.value_and_grad(f)).lower(*shapes).compile().memory_analysis()
+        print(json.dumps([stats.argument_size_in_bytes, stats.output_size_in_bytes, stats.temp_size_in_bytes]))
+    """
+    without, around = (json.loads(child(code.format(line=line)).splitlines()[-1]) for line in (False, True))
+    assert around[:2] == without[:2]
+    assert around[2] < without[2] / 2
+    line = json.loads(summary.read_text())
+    assert (line["platform"], line["program"], line["outcome"]) == (platform, "jit_f", "optimized")
+    assert (line["before"]["temporaries"], line["after"]["temporaries"]) == (without[2], around[2])
+
+
+def test_enable_comes_before_jax_is_used():
+    said = child("""
+        import jax_start
+        jax_start.start()
+        import jax, slimhlo, targets, xla_gpu
+        xla_gpu.devices(targets.H100, 1)
+        try:
+            slimhlo.enable()
+        except RuntimeError as error:
+            print(error)
+    """)
+    assert "already" in said
+
+
+def test_enable_refuses_nonsense():
+    with pytest.raises(ValueError, match="mode is 'sometimes'"):
+        slimhlo.enable(mode="sometimes")

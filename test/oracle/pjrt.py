@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The PJRT layer around XLA's plugins for GPUs and TPUs, which compile without a device.
+
+    python test/oracle/pjrt.py --library LIBSLIMHLO_PJRT --compile COMPILE --opt SLIMHLO_OPT [--all]
+
+Three questions, the answers to all of which are the plugins':
+
+* Is the interface as the layer has it? Each function is called with a struct of no size, and names itself and the size it wants.
+* Does JAX, through the layer, get of each reference program what the command line gives? In one process without the layer the program is
+  compiled as it is and as slimhlo-opt leaves it, in another with the layer, in mode `verify`, as it is: the executable's
+  own memory statistics must be those of the smaller one, and the layer's summary must have both. That other process has the layer
+  around both plugins at once, and so two LLVMs of theirs, jaxlib's and the layer's.
+* Does a program that is not JAX (COMPILE, tools/pjrt/examples/compile.rs) get the same?
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+import jax_start
+import opt
+import targets
+
+TARGETS = {"h100": "cuda", "v5p": "tpu"}
+"""What is compiled for, and what JAX calls the platform."""
+
+SAMPLE = {
+    "h100": (
+        "gather_vag_sin_i32",
+        "embedding_vjp",
+        "log_sum_exp",
+        "zeros_dus_chain",
+        "halo_step",
+        "halo_ew_spmd",
+        "train4",
+    ),
+    "v5p": ("gather_vag_sin_i32", "embedding_vjp", "halo_ew_spmd"),
+}
+"""Of the reference programs: those that take XLA a few seconds, and among them what gets smaller, what gets larger and what stays."""
+
+Names = dict[str, list[str]]
+"""Programs by target."""
+
+
+def around(library: str) -> None:
+    """Has JAX load the layer wherever it would load a plugin, and the layer that plugin."""
+    from jax._src.lib import xla_client
+
+    load = xla_client.load_pjrt_plugin_dynamically
+
+    def load_around(name: str, path: str) -> object:
+        os.environ["SLIMHLO_PJRT_PLUGIN"] = str(path)
+        return load(name, library)
+
+    xla_client.load_pjrt_plugin_dynamically = load_around
+
+
+def plugin(platform: str) -> str:
+    """The file of a plugin."""
+    import importlib.util
+
+    name, file = {"cuda": ("jax_plugins.xla_cuda12", "xla_cuda_plugin.so"), "tpu": ("libtpu", "libtpu.so")}[platform]
+    spec = importlib.util.find_spec(name)
+    assert spec is not None and spec.submodule_search_locations
+    return str(pathlib.Path(next(iter(spec.submodule_search_locations))) / file)
+
+
+def work(folder: pathlib.Path, library: str | None) -> None:
+    """In a process of its own: compiles all modules of a folder, `<target>-<program>-<form>.mlir`, and prints what they take."""
+    jax_start.start()
+    if library:
+        around(library)
+    for path in sorted(folder.glob("*.mlir")):
+        target, program, form = path.stem.split("-")
+        if library and form == "after":
+            continue
+        answer = {"target": target, "program": program, "form": form}
+        started = time.monotonic()
+        try:
+            stats = targets.compile_text(path.read_text(), targets.find(target)).get_compiled_memory_stats()
+            answer["bytes"] = {
+                "arguments": stats.argument_size_in_bytes,
+                "results": stats.output_size_in_bytes,
+                "aliased": stats.alias_size_in_bytes,
+                "temporaries": stats.temp_size_in_bytes,
+            }
+        except Exception as error:  # XLA's errors have no common base
+            answer["error"] = str(error)[:200]
+        answer["seconds"] = round(time.monotonic() - started, 1)
+        print(json.dumps(answer), flush=True)
+
+
+@dataclasses.dataclass
+class Checks:
+    """What has been asked, and what was wrong."""
+
+    passed: int = 0
+    failed: int = 0
+
+    def check(self, good: bool, what: str) -> None:
+        print(f"{'ok  ' if good else 'FAIL'} {what}")
+        self.passed += good
+        self.failed += not good
+
+
+Answers = dict[tuple[str, str, str], dict]
+
+
+def answers(folder: pathlib.Path, library: str | None, **variables: str) -> Answers:
+    # Other tests may have libtpu loaded at the same time, on which it insists to be alone where there is a TPU.
+    variables |= {"ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
+    command = [sys.executable, __file__, "--work", str(folder)] + (["--library", library] if library else [])
+    done = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, check=True, text=True)
+    each = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {(one["target"], one["program"], one["form"]): one for one in each}
+
+
+def total(taken: dict[str, int]) -> int:
+    return taken["arguments"] + taken["results"] - taken["aliased"] + taken["temporaries"]
+
+
+def mib(taken: dict[str, int] | None) -> str:
+    return "-" if taken is None else f"{total(taken) / 2**20:.1f}"
+
+
+def write_modules(folder: pathlib.Path, driver: str, names: Names) -> None:
+    """Each program as JAX lowers it for a target, and as slimhlo-opt leaves it."""
+    jax_start.start()
+    import programs
+
+    for target, ours in names.items():
+        for name in ours:
+            before = folder / f"{target}-{name}-before.mlir"
+            before.write_text(programs.PROGRAMS[name](TARGETS[target]).as_text())
+            after = folder / f"{target}-{name}-after.mlir"
+            subprocess.run([driver, opt.PIPELINE, str(before), "-o", str(after)], check=True)
+
+
+def compare(checks: Checks, plain: Answers, layered: Answers, said: dict[tuple[str, str], dict]) -> None:
+    for target in {target for target, _, _ in layered}:
+        ours = [answer for (where, _, _), answer in plain.items() if where == target]
+        compiled = sum("bytes" in answer for answer in ours)
+        checks.check(
+            2 * compiled >= len(ours), f"{target}: XLA compiles {compiled} of {len(ours)} modules without the layer"
+        )
+    for (target, program, _), answer in sorted(layered.items()):
+        before, after = plain[target, program, "before"], plain[target, program, "after"]
+        tried = [one["bytes"] for one in (before, after) if "bytes" in one]
+        smallest = min(tried, key=total, default=None)
+        line = said.get((TARGETS[target], program), {})
+        outcome = line.get("outcome", "not in the summary")
+        what = f"{target} {program}: {mib(before.get('bytes'))} -> {mib(after.get('bytes'))} MiB, {outcome}"
+        if smallest is None:
+            checks.check("error" in answer, f"{what}: XLA compiles neither, nor does the layer")
+            continue
+        checks.check(answer.get("bytes") == smallest, f"{what}: JAX gets {answer.get('bytes', answer.get('error'))}")
+        if outcome == "unchanged":
+            checks.check(before.get("bytes") == after.get("bytes"), f"{what}: XLA sees no change, either")
+            continue
+        for form, one in (("before", before), ("after", after)):
+            if "bytes" in one:
+                checks.check(line.get(form) == one["bytes"] | {"total": total(one["bytes"])}, f"{what}: {form} as said")
+
+
+def summary(path: pathlib.Path, names: Names) -> dict[tuple[str, str], dict]:
+    """The layer's summary by platform and program. Programs come in the order of their files."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    found: dict[tuple[str, str], dict] = {}
+    for target, ours in names.items():
+        platform = TARGETS[target]
+        of_platform = [line for line in lines if line["platform"] == platform]
+        found |= {(platform, name): line for name, line in zip(sorted(ours), of_platform, strict=True)}
+    return found
+
+
+def without_jax(
+    checks: Checks, args: argparse.Namespace, folder: pathlib.Path, plain: Answers, found: list[str]
+) -> None:
+    """The program that is not JAX: the interface's layout, and one module per target."""
+    import xla_gpu
+
+    described = folder / "h100.textproto"
+    described.write_text(xla_gpu.description(targets.H100))
+    topologies = {
+        "h100": ["--topology", "", "--option", "topology=1x1x1", "--option", f"target_config=@{described}"],
+        "v5p": ["--topology", "v5p:2x2x1"],
+    }
+    for target in found:
+        inner = plugin(TARGETS[target])
+        done = subprocess.run([args.compile, inner, "--layout"], capture_output=True, text=True)
+        confirmed = json.loads(done.stdout)["confirmed"] if done.returncode == 0 else 0
+        checks.check(
+            confirmed > 10, f"{target}: {confirmed} functions are as the layer calls them {done.stderr[-300:]}"
+        )
+        name = min(name for where, name, _ in plain if where == target)
+        command = [args.compile, args.library, str(folder / f"{target}-{name}-before.mlir"), *topologies[target]]
+        variables = {
+            "SLIMHLO_PJRT_PLUGIN": inner,
+            "SLIMHLO_PJRT_MODE": "always",
+            "XLA_FLAGS": "--xla_gpu_autotune_level=0",
+            "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+        }
+        done = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True)
+        said = json.loads(done.stdout) if done.returncode == 0 else {"compiled": [{}], "version": done.stderr[-300:]}
+        want = plain[target, name, "after"].get("bytes", {})
+        checks.check(
+            said["compiled"][0].get("temp") == want.get("temporaries"),
+            f"{target}: {name} by a program that is not JAX takes {said['compiled'][0]}",
+        )
+        checks.check(" slimhlo/" in said["version"], f"{target}: version {said['version'].splitlines()[-1]!r}")
+
+
+@contextlib.contextmanager
+def kept(path: pathlib.Path | None) -> Iterator[pathlib.Path]:
+    """The folder for modules, which goes away unless it is wanted."""
+    if path:
+        path.mkdir(parents=True, exist_ok=True)
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield pathlib.Path(folder)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", help="libslimhlo_pjrt.so")
+    parser.add_argument("--compile", help="the program that is not JAX")
+    parser.add_argument("--opt", help="slimhlo-opt")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="reference programs instead of a sample of them")
+    parser.add_argument("--all", action="store_true", help="all reference programs")
+    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS), help="what to compile for")
+    parser.add_argument("--keep", type=pathlib.Path, help="keep modules in this folder")
+    parser.add_argument("--work", type=pathlib.Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.work:
+        work(args.work, args.library)
+        return 0
+    jax_start.start()
+    found = [target for target in args.targets if not targets.missing(targets.find(target))]
+    for target in set(args.targets) - set(found):
+        print(f"not asked: {targets.missing(targets.find(target))}")
+    import programs
+
+    names = {target: list(programs.PROGRAMS if args.all else args.names or SAMPLE[target]) for target in found}
+    checks = Checks()
+    with kept(args.keep) as folder:
+        write_modules(folder, args.opt, names)
+        plain = answers(folder, None)
+        path = folder / "summary.jsonl"
+        path.unlink(missing_ok=True)
+        path.touch()
+        layered = answers(
+            folder, args.library, SLIMHLO_PJRT_MODE="verify", SLIMHLO_THRESHOLD="0", SLIMHLO_SUMMARY=str(path)
+        )
+        compare(checks, plain, layered, summary(path, names))
+        without_jax(checks, args, folder, plain, found)
+    smaller = sum(
+        "bytes" in one and total(one["bytes"]) < total(plain[target, program, "before"].get("bytes", one["bytes"]))
+        for (target, program, _), one in layered.items()
+    )
+    print(
+        f"{checks.passed} passed, {checks.failed} failed: {len(layered)} programs for {', '.join(found) or 'no target'}, "
+        f"{smaller} smaller"
+    )
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
