@@ -121,7 +121,7 @@ def optimize(program: Any, *, platform: str = "", time_limit: float | None = Non
 
     Args:
       program: what `jax.jit(f).lower(...)` or `jax.export.export(...)(...)` returns, or a module: text, or the bytes of a file.
-      platform: what it is to run on, as JAX calls it: `cuda`, `tpu`, `cpu`.
+      platform: what it is to run on, as JAX calls it: `cuda`, `tpu`, `cpu`; `cuda` unless an exported program says.
       time_limit: seconds that it may take.
 
     Returns:

@@ -36,12 +36,12 @@ LARGE = 1 << 24
 
 def test_a_lowered_program_comes_back_as_text():
     lowered = jax.jit(jax.grad(gathered)).lower(*shapes(LARGE))
-    done = slimhlo.optimize(lowered)
+    done = slimhlo.optimize(lowered, platform="cpu")
     assert done.changed and isinstance(done.program, str)
     assert done.report.name == "jit_gathered"
     assert done.report.after < done.report.before
     assert sum(saved for _, saved in done.report.stages) == done.report.before - done.report.after
-    again = slimhlo.optimize(done.program)
+    again = slimhlo.optimize(done.program, platform="cpu")
     assert not again.changed and again.report.before == done.report.after
     assert again.program is done.program
 
@@ -62,7 +62,7 @@ def test_an_exported_program_runs_as_before_with_less_memory():
 
 def test_a_file_of_an_exported_program_is_bytes():
     exported = jax.export.export(jax.jit(gathered))(*shapes(LARGE))
-    done = slimhlo.optimize(bytes(exported.mlir_module_serialized))
+    done = slimhlo.optimize(bytes(exported.mlir_module_serialized), platform="cpu")
     assert done.changed and isinstance(done.program, bytes)
 
 

@@ -143,7 +143,7 @@ def write_modules(folder: pathlib.Path, driver: str, names: Names) -> None:
             before = folder / f"{target}-{name}-before.mlir"
             before.write_text(programs.PROGRAMS[name](TARGETS[target]).as_text())
             after = folder / f"{target}-{name}-after.mlir"
-            subprocess.run([driver, opt.PIPELINE, str(before), "-o", str(after)], check=True)
+            subprocess.run([driver, opt.pipeline_for(driver, target), str(before), "-o", str(after)], check=True)
 
 
 def compare(checks: Checks, plain: Answers, layered: Answers, said: dict[tuple[str, str], dict]) -> None:
