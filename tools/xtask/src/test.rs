@@ -149,7 +149,6 @@ impl Step {
             | Step::Wheel => &[Step::Build, Step::Python],
             Step::Roundtrip
             | Step::Forms
-            | Step::FuzzForms
             | Step::Mutate
             | Step::Optimize
             | Step::MemoryModel
