@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
+import itertools
 import pathlib
 import sys
 import time
@@ -29,6 +30,8 @@ from opt import Driver
 
 jax.config.update("jax_enable_x64", True)
 
+# What loops are made for, and of how many programs one each: what they compute is the same wherever they run.
+TARGETS = {"xla-cpu": 1, "xla-gpu": 3}
 CHUNK_BYTES = (48, 256, 1500)
 CHANGED_SHARE = 0.6
 INDICES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
@@ -765,9 +768,9 @@ def main() -> int:
     findings: list[tuple[Program, str, str]] = []
     loops: collections.Counter[str] = collections.Counter()
     changed = 0
-    for chunk_bytes in CHUNK_BYTES:
-        some = [program for program in programs if program.chunk_bytes == chunk_bytes]
-        flags = [f"--slimhlo-stream=target=xla-cpu chunk-bytes={chunk_bytes}", "--slimhlo-narrow-updates=least-bytes=1"]
+    for chunk_bytes, target in itertools.product(CHUNK_BYTES, TARGETS):
+        some = [program for program in programs if program.chunk_bytes == chunk_bytes][:: TARGETS[target]]
+        flags = [f"--slimhlo-stream=target={target} chunk-bytes={chunk_bytes}", "--slimhlo-narrow-updates=least-bytes=1"]
         once = driver.run([program.text for program in some], ["--inline", *flags])
         twice = driver.run([outcome.output or "" for outcome in once], flags)
         plain = driver.run([outcome.output or "" for outcome in once])
@@ -775,17 +778,18 @@ def main() -> int:
             if after.output is None:
                 findings.append((program, f"the driver fails: {after.crash or after.message}", ""))
                 continue
-            if again.output != same.output:
+            # Where time is judged, it is by who runs the pass: it takes what it finds apart as often as it is asked to.
+            if again.output != same.output and target == "xla-cpu":
                 findings.append((program, "a second run changes it", after.output))
             if after.output.count("stablehlo.while") == program.text.count("stablehlo.while"):
                 continue
-            changed += 1
+            changed += target == "xla-cpu"
             loops[program.name.partition(" ")[0]] += 1
             try:
                 wrong = differences(program, after.output, run(program.reference, program.inputs))
             except Exception as error:
                 wrong = [f"it does not run: {error}"]
-            findings.extend((program, text, after.output) for text in wrong)
+            findings.extend((program, f"for {target}: {text}", after.output) for text in wrong)
 
     wrong = report(findings, args.dump)
     share = changed / max(1, len(programs))
