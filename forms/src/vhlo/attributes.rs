@@ -18,6 +18,9 @@ use slimhlo_dialect::quant;
 use slimhlo_dialect::stablehlo::attrs::*;
 use slimhlo_dialect::types::Tensor;
 
+/// More numbers than any attribute lists that is no tensor in StableHLO.
+const MOST: usize = 1 << 16;
+
 /// Makes attributes in a context.
 #[derive(Clone, Copy)]
 pub struct Attributes<'c>(pub ContextRef<'c>);
@@ -309,7 +312,8 @@ impl<'c> Attributes<'c> {
 
     /// The numbers of a tensor of VHLO.
     pub fn numbers_of(self, attribute: Attribute<'c>) -> Option<Vec<i64>> {
-        let dense = Dense::new(self.to_builtin(attribute)?)?;
+        // One per dimension, or two: a splat may say that there are any number.
+        let dense = Dense::small(self.to_builtin(attribute)?, MOST).filter(|dense| dense.len() <= MOST)?;
         (0..dense.len()).map(|index| dense.integer(index)).collect()
     }
 
