@@ -665,10 +665,17 @@ impl Fusion<'_, '_, '_> {
         };
         let each = match node.class {
             Class::Map(map) if map.expensive => EXPENSIVE,
+            // Whether a place is within what is put there is asked for each dimension.
+            Class::Update => 12.0,
+            Class::Pad => 8.0,
+            Class::Join { .. } => 4.0,
             Class::Parameter | Class::Constant | Class::Dot { .. } | Class::Loop | Class::Branch => 0.0,
             _ => 1.0,
         };
-        elements.unwrap_or(0) as f64 * each
+        // Half as many of 64 bits are computed at a time.
+        let wide =
+            self.graph.values.get(node.first as usize).is_some_and(|value| value.bytes >= 8 * value.elements);
+        elements.unwrap_or(0) as f64 * each * if wide { 2.0 } else { 1.0 }
     }
 
     /// What each kernel reads.

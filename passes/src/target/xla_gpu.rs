@@ -19,12 +19,13 @@ pub(super) static STORAGE: Storage = Storage {
     tile: (1, 1),
 };
 
-/// H100 SXM5: 3.35 TB/s and 989 TFLOP/s of bf16 by NVIDIA's data sheet, of which large kernels reach 84 % and half; 2.5 us from one kernel to
-/// the next of a stream.
+/// H100 SXM5: 3.35 TB/s, 989 TFLOP/s of bf16 and half of that of f32 by NVIDIA's data sheet, of which large kernels reach 84 % and half;
+/// XLA multiplies f32 as TF32 unless it is asked for more. 2.5 us from one kernel to the next of a stream. `cargo xtask bench calibrate` holds
+/// such figures against a GPU.
 pub(super) const H100: Rates = Rates {
     bytes: 2.8e12,
     narrow_products: 500e12,
-    products: 50e12,
+    products: 247e12,
     wide_products: 40e12,
     elementwise: 30e12,
     launch: 2.5e-6,
@@ -38,7 +39,7 @@ pub(super) const H100: Rates = Rates {
 pub(super) const A100: Rates = Rates {
     bytes: 1.7e12,
     narrow_products: 160e12,
-    products: 16e12,
+    products: 78e12,
     wide_products: 12e12,
     elementwise: 10e12,
     link: 200e9,
@@ -50,7 +51,7 @@ pub(super) const A100: Rates = Rates {
 pub(super) const B200: Rates = Rates {
     bytes: 6.6e12,
     narrow_products: 1_100e12,
-    products: 60e12,
+    products: 550e12,
     wide_products: 30e12,
     elementwise: 35e12,
     link: 600e9,
