@@ -601,11 +601,10 @@ impl Fusion<'_, '_, '_> {
     fn taken(&self, node: &Node<'_, '_>, place: usize) -> u64 {
         let content = &self.graph.values[node.operands[place] as usize];
         let made = self.graph.values.get(node.first as usize).map_or(0, |value| value.elements);
+        let part = content.bytes.min(made.saturating_mul(content.bytes / content.elements.max(1)));
         match node.class {
-            Class::Read | Class::Move => content.bytes.min(made * (content.bytes / content.elements.max(1))),
-            Class::Gather if place == 0 => {
-                content.bytes.min(made * (content.bytes / content.elements.max(1)))
-            }
+            Class::Read | Class::Move => part,
+            Class::Gather if place == 0 => part,
             // It is there, and stays.
             Class::Update | Class::Scatter if place == 0 => 0,
             _ => content.bytes,
@@ -673,8 +672,11 @@ impl Fusion<'_, '_, '_> {
             _ => 1.0,
         };
         // Half as many of 64 bits are computed at a time.
-        let wide =
-            self.graph.values.get(node.first as usize).is_some_and(|value| value.bytes >= 8 * value.elements);
+        let wide = self
+            .graph
+            .values
+            .get(node.first as usize)
+            .is_some_and(|value| value.bytes / value.elements.max(1) >= 8);
         elements.unwrap_or(0) as f64 * each * if wide { 2.0 } else { 1.0 }
     }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What a compiler that fuses, such as XLA, allocates for a StableHLO module.
+//! What a compiler that fuses, such as XLA, allocates for a StableHLO module, and how long that takes.
 //!
-//! The model imitates what a compiler does with a program, as far as it decides about memory, and no further. Four steps,
-//! one file each:
+//! The model imitates what a compiler does with a program, as far as it decides about memory, and no further. What differs between back
+//! ends it asks the [`Target`]: below, what is said of libraries, widening and tiles is XLA for CPU's; `target/xla_gpu.rs` and
+//! `target/xla_tpu.rs` say what holds for theirs. Five steps, one file each:
 //!
 //! * `graph`: calls are inlined, reshapes and other ops that move no bytes looked through, equal ops merged, dead ones left
 //!   out; ops that are always rewritten stand as what they are rewritten to.
@@ -12,6 +13,7 @@
 //!   reader, in memory of its own, in an operand's that ends there, where a result will be or where a donated
 //!   argument has been; the rest is packed, largest first.
 //! * `shards`: sizes on one device.
+//! * `time`: what kernels move and compute, by the target's rates.
 //!
 //! # What is modelled
 //!
@@ -53,7 +55,7 @@
 //!
 //! # How it is checked
 //!
-//! `test/oracle/memory_model.py` compares it with the buffer assignment of XLA for CPU: reference programs before and after
+//! `test/oracle/memory_model.py` compares it with the buffer assignment of XLA for each target: reference programs before and after
 //! passes, some 200 larger programs, and JAX's own. For each, lit tests in `test/print-memory` have one small program per
 //! behaviour, with XLA's numbers.
 //!
