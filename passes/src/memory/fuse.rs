@@ -654,12 +654,16 @@ impl Fusion<'_, '_, '_> {
 
     /// Elementwise operations of a node by itself.
     fn own_work(&self, node: Id) -> f64 {
+        let in_place = self.stored[node as usize];
         let node = &self.graph.nodes[node as usize];
         let most = |ids: &mut dyn Iterator<Item = Id>| {
             ids.filter_map(|id| self.graph.values.get(id as usize)).map(|value| value.elements).max()
         };
         let elements = match node.class {
             Class::Reduce(_) => most(&mut node.operands.iter().copied()),
+            // In place no more is done than what is put there.
+            Class::Update if in_place => most(&mut node.operands.iter().copied().skip(1).take(1)),
+            Class::Scatter => most(&mut node.operands.iter().copied().skip(1)),
             _ => most(&mut (node.first..node.first + node.count)),
         };
         let each = match node.class {
