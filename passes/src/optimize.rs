@@ -443,8 +443,8 @@ impl Optimize {
     fn chunks_to_try(&self, stage: &Stage, snapshots: &Snapshots<'_, '_>) -> Vec<Bytes> {
         // XLA for CPU has hardly a cost of a turn; what was measured for it (`stream.rs`) is for this size.
         const USUAL: Bytes = Bytes(4 << 20);
-        // The largest leaves just enough to halve temporaries; below the smallest turns took most of the time in all reference programs
-        // (`cargo xtask bench memory --target gpu`).
+        // The largest leaves just enough to halve temporaries; smaller ones mean more turns, each of which starts kernels;
+        // where the times of turns begin to count no command measures by itself.
         const SHARES: [u64; 6] = [2, 4, 8, 16, 32, 64];
         const LEAST: u64 = 1 << 20;
         if !stage.pipeline.contains("$chunk") {

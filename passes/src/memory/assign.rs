@@ -202,7 +202,7 @@ fn from_results(graph: &Graph<'_, '_>, kernels: &Kernels) -> Vec<Id> {
     order
 }
 
-/// Bytes alive at the fullest step if nothing shares memory.
+/// Bytes alive at the fullest step, where results take the place of operands of their size and nothing else shares memory.
 fn most_alive(graph: &Graph<'_, '_>, kernels: &Kernels, order: &[Id]) -> u64 {
     let mut last = vec![0u32; graph.values.len()];
     for (step, &kernel) in order.iter().enumerate() {

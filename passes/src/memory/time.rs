@@ -121,7 +121,7 @@ fn work(
             // Each stage of a bitonic sort that no multiprocessor can do by itself goes over all.
             (read + made) * (longest as f64).log2().powi(2) / 8.0
         }
-        Class::Opaque if moves_between_devices(node.op, name) => (read + made) * rates.bytes / rates.link,
+        Class::Opaque if moves_between_devices(name) => (read + made) * rates.bytes / rates.link,
         _ => read + made,
     };
     let computing = match (node.class, node.op) {
@@ -144,21 +144,20 @@ fn sorted(op: OperationRef<'_, '_>) -> Option<i64> {
 }
 
 /// Whether what an op stores comes from other devices: a collective, or what a partitioner makes of an op that has no result like it.
-fn moves_between_devices(op: Option<OperationRef<'_, '_>>, name: &str) -> bool {
-    op.is_some()
-        && matches!(
-            name,
-            "stablehlo.all_gather"
-                | "stablehlo.all_reduce"
-                | "stablehlo.all_to_all"
-                | "stablehlo.collective_broadcast"
-                | "stablehlo.collective_permute"
-                | "stablehlo.reduce_scatter"
-                | "stablehlo.slice"
-                | "stablehlo.pad"
-                | "stablehlo.concatenate"
-                | "stablehlo.dynamic_update_slice"
-        )
+fn moves_between_devices(name: &str) -> bool {
+    matches!(
+        name,
+        "stablehlo.all_gather"
+            | "stablehlo.all_reduce"
+            | "stablehlo.all_to_all"
+            | "stablehlo.collective_broadcast"
+            | "stablehlo.collective_permute"
+            | "stablehlo.reduce_scatter"
+            | "stablehlo.slice"
+            | "stablehlo.pad"
+            | "stablehlo.concatenate"
+            | "stablehlo.dynamic_update_slice"
+    )
 }
 
 /// Multiplications for each element of a product or convolution, and the type of its operands.
