@@ -8,6 +8,7 @@ use crate::ir::{self, Builder, element_of};
 use crate::rewrite::defining_op;
 use crate::stream::is_costly;
 use crate::stream::plan::is_elementwise;
+use crate::target::Storage;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Location, RegionLike, Type, Value, ValueLike};
@@ -40,6 +41,37 @@ pub fn by_branch<'c: 'a, 'a>(
     build.terminator("stablehlo.return", &zeros, location);
     build.set_insertion_point_to_end(body);
     branch.results().map(Value::from).collect()
+}
+
+/// How a back end is made to hold values.
+#[derive(Clone, Copy)]
+pub enum Way<'c, 'a> {
+    /// A barrier is enough.
+    Barrier,
+    /// [`by_branch`], with this condition.
+    Branch(Value<'c, 'a>),
+}
+
+impl<'c: 'a, 'a> Way<'c, 'a> {
+    /// What costs the back end least; `goes_on` makes the condition where one is needed.
+    pub fn of(storage: &Storage, goes_on: impl FnOnce() -> Value<'c, 'a>) -> Self {
+        if storage.barriers_hold { Self::Barrier } else { Self::Branch(goes_on()) }
+    }
+
+    /// What `values` makes, held.
+    pub fn hold(
+        self,
+        build: &Builder<'c, 'a>,
+        types: &[Type<'c>],
+        location: Location<'c>,
+        values: impl FnOnce() -> Vec<Value<'c, 'a>>,
+    ) -> Vec<Value<'c, 'a>> {
+        let barrier = match self {
+            Self::Branch(goes_on) => return by_branch(build, goes_on, types, location, values),
+            Self::Barrier => "stablehlo.optimization_barrier",
+        };
+        build.op_with_blocks(barrier, &values(), types, &[], location).results().map(Value::from).collect()
+    }
 }
 
 /// How much work a back end may fuse into what reads a value, in elementary functions.

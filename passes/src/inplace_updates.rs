@@ -98,6 +98,7 @@ use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic}
 use crate::ir::{self, Builder};
 use crate::rewrite::ops_named;
 use crate::shards::of_one_partition;
+use crate::target::Target;
 use chain::Chain;
 use melior::ir::OperationRef;
 use rustc_hash::FxHashSet;
@@ -120,6 +121,8 @@ crate::pass_options! {
     /// %x2 = stablehlo.dynamic_update_slice %x1, (a row of %rows, eight times), ...
     /// ```
     pub struct InplaceUpdates {
+        /// What compiles the module.
+        pub target: Target = Target::default(),
         /// How much the slabs that a turn of a loop works on may take.
         pub chunk_bytes: Bytes = Bytes(4 << 20),
         /// Smaller arrays are left alone.
@@ -148,7 +151,7 @@ impl Pass for InplaceUpdates {
         context.count(&FILLS, fills as u64);
         let mut loops = 0;
         for part in parts.iter().filter(|_| self.steps) {
-            loops += sweep::run(*part, &build, chunk_bytes, min_bytes);
+            loops += sweep::run(*part, &build, (chunk_bytes, min_bytes), self.target.storage());
         }
         context.count(&LOOPS, loops as u64);
         let mut changed = loops + fills > 0;

@@ -212,7 +212,7 @@ pub const STAGES: &[Stage] = &[
     },
     Stage {
         name: "residuals of loops",
-        pipeline: "func.func(slimhlo-recompute-residuals)",
+        pipeline: "func.func(slimhlo-recompute-residuals{target=$target})",
         tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,
@@ -220,14 +220,14 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "order of updates",
         // Whether an update is computed again inside of what reads it, the array copied for that, is a matter of what back ends fuse.
-        pipeline: "func.func(slimhlo-inplace-updates{steps=false})",
+        pipeline: "func.func(slimhlo-inplace-updates{target=$target steps=false})",
         tidy: TIDY,
         judge: Judge::Nearly,
         legalizes: false,
     },
     Stage {
         name: "updates in place",
-        pipeline: "func.func(slimhlo-inplace-updates)",
+        pipeline: "func.func(slimhlo-inplace-updates{target=$target})",
         tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,

@@ -74,6 +74,7 @@ use crate::rewrite::walk;
 use crate::shards::is_partitioned;
 use crate::stream::fast::Table;
 use crate::stream::plan::bytes;
+use crate::target::{Storage, Target};
 use cut::Values;
 use loops::Writer;
 use melior::ir::OperationRef;
@@ -93,7 +94,10 @@ crate::pass_options! {
     /// %a = stablehlo.dynamic_slice %as, %j, ...
     /// %b = stablehlo.multiply %a, %a
     /// ```
-    pub struct RecomputeResiduals {}
+    pub struct RecomputeResiduals {
+        /// What compiles the module.
+        pub target: Target = Target::default(),
+    }
 }
 
 const STACKS: Statistic =
@@ -116,7 +120,7 @@ impl Pass for RecomputeResiduals {
         let mut loops = Loops::of(root);
         let mut changed = false;
         for index in 0..loops.ops.len() {
-            while let Some(saved) = loops.rewrite(index, &build) {
+            while let Some(saved) = loops.rewrite(index, self.target.storage(), &build) {
                 changed = true;
                 context.count(&STACKS, saved.stacks);
                 context.count(&SAVED, saved.bytes);
@@ -152,7 +156,7 @@ impl<'c: 'a, 'a> Loops<'c, 'a> {
     }
 
     /// Lets the loop of a number store less for the first of its readers for which that pays.
-    fn rewrite(&mut self, index: usize, build: &Builder<'c, 'a>) -> Option<Saved> {
+    fn rewrite(&mut self, index: usize, storage: &Storage, build: &Builder<'c, 'a>) -> Option<Saved> {
         let writer = Writer::of(self.ops[index])?;
         writer.readers().iter().find_map(|reader| {
             let stacks = || reader.stacks.iter().map(|(number, _)| writer.stacks[*number].slot);
@@ -163,7 +167,7 @@ impl<'c: 'a, 'a> Loops<'c, 'a> {
                 before.checked_sub(cut.bytes).filter(|saved| *saved >= before.div_ceil(LEAST_SHARE))?;
             let count = reader.stacks.len().saturating_sub(cut.stored.len());
             let (reads, writes) = (ir::op_key(reader.op), ir::op_key(writer.op));
-            let (writer_op, reader_op) = emit::rewrite(build, &writer, reader, &values, &cut);
+            let (writer_op, reader_op) = emit::rewrite(build, storage, (&writer, reader), &values, &cut);
             for (old, new) in [(writes, writer_op), (reads, reader_op)] {
                 if let Some(place) = self.places.remove(&old) {
                     self.ops[place] = new;

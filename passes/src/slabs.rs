@@ -92,7 +92,7 @@ use crate::rewrite::{defining_op, is_unused, uses, walk};
 use crate::shards::of_one_partition;
 use crate::stream::plan::{self, bytes, plain};
 use crate::stream::{combiner, fresh_identity, turns};
-use crate::target::Target;
+use crate::target::{Storage, Target};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, TypeLike, Value, ValueLike};
@@ -147,6 +147,8 @@ impl Pass for Slabs {
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
         let limit = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
+        let (slab, least) = (limit(self.slab_bytes), limit(self.min_bytes));
+        let sizes = Sizes { slab, least, storage: self.target.storage() };
         let mut blocks = Vec::new();
         let mut find = |op| {
             blocks.extend(match op_name(op) {
@@ -168,17 +170,26 @@ impl Pass for Slabs {
         let mut peak = if self.at_peak { Peak::Unknown(root, self.target) } else { Peak::Any };
         let mut loops = 0;
         for (block, mut places) in blocks {
-            name_moved(block, &mut places, &build, limit(self.min_bytes));
+            name_moved(block, &mut places, &build, sizes.least);
             let mut olds = Olds::default();
             for place in places {
                 olds.entry(ir::key(place.new)).and_modify(|old| *old = None).or_insert(Some(place.old));
             }
-            loops += in_block(block, &olds, &mut peak, &build, limit(self.slab_bytes), limit(self.min_bytes));
+            loops += in_block(block, &olds, &mut peak, &sizes, &build);
             forget_moved(block, &build);
         }
         context.count(&LOOPS, loops as u64);
         Ok(Changed::from(loops > 0))
     }
+}
+
+/// What slabs are made of, and for whom.
+struct Sizes {
+    /// Bytes of a slab of one field, about.
+    slab: i64,
+    /// Smaller results are left alone.
+    least: i64,
+    storage: &'static Storage,
 }
 
 /// What of a function is there when it needs most.
@@ -247,9 +258,8 @@ fn in_block<'c: 'a, 'a>(
     block: BlockRef<'c, 'a>,
     olds: &Olds<'c, 'a>,
     peak: &mut Peak<'c, 'a>,
+    sizes: &Sizes,
     build: &Builder<'c, 'a>,
-    slab_bytes: i64,
-    min_bytes: i64,
 ) -> usize {
     let mut loops = 0;
     let mut tried: FxHashSet<(usize, i64)> = FxHashSet::default();
@@ -260,7 +270,7 @@ fn in_block<'c: 'a, 'a>(
         let Some(end) = block.terminator() else { break };
         for value in end.operands() {
             let op = defining_op(value).filter(|op| op.block() == Some(block) && op.result_count() == 1);
-            if let Some(op) = op.filter(|_| plain(value).is_some() && bytes(value) >= min_bytes)
+            if let Some(op) = op.filter(|_| plain(value).is_some() && bytes(value) >= sizes.least)
                 && !is_updated_in_place(value)
                 && known.insert(ir::key(value))
             {
@@ -283,13 +293,13 @@ fn in_block<'c: 'a, 'a>(
         if cones.iter().any(|cone| cone.lacks_olds(olds)) {
             cones = Cone::all(block, &targets, &totals(block, olds, &targets), olds);
         }
-        let slabs = cones.into_iter().filter_map(|cone| Some((cone.slabs(slab_bytes)?, cone)));
+        let slabs = cones.into_iter().filter_map(|cone| Some((cone.slabs(sizes.slab)?, cone)));
         let slabs: Vec<_> = slabs.collect();
         if !slabs.iter().any(|(_, cone)| peak.has(cone)) {
             continue;
         }
         for ((slab, low, count), cone) in slabs {
-            emit::run(&cone, slab, (low, count), build);
+            emit::run(&cone, slab, (low, count), sizes.storage, build);
             *peak = Peak::Any;
             loops += 1;
         }

@@ -25,10 +25,10 @@ use slimhlo_dialect::ffi::{attribute_of, integer_value};
 /// Indices of gathers are not shared: kernels compute them on the fly.
 pub const PREPARE: &str = "inline,func.func(canonicalize,cse),symbol-dce,func.func(slimhlo-simplify,canonicalize,cse,\
                            slimhlo-scatter-to-update,canonicalize,cse,slimhlo-dus-to-pad,canonicalize,cse,\
-                           slimhlo-coalesce-pads,canonicalize,cse,slimhlo-recompute-residuals,canonicalize,cse)";
+                           slimhlo-coalesce-pads,canonicalize,cse,slimhlo-recompute-residuals{target=kernels},canonicalize,cse)";
 
 /// What may make updates happen in place that do not otherwise.
-const IN_PLACE: &str = "func.func(slimhlo-inplace-updates,canonicalize,cse)";
+const IN_PLACE: &str = "func.func(slimhlo-inplace-updates{target=kernels},canonicalize,cse)";
 
 /// The share of all memory that it has to save.
 const TIGHT: u64 = 100;

@@ -3,14 +3,14 @@
 //! Steps done a slab at a time: what is independent along a dimension becomes a loop over it that overwrites its arrays.
 
 use super::chain::{argument_attribute, is_donated};
-use crate::hold;
+use crate::hold::Way;
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, has_one_use, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
 use crate::stream::fast::Keys;
 use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, is_elementwise, plain};
 use crate::stream::turns;
-use crate::target::Target;
+use crate::target::Storage;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -48,8 +48,8 @@ struct Step<'c, 'a> {
 pub fn run<'c: 'a, 'a>(
     root: OperationRef<'c, 'a>,
     build: &Builder<'c, 'a>,
-    chunk_bytes: i64,
-    min_bytes: i64,
+    (chunk_bytes, min_bytes): (i64, i64),
+    storage: &'static Storage,
 ) -> usize {
     let mut blocks = Vec::new();
     walk(root, |op| {
@@ -73,7 +73,7 @@ pub fn run<'c: 'a, 'a>(
         });
         for group in groups(&places) {
             if let Some(step) = find(&group, chunk_bytes) {
-                emit(&step, build);
+                emit(&step, storage, build);
                 loops += 1;
             }
         }
@@ -382,7 +382,7 @@ fn pays(places: &[Place<'_, '_>], plan: &Plan<'_, '_>) -> Option<bool> {
 }
 
 /// Makes the loop and lets its results take the place of the new contents.
-fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
+fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, storage: &'static Storage, build: &Builder<'c, 'a>) {
     let Step { places, plan, dim, slab } = step;
     let Some(anchor) = last(places) else { return };
     let ops: Vec<_> = places.iter().filter_map(|place| defining_op(place.new)).collect();
@@ -446,16 +446,18 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) {
         // All slabs are read before any is written. Slabs that are not held would be computed wherever one is used: an update would read
         // what the one before has written, or a copy of it.
         let types: Vec<Type> = read.iter().map(|&index| slab_type(arrays[index])).collect();
-        let end = build.i64_constant(plan.units, location);
-        let goes_on = build.compare(ComparisonDirection::Lt, at, end, location);
-        hold::by_branch(build, goes_on, &types, location, || {
+        let way = Way::of(storage, || {
+            let end = build.i64_constant(plan.units, location);
+            build.compare(ComparisonDirection::Lt, at, end, location)
+        });
+        way.hold(build, &types, location, || {
             read.iter().map(|&index| slab_of(index)).collect()
         })
     };
     let maker = Loop {
         build,
         // It makes chunks, and no loop of its own.
-        storage: Target::default().storage(),
+        storage,
         plan,
         consumers: &[],
         chunk: *slab,

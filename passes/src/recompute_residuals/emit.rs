@@ -5,11 +5,12 @@
 use super::cut::{Cut, Given, Values};
 use super::loops::{Reader, Writer};
 use crate::counted::blocks;
-use crate::hold;
+use crate::hold::{self, Way};
 use crate::ir::{self, Builder};
 use crate::rewrite::{carry_attributes, defining_op, erase_argument, is_unused, take_body, users};
 use crate::stream::fast::{Keys, Table};
 use crate::stream::plan::{bytes, is_elementwise, plain};
+use crate::target::Storage;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, Type, Value, ValueLike};
@@ -22,8 +23,8 @@ const WORK: u32 = 2;
 /// Makes `writer` store what `cut` says, and `reader` compute what it needs from that. Returns both loops as they are then.
 pub fn rewrite<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
-    writer: &Writer<'c, 'a>,
-    reader: &Reader<'c, 'a>,
+    storage: &Storage,
+    (writer, reader): (&Writer<'c, 'a>, &Reader<'c, 'a>),
     values: &Values<'_, 'c, 'a>,
     cut: &Cut<'c, 'a>,
 ) -> (OperationRef<'c, 'a>, OperationRef<'c, 'a>) {
@@ -54,7 +55,7 @@ pub fn rewrite<'c: 'a, 'a>(
         Given::Stack(stack) => Some(result(writer.stacks[stack].number)),
         Given::Constant | Given::Turn => None,
     };
-    let reads = Reads { build, writer, reader, values, location: reader.op.location() };
+    let reads = Reads { build, storage, writer, reader, values, location: reader.op.location() };
     let reader_op = reads.rewrite(cut, &slots, &dropped, &outside);
     let read: Vec<usize> = dropped.iter().map(|(_, carried)| *carried).collect();
     let reader_op = recarry(build, reader_op, &read, &[]);
@@ -96,6 +97,7 @@ fn store<'c: 'a, 'a>(
 /// What a reader is rewritten by.
 struct Reads<'r, 'c, 'a> {
     build: &'r Builder<'c, 'a>,
+    storage: &'r Storage,
     writer: &'r Writer<'c, 'a>,
     reader: &'r Reader<'c, 'a>,
     values: &'r Values<'r, 'c, 'a>,
@@ -182,8 +184,8 @@ impl<'c: 'a, 'a> Reads<'_, 'c, 'a> {
         let parts: Vec<Value> = slots.iter().map(|slot| made[&ir::key(*slot)]).collect();
         let Some(first) = parts.first() else { return };
         let types: Vec<Type> = parts.iter().map(|part| part.r#type()).collect();
-        let always = hold::always(self.build, *first, self.location);
-        let held = hold::by_branch(self.build, always, &types, self.location, || parts);
+        let way = Way::of(self.storage, || hold::always(self.build, *first, self.location));
+        let held = way.hold(self.build, &types, self.location, || parts);
         made.extend(slots.iter().map(|slot| ir::key(*slot)).zip(held));
     }
 

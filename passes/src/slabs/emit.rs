@@ -4,11 +4,12 @@
 
 use super::cone::{Cone, Member, operand_dims};
 use super::rows::{Inside, Needs, Rows, all_of, joined, part, unpadded, updated};
-use crate::hold;
+use crate::hold::{self, Way};
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, is_unused, location_of, uses};
 use crate::stream::combiner;
 use crate::stream::plan::iota_dimension;
+use crate::target::Storage;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, RegionLike, Type, Value, ValueLike};
@@ -19,7 +20,13 @@ use slimhlo_dialect::types::Tensor;
 
 /// Makes the loop of `count` slabs of `slab` rows from row `low` on, and what is around it; its results take the place of the
 /// cone's.
-pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64), build: &Builder<'c, 'a>) {
+pub fn run<'c: 'a, 'a>(
+    cone: &Cone<'c, 'a>,
+    slab: i64,
+    (low, count): (i64, i64),
+    storage: &Storage,
+    build: &Builder<'c, 'a>,
+) {
     let anchor = cone.anchor();
     let ops: Vec<_> = cone.targets.iter().map(|target| target.op).collect();
     let location = location_of(&ops).unwrap_or(anchor.location());
@@ -64,14 +71,16 @@ pub fn run<'c: 'a, 'a>(cone: &Cone<'c, 'a>, slab: i64, (low, count): (i64, i64),
     let (sums, rest) = rest.split_at(cone.totals.len());
     let (kept, outside) = rest.split_at(usize::from(held.is_some()));
     let names = captured.iter().map(|value| ir::key(*value)).zip(outside.iter().copied()).collect();
-    let end = build.i64_constant(high, location);
-    let goes_on = build.compare(ComparisonDirection::Lt, given[0], end, location);
+    let way = Way::of(storage, || {
+        let end = build.i64_constant(high, location);
+        build.compare(ComparisonDirection::Lt, given[0], end, location)
+    });
     let (made, at) = (FxHashMap::default(), Some(given[0]));
-    let mut maker = Maker { build, cone, needs, made, slab, at, goes_on: Some(goes_on), names };
+    let mut maker = Maker { build, cone, needs, made, slab, at, way: Some(way), names };
     let kept = held
         .as_ref()
         .zip(kept.first())
-        .map(|(held, kept)| maker.read_windows(&windows, results, (held, *kept), goes_on, location));
+        .map(|(held, kept)| maker.read_windows(&windows, results, (held, *kept), way, location));
     maker.make_all();
     let by = build.i64_constant(slab, location);
     let mut next = vec![build.binary("stablehlo.add", given[0], by, location)];
@@ -160,7 +169,7 @@ impl<'c: 'a, 'a> Ends<'c, 'a> {
         for wanted in [&before as &dyn Fn(&Member<'c, 'a>) -> Rows, &after] {
             let needs = Needs::of(cone, wanted, None);
             let (made, names) = (FxHashMap::default(), FxHashMap::default());
-            let mut maker = Maker { build, cone, needs, made, slab: 0, at: None, goes_on: None, names };
+            let mut maker = Maker { build, cone, needs, made, slab: 0, at: None, way: None, names };
             maker.make_all();
             for (number, target) in cone.targets.iter().enumerate() {
                 let rows = wanted(target);
@@ -287,8 +296,8 @@ struct Maker<'c, 'a, 'r> {
     slab: i64,
     /// Where the slab of this turn begins.
     at: Option<Value<'c, 'a>>,
-    /// In the loop, whether there is another slab: there is.
-    goes_on: Option<Value<'c, 'a>>,
+    /// In the loop, how values are held.
+    way: Option<Way<'c, 'a>>,
     /// What values from outside are called in the loop.
     names: FxHashMap<usize, Value<'c, 'a>>,
 }
@@ -299,11 +308,10 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
         for member in &self.cone.members {
             for rows in self.needs.rows(member.value).to_vec() {
                 let mut made = self.make(*member, rows);
-                if let Some(goes_on) = self.goes_on.filter(|_| stored.contains(&ir::key(member.value))) {
+                if let Some(way) = self.way.filter(|_| stored.contains(&ir::key(member.value))) {
                     // It has to be there before anything is made of it.
                     let types = [made.r#type()];
-                    made =
-                        hold::by_branch(self.build, goes_on, &types, member.op.location(), || vec![made])[0];
+                    made = way.hold(self.build, &types, member.op.location(), || vec![made])[0];
                 }
                 self.made.insert((ir::key(member.value), rows), made);
             }
@@ -348,7 +356,7 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
         windows: &[Option<Window<'c, 'a>>],
         fields: &[Value<'c, 'a>],
         (held, kept): (&Held<'c, 'a>, Value<'c, 'a>),
-        goes_on: Value<'c, 'a>,
+        way: Way<'c, 'a>,
         location: Location<'c>,
     ) -> Value<'c, 'a> {
         let build = self.build;
@@ -375,7 +383,7 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
             });
             rows.collect()
         };
-        let read = hold::by_branch(build, goes_on, &types, location, read);
+        let read = way.hold(build, &types, location, read);
         let mut next = Vec::new();
         for ((dim, window, field), rows) in reads.into_iter().zip(read) {
             self.made.insert((ir::key(window.old), window.rows), rows);

@@ -60,6 +60,9 @@ pub struct Storage {
     pub copies_rows: bool,
     /// Running sums go in two stages, with a copy for those not along rows.
     pub stages_running_sums: bool,
+    /// What goes through an optimization barrier is there before anything is made of it. Where barriers are gone before kernels are made, it
+    /// takes a branch.
+    pub barriers_hold: bool,
     /// A kernel's work is divided among cores, unless it ends in an update in place.
     pub divides_work: bool,
     /// In which order what is ready runs.

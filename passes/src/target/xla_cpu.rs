@@ -16,6 +16,7 @@ pub(super) static STORAGE: Storage = Storage {
     orders_products: true,
     copies_rows: true,
     stages_running_sums: true,
+    barriers_hold: false,
     divides_work: true,
     schedule: Schedule::FirstReady,
     tile: (1, 1),

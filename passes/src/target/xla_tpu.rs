@@ -14,6 +14,7 @@ pub(super) static STORAGE: Storage = Storage {
     orders_products: false,
     copies_rows: false,
     stages_running_sums: false,
+    barriers_hold: true,
     divides_work: false,
     schedule: Schedule::LeastAlive,
     tile: (8, 128),
