@@ -227,7 +227,7 @@ pub const STAGES: &[Stage] = &[
     },
     Stage {
         name: "updates in place",
-        pipeline: "func.func(slimhlo-inplace-updates{target=$target})",
+        pipeline: "func.func(slimhlo-inplace-updates{target=$target chunk-bytes=$chunk})",
         tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,

@@ -52,6 +52,8 @@ pub(super) struct Plan {
     pub live: Vec<u64>,
     /// Bytes of memory that is needed for temporaries.
     pub temporaries: u64,
+    /// Bytes of each result that is computed elsewhere and copied to its place at the end.
+    pub copied: Vec<u64>,
     /// Plans of the regions of each kernel's node.
     pub inner: Vec<Vec<Plan>>,
 }
@@ -105,8 +107,10 @@ pub(super) fn plan(graph: &Graph<'_, '_>, frame: &Frame, storage: &'static Stora
                 .collect()
         })
         .collect();
-    let (memory, live, temporaries) = Assignment::new(graph, frame, &kernels, &order).run(&inner);
-    Plan { kernels, order, memory, live, temporaries, inner }
+    let mut assignment = Assignment::new(graph, frame, &kernels, &order);
+    assignment.run(&inner);
+    let Assignment { memory, live, temporaries, copied, .. } = assignment;
+    Plan { kernels, order, memory, live, temporaries, copied, inner }
 }
 
 /// First come, first served: kernels run in the order in which their operands become ready.
@@ -258,6 +262,7 @@ struct Assignment<'g, 'c, 'a> {
     slots: Vec<Slot>,
     live: Vec<u64>,
     temporaries: u64,
+    copied: Vec<u64>,
     end: u32,
 }
 
@@ -295,18 +300,18 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             slots: Vec::new(),
             live: Vec::new(),
             temporaries: 0,
+            copied: Vec::new(),
             end,
         }
     }
 
-    fn run(mut self, inner: &[Vec<Plan>]) -> (Vec<Memory>, Vec<u64>, u64) {
+    fn run(&mut self, inner: &[Vec<Plan>]) {
         for (step, &kernel) in self.order.iter().enumerate() {
             self.store(step as u32, kernel);
         }
         self.place_results();
         self.place_temporaries();
         self.measure(inner);
-        (self.memory, self.live, self.temporaries)
     }
 
     fn parameter(&self, value: Id) -> Option<usize> {
@@ -482,16 +487,20 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                     } else {
                         // It is copied there at the end.
                         slot.busy.insert(self.end, self.end);
+                        self.copied.push(bytes);
                     }
                 }
                 // It lies in another place.
-                Some(_) if alias.is_some() => self.memory.push(Memory {
-                    values: smallvec![value],
-                    bytes,
-                    from: self.end.saturating_sub(1),
-                    to: self.end,
-                    place: Place::Own,
-                }),
+                Some(_) if alias.is_some() => {
+                    self.copied.push(bytes);
+                    self.memory.push(Memory {
+                        values: smallvec![value],
+                        bytes,
+                        from: self.end.saturating_sub(1),
+                        to: self.end,
+                        place: Place::Own,
+                    });
+                }
                 _ => {}
             }
         }

@@ -56,20 +56,44 @@ pub(super) struct Read {
 }
 
 /// Which kernels a node is computed in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Homes {
-    None,
-    One(Id),
-    Many,
+#[derive(Clone, Copy)]
+struct Homes {
+    /// Those that are told apart, as far as `count` says.
+    ids: [Id; Self::TOLD_APART],
+    /// How many, or more than are told apart.
+    count: u8,
 }
 
 impl Homes {
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::None, homes) | (homes, Self::None) => homes,
-            (Self::One(left), Self::One(right)) if left == right => self,
-            _ => Self::Many,
+    /// More kernels than these are just many.
+    const TOLD_APART: usize = 4;
+    const NONE: Self = Self { ids: [0; Self::TOLD_APART], count: 0 };
+
+    fn one(home: Id) -> Self {
+        Self { ids: [home; Self::TOLD_APART], count: 1 }
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        if self.count as usize > Self::TOLD_APART || other.count as usize > Self::TOLD_APART {
+            return Self { count: Self::TOLD_APART as u8 + 1, ..self };
         }
+        for &id in other.told_apart() {
+            if !self.told_apart().contains(&id) {
+                if let Some(free) = self.ids.get_mut(self.count as usize) {
+                    *free = id;
+                }
+                self.count += 1;
+                if self.count as usize > Self::TOLD_APART {
+                    break;
+                }
+            }
+        }
+        self
+    }
+
+    /// The kernels, if they are few.
+    fn told_apart(&self) -> &[Id] {
+        self.ids.get(..self.count as usize).unwrap_or_default()
     }
 }
 
@@ -102,6 +126,9 @@ struct Fusion<'g, 'c, 'a> {
 /// Elementwise operations that an exponential or a quotient takes, about.
 const EXPENSIVE: f64 = 20.0;
 
+/// More places of a kernel are not counted: code of that size no compiler makes.
+const MOST_OFTEN: u32 = 1024;
+
 /// Askers of an op that are told apart.
 const MOST_ASKERS: usize = 16;
 
@@ -119,7 +146,7 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         storage,
         users,
         cluster: vec![None; count],
-        homes: vec![Homes::None; count],
+        homes: vec![Homes::NONE; count],
         apart: vec![None; count],
         chain: Vec::new(),
         repeats: vec![false; count],
@@ -311,8 +338,12 @@ impl Fusion<'_, '_, '_> {
                     true
                 }
                 Class::Join { alone } => !alone,
-                // An update happens in the memory of what is updated.
-                Class::Update => index != 0 || !matches!(self.class(producer), Class::Update),
+                // An update happens in the memory of what is updated, unless it is computed on the fly itself.
+                Class::Update => {
+                    index != 0
+                        || !matches!(self.class(producer), Class::Update)
+                        || !self.happens_in_place(user)
+                }
                 Class::Reduce(reduce) => reduce != Reduce::Library,
                 Class::Scatter => index > 0 && self.storage.fuses_into_scatters,
                 // A conversion happens as operands are loaded.
@@ -367,6 +398,7 @@ impl Fusion<'_, '_, '_> {
                         | Class::Move
                         | Class::Pad
                         | Class::Read
+                        | Class::Update
                         | Class::Join { .. }
                 );
                 if !inlined {
@@ -391,18 +423,27 @@ impl Fusion<'_, '_, '_> {
         }
     }
 
+    /// What is stored in any case: results, and what is held apart until kernels are made.
+    fn kept(&self) -> Vec<bool> {
+        let mut kept = self.is_result();
+        if self.storage.barriers_hold {
+            self.graph.barred.iter().flatten().for_each(|&id| kept[self.node_of(id) as usize] = true);
+        }
+        kept
+    }
+
     /// From the last node to the first: is it stored, and in which kernels is it computed?
     fn decide(&mut self) {
-        let is_result = self.is_result();
+        let kept = self.kept();
         let mut askers: Vec<Id> = Vec::new();
         for node in (0..self.graph.nodes.len() as Id).rev() {
             let index = node as usize;
             if !self.graph.nodes[index].live {
                 continue;
             }
-            let mut homes = Homes::None;
+            let mut homes = Homes::NONE;
             let mut stored =
-                is_result[index] || self.graph.nodes[index].effects || self.users.of(node).is_empty();
+                kept[index] || self.graph.nodes[index].effects || self.users.of(node).is_empty();
             let mut repeats = false;
             let first = askers.len();
             for &user in self.users.of(node) {
@@ -416,21 +457,21 @@ impl Fusion<'_, '_, '_> {
                     stored = true;
                     continue;
                 }
-                let own = if self.stored[user as usize] { Homes::One(user) } else { Homes::None };
+                let own = if self.stored[user as usize] { Homes::one(user) } else { Homes::NONE };
                 let through =
-                    if self.inlined[user as usize] { self.homes[user as usize] } else { Homes::None };
+                    if self.inlined[user as usize] { self.homes[user as usize] } else { Homes::NONE };
                 homes = homes.and(own).and(through);
                 repeats |= self.repeats[user as usize] || self.grows(user);
                 self.ask(user, &mut askers, first);
             }
-            let places = match homes {
-                Homes::One(_) => askers[first..]
-                    .iter()
-                    .fold(0u32, |places, &asker| places.saturating_add(self.places[asker as usize])),
-                _ => 1,
-            };
+            // In all kernels; those of one are shared evenly among few.
+            let all = askers[first..]
+                .iter()
+                .fold(0u32, |places, &asker| places.saturating_add(self.places[asker as usize]));
+            let each = all.div_ceil(homes.told_apart().len().max(1) as u32);
+            let places = if homes.count == 1 { each } else { 1 };
             let in_cluster = self.cluster[index].is_some_and(|root| root != node);
-            let alone = stored || homes == Homes::Many;
+            let alone = stored || homes.count > 1;
             let better_stored = if self.storage.weighs_copies {
                 alone && !self.is_free(node) && (stored || self.is_joined(node) || self.moves_more(node))
                     || self.is_expensive(node) && repeats
@@ -440,17 +481,18 @@ impl Fusion<'_, '_, '_> {
             };
             if !in_cluster && (better_stored || self.is_too_often(node, places)) {
                 stored = true;
-                homes = Homes::None;
+                homes = Homes::NONE;
             }
-            if !matches!(homes, Homes::One(_)) {
+            if homes.count == 1 || self.storage.weighs_copies && !homes.told_apart().is_empty() {
+                self.places[index] = each.clamp(1, MOST_OFTEN);
+            }
+            if homes.count != 1 {
                 askers.truncate(first);
                 askers.push(node);
-            } else {
-                self.places[index] = places;
             }
             self.asked[index] = Piece { first: first as u32, count: (askers.len() - first) as u32 };
-            self.stored[index] = stored || homes == Homes::None;
-            self.inlined[index] = homes != Homes::None;
+            self.stored[index] = stored || homes.count == 0;
+            self.inlined[index] = homes.count > 0;
             self.homes[index] = homes;
             self.repeats[index] = repeats;
         }
@@ -629,7 +671,6 @@ impl Fusion<'_, '_, '_> {
                 work[index] += own;
                 continue;
             }
-            let mut last = None;
             for &user in self.users.of(node) {
                 let often = match self.class(user) {
                     Class::Broadcast | Class::Move | Class::Read | Class::Gather => {
@@ -638,15 +679,9 @@ impl Fusion<'_, '_, '_> {
                     _ => 1.0,
                 };
                 scale[index] = scale[index].max(scale[user as usize] * often);
-                let home = match self.homes[user as usize] {
-                    _ if self.stored[user as usize] => Some(user),
-                    Homes::One(home) => Some(home),
-                    _ => None,
-                };
-                if let Some(home) = home.filter(|&home| last != Some(home)) {
-                    last = Some(home);
-                    work[home as usize] += own * scale[index] * f64::from(self.places[index]);
-                }
+            }
+            for &home in self.homes[index].told_apart() {
+                work[home as usize] += own * scale[index] * f64::from(self.places[index]);
             }
         }
         work

@@ -126,7 +126,7 @@ pub(super) struct Graph<'c, 'a> {
     /// Values of the graph around it that this one reads: the last parameters.
     pub captures: Vec<Id>,
     /// What went through barriers, each: what is made of it stays where it is.
-    barred: Vec<Ids>,
+    pub barred: Vec<Ids>,
 }
 
 impl<'c, 'a> Graph<'c, 'a> {
