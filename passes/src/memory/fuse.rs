@@ -4,7 +4,11 @@
 
 use super::graph::{Class, Graph, Id, Node, Reduce};
 use super::lists::Lists;
+use crate::ir::i64_array;
 use crate::target::Storage;
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, ValueLike};
+use slimhlo_dialect::types::Tensor;
 use rustc_hash::FxHashMap;
 
 /// What is stored, and by what it is computed.
@@ -117,6 +121,8 @@ struct Fusion<'g, 'c, 'a> {
     stored: Vec<bool>,
     /// A node is computed inside of at least one user.
     inlined: Vec<bool>,
+    /// What leads from the sum or extreme of a row back to all elements of the row, in one kernel with what reads the row beside it.
+    along_rows: Vec<bool>,
     /// At how many places of its kernel a node's elements are asked for, each of which is code of its own.
     places: Vec<u32>,
     /// Whose places those are, among all askers: ops that ask for other elements than they are asked for, and roots.
@@ -128,6 +134,13 @@ const EXPENSIVE: f64 = 20.0;
 
 /// More places of a kernel are not counted: code of that size no compiler makes.
 const MOST_OFTEN: u32 = 1024;
+
+/// How long the rows are that a reduction makes one number of, if rows are of its operand's last dimension.
+fn last_dimension_reduced(op: OperationRef<'_, '_>) -> Option<u64> {
+    let dims = i64_array(op, "dimensions")?;
+    let shape = Tensor::new(op.operand(0).ok()?.r#type())?.shape;
+    (*dims == [shape.len() as i64 - 1]).then(|| *shape.last().unwrap_or(&1) as u64)
+}
 
 /// Askers of an op that are told apart.
 const MOST_ASKERS: usize = 16;
@@ -152,11 +165,15 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         repeats: vec![false; count],
         stored: vec![false; count],
         inlined: vec![false; count],
+        along_rows: vec![false; count],
         places: vec![1; count],
         asked: vec![Piece::default(); count],
     };
     fusion.clusters();
     fusion.set_apart();
+    if storage.longest_row > 0 {
+        fusion.find_rows();
+    }
     if storage.weighs_copies {
         fusion.chain = fusion.chains();
     }
@@ -328,7 +345,9 @@ impl Fusion<'_, '_, '_> {
             | Class::Update => true,
             Class::Join { alone } => !alone,
             Class::Reduce(Reduce::Tiles | Reduce::Reader) => true,
-            Class::Reduce(Reduce::Kernel) => self.is_made_into(producer, user),
+            Class::Reduce(Reduce::Kernel) => {
+                self.along_rows[producer as usize] || self.is_made_into(producer, user)
+            }
             _ => false,
         };
         fusible
@@ -364,6 +383,60 @@ impl Fusion<'_, '_, '_> {
         matches!(node.class, Class::Map(map) if !map.expensive)
             && node.operands.len() == 1
             && bytes(node.operands[0]) < bytes(node.first)
+    }
+
+    /// Marks reductions of rows whose results one op combines with what the rows are made of, and what is between.
+    fn find_rows(&mut self) {
+        for node in 0..self.graph.nodes.len() as Id {
+            if self.graph.nodes[node as usize].live && self.class(node) == Class::Reduce(Reduce::Kernel) {
+                for part in self.back_to_row(node).unwrap_or_default() {
+                    self.along_rows[part as usize] = true;
+                }
+            }
+        }
+    }
+
+    /// From a reduction of rows to the broadcast that gives all elements of a row what came of it.
+    fn back_to_row(&self, reduction: Id) -> Option<Vec<Id>> {
+        let elements = |node: Id| self.graph.values[self.graph.nodes[node as usize].first as usize].elements;
+        let node = &self.graph.nodes[reduction as usize];
+        let row = node.op.and_then(last_dimension_reduced).filter(|&row| row <= self.storage.longest_row)?;
+        let of = *node.operands.first().filter(|_| node.count == 1)?;
+        let made_of = self.chain_before(self.node_of(of));
+        let mut parts = vec![reduction];
+        loop {
+            let last = *parts.last()?;
+            let users = self.users.of(last);
+            let &user = users.first().filter(|&&user| users.iter().all(|&other| other == user))?;
+            match self.class(user) {
+                Class::Map(_) if self.class(last) == Class::Broadcast => {
+                    let operands = &self.graph.nodes[user as usize].operands;
+                    let others = operands.iter().map(|&operand| self.node_of(operand));
+                    let mut others = others.filter(|&other| other != last);
+                    let meets = |other| self.chain_before(other).iter().any(|node| made_of.contains(node));
+                    return others.any(meets).then_some(parts);
+                }
+                Class::Map(_) if elements(user) == elements(last) => parts.push(user),
+                Class::Broadcast if elements(user) == elements(reduction).saturating_mul(row) => {
+                    parts.push(user);
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// A node, and those before it as long as there is one array that it is made of.
+    fn chain_before(&self, mut node: Id) -> Vec<Id> {
+        const LONGEST: usize = 16;
+        let mut chain = vec![node];
+        while matches!(self.class(node), Class::Map(_)) && chain.len() < LONGEST {
+            let operands = self.graph.nodes[node as usize].operands.iter();
+            let mut arrays = operands.map(|&operand| self.node_of(operand)).filter(|&at| !self.is_free(at));
+            let (Some(only), None) = (arrays.next(), arrays.next()) else { break };
+            chain.push(only);
+            node = only;
+        }
+        chain
     }
 
     /// Whether all that a reduction is needed for is an elementwise op of its size, which is done before it is stored.
@@ -461,7 +534,9 @@ impl Fusion<'_, '_, '_> {
                 let through =
                     if self.inlined[user as usize] { self.homes[user as usize] } else { Homes::NONE };
                 homes = homes.and(own).and(through);
-                repeats |= self.repeats[user as usize] || self.grows(user);
+                // A kernel that reads rows as a whole computes each of their elements, and what comes of all of them, once.
+                let once = self.along_rows[user as usize];
+                repeats |= !once && (self.repeats[user as usize] || self.grows(user));
                 self.ask(user, &mut askers, first);
             }
             // In all kernels; those of one are shared evenly among few.
@@ -507,7 +582,8 @@ impl Fusion<'_, '_, '_> {
             }
         };
         match self.class(user) {
-            // Elementwise ops ask for what they are asked for.
+            // Elementwise ops ask for what they are asked for; so do those of rows, in kernels that read these as a whole.
+            _ if self.along_rows[user as usize] => self.asked[user as usize].range().for_each(|place| add(askers, askers[place])),
             Class::Map(_) => self.asked[user as usize].range().for_each(|place| add(askers, askers[place])),
             _ => add(askers, user),
         }
@@ -673,6 +749,7 @@ impl Fusion<'_, '_, '_> {
             }
             for &user in self.users.of(node) {
                 let often = match self.class(user) {
+                    _ if self.along_rows[user as usize] => 1.0,
                     Class::Broadcast | Class::Move | Class::Read | Class::Gather => {
                         elements(user) / elements(node)
                     }

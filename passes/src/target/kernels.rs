@@ -9,6 +9,7 @@ pub(super) static STORAGE: Storage = Storage {
     widens: false,
     reductions: Reductions::Kernels { few: 32 },
     fuses_into_scatters: true,
+    longest_row: 0,
     weighs_copies: true,
     most_places: 15,
     orders_products: false,

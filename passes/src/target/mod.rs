@@ -49,6 +49,9 @@ pub struct Storage {
     pub reductions: Reductions,
     /// Indices and updates of a scatter are computed within it.
     pub fuses_into_scatters: bool,
+    /// What is made of each row of an array and a sum or extreme of that row (a softmax, a normalization) is one kernel, which reads the row
+    /// once, for rows of up to so many elements.
+    pub longest_row: u64,
     /// Whether what several kernels need is computed by each or stored is a matter of the bytes that either moves; else what is costly,
     /// or made of more than one array, is stored.
     pub weighs_copies: bool,

@@ -11,6 +11,7 @@ pub(super) static STORAGE: Storage = Storage {
     widens: true,
     reductions: Reductions::Library { tile: 32 },
     fuses_into_scatters: false,
+    longest_row: 0,
     weighs_copies: false,
     most_places: 15,
     orders_products: true,

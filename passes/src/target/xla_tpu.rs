@@ -9,6 +9,7 @@ pub(super) static STORAGE: Storage = Storage {
     widens: false,
     reductions: Reductions::Kernels { few: 8 },
     fuses_into_scatters: false,
+    longest_row: 0,
     weighs_copies: true,
     most_places: u32::MAX,
     orders_products: false,
