@@ -402,7 +402,7 @@ impl Fusion<'_, '_, '_> {
         let node = &self.graph.nodes[reduction as usize];
         let row = node.op.and_then(last_dimension_reduced).filter(|&row| row <= self.storage.longest_row)?;
         let of = *node.operands.first().filter(|_| node.count == 1)?;
-        let made_of = self.chain_before(self.node_of(of));
+        let made_of = self.made_of(self.node_of(of));
         let mut parts = vec![reduction];
         loop {
             let last = *parts.last()?;
@@ -413,7 +413,7 @@ impl Fusion<'_, '_, '_> {
                     let operands = &self.graph.nodes[user as usize].operands;
                     let others = operands.iter().map(|&operand| self.node_of(operand));
                     let mut others = others.filter(|&other| other != last);
-                    let meets = |other| self.chain_before(other).iter().any(|node| made_of.contains(node));
+                    let meets = |other| self.made_of(other).iter().any(|node| made_of.contains(node));
                     return others.any(meets).then_some(parts);
                 }
                 Class::Map(_) if elements(user) == elements(last) => parts.push(user),
@@ -425,18 +425,24 @@ impl Fusion<'_, '_, '_> {
         }
     }
 
-    /// A node, and those before it as long as there is one array that it is made of.
-    fn chain_before(&self, mut node: Id) -> Vec<Id> {
-        const LONGEST: usize = 16;
-        let mut chain = vec![node];
-        while matches!(self.class(node), Class::Map(_)) && chain.len() < LONGEST {
-            let operands = self.graph.nodes[node as usize].operands.iter();
-            let mut arrays = operands.map(|&operand| self.node_of(operand)).filter(|&at| !self.is_free(at));
-            let (Some(only), None) = (arrays.next(), arrays.next()) else { break };
-            chain.push(only);
-            node = only;
+    /// What a node is made of by elementwise ops, as far as that is near.
+    fn made_of(&self, node: Id) -> Vec<Id> {
+        const NEAR: usize = 24;
+        let mut found = vec![node];
+        let mut next = 0;
+        while let Some(&node) = found.get(next) {
+            next += 1;
+            if !matches!(self.class(node), Class::Map(_)) {
+                continue;
+            }
+            for &operand in &self.graph.nodes[node as usize].operands {
+                let before = self.node_of(operand);
+                if found.len() < NEAR && !self.is_free(before) && !found.contains(&before) {
+                    found.push(before);
+                }
+            }
         }
-        chain
+        found
     }
 
     /// Whether all that a reduction is needed for is an elementwise op of its size, which is done before it is stored.
