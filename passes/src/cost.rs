@@ -46,6 +46,14 @@ impl Limit {
     /// Else a twentieth: what models and machines differ by anyway.
     pub const OTHERWISE: f64 = 1.05;
 
+    /// How many times the original's time what saves most may take.
+    pub fn most(self) -> f64 {
+        match self {
+            Self::Times(most) => most,
+            Self::Usual => Self::HALVED,
+        }
+    }
+
     /// Whether a function that cost `original` as it came may cost `now`.
     pub fn allows(self, original: &Cost, now: &Cost) -> bool {
         let halved = now.footprint.temporaries <= original.footprint.temporaries / 2;

@@ -13,6 +13,7 @@ pub mod framework;
 pub mod functions;
 mod hold;
 pub mod ir;
+mod min_cut;
 pub mod rewrite;
 pub mod splat;
 pub mod target;
@@ -29,6 +30,7 @@ pub mod merge_shards;
 pub mod narrow_updates;
 pub mod optimize;
 pub mod recompute_residuals;
+pub mod rematerialize;
 pub mod reuse_gather_indices;
 pub mod scatter_to_update;
 pub mod shards;
@@ -62,6 +64,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<narrow_updates::NarrowUpdates>(),
             PassInfo::of::<optimize::Optimize>(),
             PassInfo::of::<recompute_residuals::RecomputeResiduals>(),
+            PassInfo::of::<rematerialize::Rematerialize>(),
             PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),
             PassInfo::of::<scatter_to_update::ScatterToUpdate>(),
             PassInfo::of::<shards::ExchangeShards>(),

@@ -47,6 +47,7 @@ use melior::ir::{Attribute, Operation, OperationRef, RegionLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::ops::Range;
 
 crate::pass_options! {
     /// Rewrite a module so that it needs less memory: all passes, in order, function by function.
@@ -112,7 +113,8 @@ pub enum Judge {
 pub struct Stage {
     /// What people call it.
     pub name: &'static str,
-    /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk.
+    /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk, `$moves`
+    /// and `$windows` for what [`rematerialize`](crate::rematerialize) is asked for.
     pub pipeline: &'static str,
     /// What runs after them if they have changed something; nothing for MLIR's own passes, which do not say whether they
     /// have.
@@ -247,6 +249,13 @@ pub const STAGES: &[Stage] = &[
         legalizes: false,
     },
     Stage {
+        name: "values again",
+        pipeline: "func.func(slimhlo-rematerialize{target=$target moves=$moves windows=$windows})",
+        tidy: SIMPLIFY,
+        judge: Judge::Better,
+        legalizes: false,
+    },
+    Stage {
         name: "updates of narrow floats",
         pipeline: "func.func(slimhlo-narrow-updates)",
         tidy: TIDY,
@@ -362,11 +371,10 @@ pub fn optimize<'c>(
                 continue;
             }
             let stepper = Stepper { module, round, index, stage, run, target };
-            let tries = options.chunks_to_try(stage, &snapshots);
-            let mut after = match &tries[..] {
-                [] => now,
-                [only] => stepper.run(*only, now)?,
-                several => stepper.best_of(several, now, &snapshots, rule)?,
+            let forms = options.forms(stage, &snapshots);
+            let mut after = match forms.single() {
+                Some(only) => stepper.run(only, now)?,
+                None => stepper.best_of(forms, now, &snapshots, rule)?,
             };
             if snapshots.is_empty() {
                 // The first stage, whose changes are always kept.
@@ -430,6 +438,12 @@ impl Rule<'_> {
         less_bytes && self.allows(function, before, after)
     }
 
+    /// Whether a function takes longer than it may whatever it saves.
+    fn is_too_slow(&self, function: &str, after: &Cost) -> bool {
+        let original = self.originals.get(function).and_then(Option::as_ref);
+        original.is_some_and(|original| after.seconds > original.seconds * self.limit.most())
+    }
+
     /// Whether a function may take so long: no longer than it did, or than the limit of the original's time.
     fn allows(&self, function: &str, before: &Cost, after: &Cost) -> bool {
         let original = self.originals.get(function).and_then(Option::as_ref).unwrap_or(before);
@@ -438,34 +452,107 @@ impl Rule<'_> {
 }
 
 impl Optimize {
-    /// The bytes of a chunk that a stage is to be tried with: one where they are given, or are no matter to it; else shares of what
-    /// temporaries there are; none where there are next to none.
-    fn chunks_to_try(&self, stage: &Stage, snapshots: &Snapshots<'_, '_>) -> Vec<Bytes> {
-        // XLA for CPU has hardly a cost of a turn; what was measured for it (`stream.rs`) is for this size.
-        const USUAL: Bytes = Bytes(4 << 20);
+    /// What a stage is to be tried with: one form where that is given, or is no matter to it; none where there is next to nothing to save.
+    fn forms(&self, stage: &Stage, snapshots: &Snapshots<'_, '_>) -> Search {
+        let chunks = stage.pipeline.contains("$chunk");
+        let again = stage.pipeline.contains("$moves");
+        if !chunks && !again || self.target.rates().is_none() {
+            return Search::only(Form { chunk: self.chunk_bytes.unwrap_or(Form::USUAL.chunk), ..Form::USUAL });
+        }
+        if let Some(chunk) = self.chunk_bytes.filter(|_| chunks) {
+            return Search::only(Form { chunk, ..Form::USUAL });
+        }
+        let costs = snapshots.values().filter_map(|snapshot| snapshot.cost);
+        let Some(largest) = costs.max_by_key(|cost| cost.footprint.temporaries) else {
+            return Search::only(Form::USUAL);
+        };
+        let temporaries = largest.footprint.temporaries;
+        if temporaries <= largest.peak() / SLACK {
+            return Search::Each(Vec::new().into_iter());
+        }
+        if again { Search::ladder() } else { Search::Each(Form::chunks(temporaries).into_iter()) }
+    }
+}
+
+/// What a stage's pipeline is run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Form {
+    /// Bytes of a chunk.
+    chunk: Bytes,
+    /// How many times a value's bytes may be moved in the time that it takes to compute it again.
+    moves: u64,
+    /// How many parts what comes after the peak falls into, about.
+    windows: u64,
+}
+
+impl Form {
+    /// XLA for CPU has hardly a cost of a turn; what was measured for it (`stream.rs`) is for this size.
+    const USUAL: Self = Self { chunk: Bytes(4 << 20), moves: 8, windows: 8 };
+
+    /// Chunks of shares of what temporaries there are.
+    fn chunks(temporaries: u64) -> Vec<Self> {
         // The largest leaves just enough to halve temporaries; smaller ones mean more turns, each of which starts kernels;
         // where the times of turns begin to count no command measures by itself.
         const SHARES: [u64; 6] = [2, 4, 8, 16, 32, 64];
         const LEAST: u64 = 1 << 20;
-        if !stage.pipeline.contains("$chunk") {
-            return vec![USUAL];
+        let chunk = |share: u64| Bytes((temporaries / share).next_power_of_two().max(LEAST));
+        let mut forms: Vec<Self> =
+            SHARES.iter().map(|share| Self { chunk: chunk(*share), ..Self::USUAL }).collect();
+        forms.dedup();
+        forms
+    }
+}
+
+/// Which forms of a stage are tried.
+enum Search {
+    /// These.
+    Each(std::vec::IntoIter<Form>),
+    /// The most that the time allows of what is dearer from rung to rung: the rungs among which it is, the last that was tried, and
+    /// whether the parts have been made larger since.
+    Ladder { rungs: Range<usize>, tried: usize, wider: bool },
+}
+
+impl Search {
+    /// How often a value may be moved in the time that it takes to compute it again. From the first on hardly anything costs too much that
+    /// saves something, and the last computes nearly all again.
+    const MOVES: [u64; 8] = [2, 4, 6, 8, 12, 16, 32, 96];
+    /// Into how many parts what comes after the peak falls: small ones, which hold little at a time, and larger ones, which compute less twice.
+    const WINDOWS: [u64; 2] = [16, 8];
+
+    fn only(form: Form) -> Self {
+        Self::Each(vec![form].into_iter())
+    }
+
+    /// The form, if there is just one.
+    fn single(&self) -> Option<Form> {
+        match self {
+            Self::Each(forms) => forms.as_slice().first().copied().filter(|_| forms.len() == 1),
+            Self::Ladder { .. } => None,
         }
-        if let Some(given) = self.chunk_bytes {
-            return vec![given];
+    }
+
+    fn ladder() -> Self {
+        Self::Ladder { rungs: 0..Self::MOVES.len(), tried: 0, wider: false }
+    }
+
+    /// The next form, by what the last one took: more time than what saves most may take, or not.
+    fn next(&mut self, too_slow: Option<bool>) -> Option<Form> {
+        let form = |moves, windows| Form { moves: Self::MOVES[moves], windows, ..Form::USUAL };
+        let [narrow, wide] = Self::WINDOWS;
+        match self {
+            Self::Each(forms) => forms.next(),
+            Self::Ladder { wider: true, .. } => None,
+            Self::Ladder { rungs, tried, wider } => {
+                match too_slow {
+                    Some(true) => rungs.end = *tried,
+                    Some(false) => rungs.start = *tried + 1,
+                    None => {}
+                }
+                *wider = rungs.start >= rungs.end;
+                *tried = if *wider { rungs.start.checked_sub(1)? } else { usize::midpoint(rungs.start, rungs.end) };
+                Some(form(*tried, if *wider { wide } else { narrow }))
+            }
         }
-        if self.target.rates().is_none() {
-            return vec![USUAL];
-        }
-        let costs = snapshots.values().filter_map(|snapshot| snapshot.cost);
-        let Some(largest) = costs.max_by_key(|cost| cost.footprint.temporaries) else { return vec![USUAL] };
-        let temporaries = largest.footprint.temporaries;
-        if temporaries <= largest.peak() / SLACK {
-            return Vec::new();
-        }
-        let mut shares: Vec<Bytes> =
-            SHARES.iter().map(|share| Bytes((temporaries / share).next_power_of_two().max(LEAST))).collect();
-        shares.dedup();
-        shares
     }
 }
 
@@ -485,12 +572,17 @@ struct Stepper<'s, 'c, 'o> {
 }
 
 impl<'c> Stepper<'_, 'c, '_> {
-    /// Runs the stage, with chunks of so many bytes, on a module whose fingerprint is `now`; returns that of what it leaves.
-    fn run(&self, chunk: Bytes, now: u64) -> Result<u64, PassError<'c>> {
+    /// Runs the stage, in one form, on a module whose fingerprint is `now`; returns that of what it leaves.
+    fn run(&self, form: Form, now: u64) -> Result<u64, PassError<'c>> {
         let Self { module, round, index, stage, .. } = *self;
         let pipeline = match index {
             0 if is_flat(module) => TIDY.to_owned(),
-            _ => stage.pipeline.replace("$chunk", &chunk.to_string()).replace("$target", self.target.name()),
+            _ => stage
+                .pipeline
+                .replace("$chunk", &form.chunk.to_string())
+                .replace("$moves", &form.moves.to_string())
+                .replace("$windows", &form.windows.to_string())
+                .replace("$target", self.target.name()),
         };
         let changes_before = changes();
         (self.run)(module, Step { round, stage: index, pipeline: &pipeline })?;
@@ -506,18 +598,20 @@ impl<'c> Stepper<'_, 'c, '_> {
         Ok(fingerprint(module))
     }
 
-    /// Runs the stage with chunks of several sizes, and leaves of each function the form that costs least: the fastest of those whose
+    /// Runs the stage in several forms, and leaves of each function the form that costs least: the fastest of those whose
     /// peak is the least, or nearly.
     fn best_of(
         &self,
-        chunks: &[Bytes],
+        mut forms: Search,
         now: u64,
         snapshots: &Snapshots<'c, '_>,
         rule: Rule<'_>,
     ) -> Result<u64, PassError<'c>> {
         let mut found: HashMap<String, (Operation<'c>, Cost)> = HashMap::new();
-        for &chunk in chunks {
-            if self.run(chunk, now)? == now {
+        let mut too_slow = None;
+        while let Some(form) = forms.next(too_slow) {
+            too_slow = Some(false);
+            if self.run(form, now)? == now {
                 continue;
             }
             for function in functions(self.module).collect::<Vec<_>>() {
@@ -527,6 +621,9 @@ impl<'c> Stepper<'_, 'c, '_> {
                     continue;
                 }
                 let cost = Cost::of(function, self.target);
+                if cost.is_some_and(|cost| rule.is_too_slow(&name, &cost)) {
+                    too_slow = Some(true);
+                }
                 if let Some(cost) = cost
                     && rule.keeps(self.stage.judge, &name, last.cost.as_ref(), Some(&cost))
                     && found.get(&name).is_none_or(|(_, best)| costs_less(&cost, best))

@@ -75,6 +75,7 @@ mod sized;
 mod source;
 mod time;
 
+pub(crate) use time::product as product_seconds;
 pub use print::{PrintMemory, bytes};
 pub use source::{Source, source_of};
 
@@ -87,7 +88,7 @@ use melior::ir::attribute::{IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, Type};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
 
 /// Bytes that a program needs, on one device.
@@ -259,22 +260,48 @@ pub fn cost(function: OperationRef<'_, '_>, target: Target) -> Option<Cost> {
     Some(Cost { footprint: sums(&graph, &frame, &plan), seconds })
 }
 
+/// How much is alive as the ops of a function's own block run.
+pub struct Profile<'c, 'a> {
+    /// Ops that store something, in the order in which they run, and the bytes of temporaries that are alive then.
+    pub steps: Vec<(OperationRef<'c, 'a>, u64)>,
+    /// The op at which most is alive, the first of several; `None` where nothing but arguments and results ever is.
+    pub peak: Option<OperationRef<'c, 'a>>,
+    /// Bytes of temporaries that results of an op, by its key, have at the peak.
+    pub alive: FxHashMap<usize, u64>,
+}
+
+/// Models what is alive as a function runs; `None` if it has no body.
+pub fn profile<'c: 'a, 'a>(function: OperationRef<'c, 'a>, target: Target) -> Option<Profile<'c, 'a>> {
+    let (graph, _, plan) = modelled(&mut Import::new(function, target.storage()), function, target)?;
+    let op_of = |step: usize| {
+        let kernel = plan.kernels.kernels[*plan.order.get(step)? as usize];
+        graph.nodes[kernel.node as usize].op
+    };
+    let running = (0..plan.order.len()).filter_map(|step| Some((op_of(step)?, plan.live[step])));
+    let steps = running.collect();
+    let filled = (0..plan.live.len()).filter(|&step| plan.live[step] > 0);
+    let mut profile = Profile { steps, peak: None, alive: FxHashMap::default() };
+    // The first of the highest.
+    if let Some(peak) = filled.max_by_key(|&step| (plan.live[step], std::cmp::Reverse(step))) {
+        profile.peak = op_of(peak);
+        let alive = plan.memory.iter().filter(|memory| {
+            memory.place == Place::Own && (memory.from as usize..=memory.to as usize).contains(&peak)
+        });
+        for &value in alive.flat_map(|memory| &memory.values) {
+            let content = &graph.values[value as usize];
+            if let Some(op) = graph.nodes[content.node as usize].op {
+                *profile.alive.entry(op_key(op)).or_default() += content.bytes;
+            }
+        }
+    }
+    Some(profile)
+}
+
 /// Keys of the ops of a function's own block whose results have temporary memory when most is alive there, and of the one that runs then.
 /// Empty where nothing but arguments and results ever is.
 pub fn alive_at_peak(function: OperationRef<'_, '_>, target: Target) -> Option<FxHashSet<usize>> {
-    let (graph, _, plan) = modelled(&mut Import::new(function, target.storage()), function, target)?;
-    let steps = (0..plan.live.len()).filter(|&step| plan.live[step] > 0);
-    // The first of the highest.
-    let Some(peak) = steps.max_by_key(|&step| (plan.live[step], std::cmp::Reverse(step))) else {
-        return Some(FxHashSet::default());
-    };
-    let alive = plan.memory.iter().filter(|memory| {
-        memory.place == Place::Own && (memory.from as usize..=memory.to as usize).contains(&peak)
-    });
-    let nodes = alive.flat_map(|memory| &memory.values).map(|&value| graph.values[value as usize].node);
-    let running = plan.order.get(peak).map(|&kernel| plan.kernels.kernels[kernel as usize].node);
-    let ops = nodes.chain(running).filter_map(|node| graph.nodes[node as usize].op);
-    Some(ops.map(op_key).collect())
+    let profile = profile(function, target)?;
+    Some(profile.alive.into_keys().chain(profile.peak.map(op_key)).collect())
 }
 
 /// A function's graph, what its caller gives it, and how it runs.

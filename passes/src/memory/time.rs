@@ -133,8 +133,7 @@ fn work(
     let computing = match (node.class, node.op) {
         (Class::Dot { .. }, Some(op)) => {
             let made = graph.values.get(node.first as usize).map_or(0, |value| value.elements);
-            let (each, ty) = multiplications(op);
-            2.0 * made as f64 * each / product_rate(ty, rates)
+            product(op, made, rates)
         }
         _ => 0.0,
     };
@@ -164,6 +163,12 @@ fn moves_between_devices(name: &str) -> bool {
             | "stablehlo.concatenate"
             | "stablehlo.dynamic_update_slice"
     )
+}
+
+/// Seconds that the multiplications of a product or convolution take that makes so many elements.
+pub(crate) fn product(op: OperationRef<'_, '_>, elements: u64, rates: &Rates) -> f64 {
+    let (each, ty) = multiplications(op);
+    2.0 * elements as f64 * each / product_rate(ty, rates)
 }
 
 /// Multiplications for each element of a product or convolution, and the type of its operands.

@@ -3,26 +3,21 @@
 //! The fewest bytes that a loop has to store for another one to compute all it needs.
 //!
 //! Values of the body are nodes, and the bytes of a value are what it costs to cut it off from what needs it. What cannot be computed
-//! again, or had better not be, is where flow begins; what the reader needs is where it ends: a minimum cut is a cheapest set of
-//! values to store (the way in which compilers of PyTorch's graphs split a step's forward from its backward part). Of all such cuts the one next to what
-//! is needed is taken, from where the least has to be computed again.
+//! again, or had better not be, is where flow begins; what the reader needs is where it ends: a minimum cut ([`crate::min_cut`]) is a cheapest
+//! set of values to store.
 
 use super::loops::{Reader, Writer};
 use crate::ir;
+use crate::min_cut::{ENDLESS, Network};
 use crate::rewrite::defining_op;
 use crate::stream::fast::{Keys, Table};
 use crate::stream::plan::{bytes, plain};
 use crate::ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value};
-use petgraph::algo::dinics;
-use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::EdgeRef;
 use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::op_name;
 
-/// What cannot be cut.
-const ENDLESS: u64 = 1 << 60;
 /// Nodes at most: a maximum flow is not linear.
 const LARGEST: usize = 1 << 14;
 /// How many times as large as what it is made of a product has to be for making it again to take no longer than storing it.
@@ -94,30 +89,24 @@ impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
         let needed: Vec<Value> =
             reader.stacks.iter().map(|(stack, _)| self.writer.stacks[*stack].slot).collect();
         let slots: Keys = needed.iter().map(|slot| ir::key(*slot)).collect();
-        let mut graph: DiGraph<Option<Value<'c, 'a>>, u64> = DiGraph::new();
-        let (source, sink) = (graph.add_node(None), graph.add_node(None));
-        // Each value's first node; the second one is next to it.
-        let mut nodes: Table<usize, NodeIndex> = Table::default();
+        let mut network = Network::default();
         let mut pending = Vec::new();
-        let mut node_of = |graph: &mut DiGraph<_, u64>, pending: &mut Vec<_>, value: Value<'c, 'a>| {
-            *nodes.entry(ir::key(value)).or_insert_with(|| {
-                let node = graph.add_node(Some(value));
-                let after = graph.add_node(Some(value));
+        let add = |network: &mut Network<'c, 'a>, pending: &mut Vec<_>, value: Value<'c, 'a>| {
+            let price = || {
                 // Where two cuts are of as many bytes, the one with fewer new stacks is cheaper.
                 let new = u64::from(!slots.contains(&ir::key(value)));
-                let price = plain(value).map_or(ENDLESS, |_| bytes(value).cast_unsigned() * 4 + new);
-                graph.add_edge(node, after, price);
-                pending.push((node, value));
-                node
-            })
+                plain(value).map_or(ENDLESS, |_| bytes(value).cast_unsigned() * 4 + new)
+            };
+            if network.add(value, price) {
+                pending.push(value);
+            }
         };
-        let after = |node: NodeIndex| NodeIndex::new(node.index() + 1);
         for slot in &needed {
-            let node = node_of(&mut graph, &mut pending, *slot);
-            graph.add_edge(after(node), sink, ENDLESS);
+            add(&mut network, &mut pending, *slot);
+            network.need(*slot);
         }
-        while let Some((node, value)) = pending.pop() {
-            if graph.node_count() > LARGEST {
+        while let Some(value) = pending.pop() {
+            if network.size() > LARGEST {
                 return None;
             }
             if self.given(value).is_some() {
@@ -126,41 +115,14 @@ impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
             match defining_op(value).filter(|op| is_cheap(*op)) {
                 Some(op) => {
                     for operand in op.operands() {
-                        let from = node_of(&mut graph, &mut pending, operand);
-                        graph.add_edge(after(from), node, ENDLESS);
+                        add(&mut network, &mut pending, operand);
+                        network.takes(value, operand);
                     }
                 }
-                None => {
-                    graph.add_edge(source, node, ENDLESS);
-                }
+                None => network.price(value, ENDLESS),
             }
         }
-        let (flow, flows) = dinics(&graph, source, sink);
-        if flow >= ENDLESS {
-            return None;
-        }
-        // All from where the sink can still be reached is computed again.
-        let mut again = vec![false; graph.node_count()];
-        let mut front = vec![sink];
-        again[sink.index()] = true;
-        while let Some(node) = front.pop() {
-            let into = graph.edges_directed(node, petgraph::Direction::Incoming);
-            let open =
-                into.filter(|edge| flows[edge.id().index()] < *edge.weight()).map(|edge| edge.source());
-            let out = graph.edges_directed(node, petgraph::Direction::Outgoing);
-            let back = out.filter(|edge| flows[edge.id().index()] > 0).map(|edge| edge.target());
-            for next in open.chain(back) {
-                if !std::mem::replace(&mut again[next.index()], true) {
-                    front.push(next);
-                }
-            }
-        }
-        let stored: Vec<Value> = graph
-            .node_indices()
-            .filter(|node| node.index() >= 2 && node.index() % 2 == 0)
-            .filter(|node| !again[node.index()] && again[node.index() + 1])
-            .filter_map(|node| graph[node])
-            .collect();
+        let stored = network.cut()?;
         let total = stored.iter().map(|value| bytes(*value).cast_unsigned()).sum();
         let ops = self.ops(&needed, &stored)?;
         Some(Cut { stored, bytes: total, ops })

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-rematerialize`: what is kept for long is computed again where it is needed, if that costs little.
+//!
+//! # What it matches
+//!
+//! A function at whose peak (by the [memory model](crate::memory)) values are alive that only much later ops need: what the forward part
+//! of an unrolled training step keeps for the backward part, layer by layer.
+//!
+//! ```mlir
+//! %scores = stablehlo.dot_general %q, %k                       // [4, 8, 512, 512]
+//! %p = ... softmax of %scores
+//! ...                                                          // other layers, the loss: the peak
+//! %d = stablehlo.dot_general %gradient, %v
+//! %ds = ... %p, %d
+//! ```
+//!
+//! becomes
+//!
+//! ```mlir
+//! %scores = stablehlo.dot_general %q, %k
+//! %p = ... softmax of %scores
+//! ...
+//! %d = stablehlo.dot_general %gradient, %v
+//! %held:3 = stablehlo.optimization_barrier %q, %k, %d          // back ends would find that both are the same
+//! %scores_again = stablehlo.dot_general %held#0, %held#1
+//! %p_again = ... softmax of %scores_again
+//! %ds = ... %p_again, %held#2
+//! ```
+//!
+//! # How
+//!
+//! What comes after the peak falls into windows, between which as little as possible is alive that both need: layers, mostly. From the last
+//! window to the first: what it needs from before the peak is kept, for its bytes, or computed again from other values, for the seconds
+//! that takes; values that later windows keep are there anyway. A minimum cut ([`crate::min_cut`]) finds the cheapest choice. So a window
+//! pays for all it computes again itself, and is begun from what is small: the layer's input.
+//!
+//! # Why it is right
+//!
+//! The same ops are done on the same values. What is compared with its own sum ([`crate::ties`]) is not computed twice. What goes through
+//! barriers (`jax.checkpoint`, what users name to be saved) is kept, not computed again; so is what has effects, regions other than
+//! reductions', several results, or comes from other devices.
+//!
+//! # Why it pays, and what it costs
+//!
+//! Kept for all layers at once are their inputs, in place of all that is between. The price is time: a byte must be saved for at most as long as moving it `moves` times takes,
+//! and a pipeline tries several prices and keeps what costs least. Each window is a maximum flow over what is before it, up to what is kept.
+//!
+//! # When it must not fire
+//!
+//! * Nothing much is alive at the peak that only later ops need, or what would be kept instead is as large: less than a
+//!   [`LEAST_SHARE`]th of what is alive would go.
+//! * Back ends that drop barriers before they look for what is computed twice (`Storage::barriers_hold`), or whose rates nobody knows.
+//! * Programs for more than one partition: what is large there depends on the partitioner.
+
+use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::{self, Builder};
+use crate::memory::{self, Profile};
+use crate::rewrite::uses;
+use crate::shards::is_partitioned;
+use crate::stream::fast::{Keys, Table};
+use crate::target::Target;
+use melior::ir::block::BlockLike;
+use melior::ir::operation::OperationLike;
+use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
+use slimhlo_dialect::ffi::op_name;
+
+mod choose;
+mod emit;
+mod price;
+mod windows;
+
+use choose::Choices;
+use windows::Windows;
+
+crate::pass_options! {
+    /// Compute again, where it is needed late, what would be kept for long.
+    ///
+    /// Values from before a function's peak that only ops after it need are kept, or computed again from others that are, whichever costs
+    /// less: a minimum cut by bytes and by seconds on the target, for each part of what comes after the peak. A barrier keeps back ends from
+    /// finding that both are the same. The same ops are done on the same values.
+    ///
+    /// ```mlir
+    /// %p = ... softmax of %q times %k
+    /// ... (the peak)
+    /// %ds = ... %p, %d
+    /// // becomes
+    /// %held:3 = stablehlo.optimization_barrier %q, %k, %d
+    /// %p_again = ... softmax of %held#0 times %held#1
+    /// %ds = ... %p_again, %held#2
+    /// ```
+    pub struct Rematerialize {
+        /// What compiles the module.
+        pub target: Target = Target::default(),
+        /// A value is computed again where that takes no longer than moving it so many times.
+        pub moves: u64 = 8,
+        /// About how many parts what comes after the peak falls into.
+        pub windows: u64 = 8,
+    }
+}
+
+const AGAIN: Statistic = Statistic::new(c"num-again", c"ops that are done again");
+const SAVED: Statistic = Statistic::new(c"bytes-saved", c"bytes less that are alive at the peak");
+
+/// The least share of what is alive at the peak that has to go.
+const LEAST_SHARE: u64 = 16;
+
+impl Pass for Rematerialize {
+    const ARGUMENT: &'static str = "slimhlo-rematerialize";
+    const STATISTICS: &'static [Statistic] = &[AGAIN, SAVED];
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        let Some(rates) = self.target.rates().filter(|_| self.target.storage().barriers_hold) else {
+            return Ok(Changed::No);
+        };
+        if is_partitioned(root) {
+            return Ok(Changed::No);
+        }
+        let Some(kept) = memory::profile(root, self.target).and_then(|profile| Kept::of(root, profile)) else {
+            return Ok(Changed::No);
+        };
+        let windows = Windows::of(&kept, self.windows);
+        let choices = Choices::of(&kept, &windows, self.moves, rates);
+        let alive: u64 = kept.profile.alive.values().sum();
+        let saved = choices.saved(&kept);
+        if saved == 0 || saved < alive / LEAST_SHARE {
+            return Ok(Changed::No);
+        }
+        let again = emit::run(&kept, &windows, &choices, &Builder::new(root));
+        context.count(&AGAIN, again as u64);
+        context.count(&SAVED, saved);
+        Ok(Changed::from(again > 0))
+    }
+}
+
+/// What a function keeps from before its peak for after it.
+struct Kept<'c, 'a> {
+    /// The ops of the function's block, but for the one that ends it.
+    ops: Vec<OperationRef<'c, 'a>>,
+    /// Where each is among them, by its key.
+    places: Table<usize, usize>,
+    /// The first place after the peak.
+    after: usize,
+    profile: Profile<'c, 'a>,
+    /// Values that are returned: they are there whatever else happens.
+    returned: Keys,
+    /// Values from before the peak that something after it uses: each with the uses.
+    values: Vec<Late<'c, 'a>>,
+}
+
+/// A value that is used late.
+struct Late<'c, 'a> {
+    value: Value<'c, 'a>,
+    /// The places of the block's ops after the peak that use it, or have inside what does, in order.
+    places: Vec<usize>,
+    /// Bytes that it takes at the peak: none if it is computed on the fly.
+    alive: u64,
+}
+
+impl<'c: 'a, 'a> Kept<'c, 'a> {
+    fn of(function: OperationRef<'c, 'a>, profile: Profile<'c, 'a>) -> Option<Self> {
+        let block = function.region(0).ok()?.first_block()?;
+        let end = block.terminator()?;
+        let ops: Vec<OperationRef> = std::iter::successors(block.first_operation(), |op| op.next_in_block())
+            .filter(|op| *op != end)
+            .collect();
+        let places: Table<usize, usize> =
+            ops.iter().enumerate().map(|(place, op)| (ir::op_key(*op), place)).collect();
+        let after = places.get(&ir::op_key(profile.peak?))? + 1;
+        let returned = end.operands().map(ir::key).collect();
+        let mut kept = Self { ops, places, after, profile, returned, values: Vec::new() };
+        kept.values = kept.late(block);
+        Some(kept)
+    }
+
+    fn late(&self, block: BlockRef<'c, 'a>) -> Vec<Late<'c, 'a>> {
+        let mut late = Vec::new();
+        for &op in &self.ops[..self.after] {
+            if op_name(op) == "stablehlo.constant" {
+                continue;
+            }
+            for result in op.results() {
+                let value: Value = result.into();
+                if self.returned.contains(&ir::key(value)) {
+                    continue;
+                }
+                let users = uses(value).filter_map(|used| self.place(used.user, block));
+                let mut places: Vec<usize> = users.filter(|&place| place >= self.after).collect();
+                places.sort_unstable();
+                places.dedup();
+                if !places.is_empty() {
+                    let alive = if op.result_count() == 1 { self.alive(op) } else { 0 };
+                    late.push(Late { value, places, alive });
+                }
+            }
+        }
+        late
+    }
+
+    /// Bytes that an op's results take at the peak.
+    fn alive(&self, op: OperationRef<'c, 'a>) -> u64 {
+        self.profile.alive.get(&ir::op_key(op)).copied().unwrap_or_default()
+    }
+
+    /// The place of the block's op that is, or has inside, an op.
+    fn place(&self, mut op: OperationRef<'c, 'a>, block: BlockRef<'c, 'a>) -> Option<usize> {
+        while op.block() != Some(block) {
+            op = op.parent_operation()?;
+        }
+        self.places.get(&ir::op_key(op)).copied()
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What is kept and what is computed again, window by window.
+
+use super::price::seconds;
+use super::windows::Windows;
+use super::{Kept, Late};
+use crate::ir;
+use crate::min_cut::{ENDLESS, Network};
+use crate::rewrite::defining_op;
+use crate::stream::fast::Keys;
+use crate::stream::plan::{bytes, plain};
+use crate::target::Rates;
+use melior::ir::Value;
+use melior::ir::operation::OperationLike;
+use slimhlo_dialect::ffi::op_name;
+
+/// Nodes of a window's network at most: a maximum flow is not linear.
+const LARGEST: usize = 1 << 13;
+
+/// What is decided.
+pub struct Choices {
+    /// For each window, values that are there: from before the peak on, for it or a later one.
+    kept: Vec<Keys>,
+}
+
+impl Choices {
+    /// From the last window to the first. A byte that is kept is worth the time of moving it `moves` times.
+    pub fn of(kept: &Kept<'_, '_>, windows: &Windows, moves: u64, rates: &Rates) -> Self {
+        let mut needs: Vec<Vec<&Late>> = (0..windows.count()).map(|_| Vec::new()).collect();
+        for late in &kept.values {
+            let mut last = usize::MAX;
+            for window in late.places.iter().map(|&place| windows.at(place)) {
+                if window != last {
+                    needs[window].push(late);
+                    last = window;
+                }
+            }
+        }
+        let mut there = Keys::default();
+        let mut all = vec![Keys::default(); windows.count()];
+        for (window, needs) in needs.iter().enumerate().rev() {
+            match cut(kept, needs, &there, moves, rates) {
+                Some(more) => there.extend(more.into_iter().map(ir::key)),
+                None => there.extend(needs.iter().map(|late| ir::key(late.value))),
+            }
+            all[window].clone_from(&there);
+        }
+        Self { kept: all }
+    }
+
+    /// Whether a window has a value without computing it.
+    pub fn has<'c: 'a, 'a>(&self, kept: &Kept<'c, 'a>, window: usize, value: Value<'c, 'a>) -> bool {
+        self.kept[window].contains(&ir::key(value)) || is_there(kept, value)
+    }
+
+    /// Bytes less at the peak.
+    pub fn saved(&self, kept: &Kept<'_, '_>) -> u64 {
+        let Some(all) = self.kept.first() else { return 0 };
+        let gone = kept.values.iter().filter(|late| !all.contains(&ir::key(late.value)));
+        let gone: u64 = gone.map(|late| late.alive).sum();
+        let early = kept.ops[..kept.after].iter().flat_map(|op| op.results()).map(Value::from);
+        let new = early.filter(|value| {
+            let stored = defining_op(*value).is_some_and(|op| kept.alive(op) > 0);
+            all.contains(&ir::key(*value)) && !stored
+        });
+        gone.saturating_sub(new.map(|value| bytes(value).cast_unsigned()).sum())
+    }
+}
+
+/// Whether a value is there whatever is decided: given, constant, or returned.
+fn is_there<'c: 'a, 'a>(kept: &Kept<'c, 'a>, value: Value<'c, 'a>) -> bool {
+    kept.returned.contains(&ir::key(value))
+        || defining_op(value).is_none_or(|op| op_name(op) == "stablehlo.constant")
+}
+
+/// The values to keep for a window beside those that are there.
+fn cut<'c: 'a, 'a>(
+    kept: &Kept<'c, 'a>,
+    needs: &[&Late<'c, 'a>],
+    there: &Keys,
+    moves: u64,
+    rates: &Rates,
+) -> Option<Vec<Value<'c, 'a>>> {
+    let mut network = Network::default();
+    let mut pending = Vec::new();
+    let add = |network: &mut Network<'c, 'a>, pending: &mut Vec<Value<'c, 'a>>, value: Value<'c, 'a>| {
+        // Of choices of as many bytes, the one that keeps fewer values is better.
+        let price = || plain(value).map_or(ENDLESS, |_| bytes(value).cast_unsigned().saturating_mul(4) + 1);
+        if network.add(value, price) {
+            pending.push(value);
+        }
+    };
+    for late in needs {
+        add(&mut network, &mut pending, late.value);
+        network.need(late.value);
+    }
+    while let Some(value) = pending.pop() {
+        if network.size() > LARGEST {
+            return None;
+        }
+        if there.contains(&ir::key(value)) || is_there(kept, value) {
+            continue;
+        }
+        let op = defining_op(value).expect("arguments are there");
+        match seconds(op, rates) {
+            Some(seconds) => {
+                let moved = seconds * rates.bytes / moves.max(1) as f64;
+                network.price(value, (moved * 4.0) as u64 + 1);
+                for operand in op.operands() {
+                    add(&mut network, &mut pending, operand);
+                    network.takes(value, operand);
+                }
+            }
+            None => network.price(value, ENDLESS),
+        }
+    }
+    network.cut()
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Does ops again, each right before the first that needs it, from what goes through a barrier before the window.
+
+use super::Kept;
+use super::choose::Choices;
+use super::windows::Windows;
+use crate::ir::{self, Builder};
+use crate::rewrite::{defining_op, uses};
+use crate::stream::fast::{Keys, Table};
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, Type, Value, ValueLike};
+use slimhlo_dialect::ffi::op_name;
+
+/// Somewhere a value is used: the place of the block's op, the op itself, as which operand.
+type Place<'c, 'a> = (usize, OperationRef<'c, 'a>, usize);
+
+/// Rewrites all windows; says how many ops are done again.
+pub fn run<'c: 'a, 'a>(
+    kept: &Kept<'c, 'a>,
+    windows: &Windows,
+    choices: &Choices,
+    build: &Builder<'c, 'a>,
+) -> usize {
+    let mut wanted: Vec<Vec<(Place<'c, 'a>, Value<'c, 'a>)>> = vec![Vec::new(); windows.count()];
+    let Some(block) = kept.ops.first().and_then(|op| op.block()) else { return 0 };
+    for late in &kept.values {
+        for used in uses(late.value) {
+            let Some(place) = kept.place(used.user, block).filter(|&place| place >= kept.after) else {
+                continue;
+            };
+            let window = windows.at(place);
+            if !choices.has(kept, window, late.value) {
+                wanted[window].push(((place, used.user, used.operand), late.value));
+            }
+        }
+    }
+    let mut again = 0;
+    for (window, mut wanted) in wanted.into_iter().enumerate().rev() {
+        wanted.sort_by_key(|((place, user, operand), _)| (*place, ir::op_key(*user), *operand));
+        let Some(&((first, ..), _)) = wanted.first() else { continue };
+        let mut maker = Maker { kept, choices, build, window, made: Table::default(), again: 0 };
+        maker.hold(&wanted, first);
+        for ((place, user, operand), value) in wanted {
+            build.set_insertion_point_before(kept.ops[place]);
+            let made = maker.make(value);
+            build.set_operand(user, operand, made);
+        }
+        again += maker.again;
+    }
+    again
+}
+
+/// Makes values again in a window.
+struct Maker<'m, 'c, 'a> {
+    kept: &'m Kept<'c, 'a>,
+    choices: &'m Choices,
+    build: &'m Builder<'c, 'a>,
+    window: usize,
+    /// What values are called in the window.
+    made: Table<usize, Value<'c, 'a>>,
+    again: usize,
+}
+
+impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
+    fn has(&self, value: Value<'c, 'a>) -> bool {
+        self.choices.has(self.kept, self.window, value)
+    }
+
+    /// Lets what the window computes from go through a barrier at the place where it begins, together with what is computed last
+    /// before: nothing is done again before that is there.
+    fn hold(&mut self, wanted: &[(Place<'c, 'a>, Value<'c, 'a>)], first: usize) {
+        let mut leaves = self.leaves(wanted.iter().map(|(_, value)| *value).collect());
+        let begins = self.kept.ops[first];
+        let last = self.last_before(first);
+        leaves.extend(last);
+        self.build.set_insertion_point_before(begins);
+        let types: Vec<Type> = leaves.iter().map(|leaf| leaf.r#type()).collect();
+        let name = "stablehlo.optimization_barrier";
+        let barrier = self.build.op_with_blocks(name, &leaves, &types, &[], begins.location());
+        let held: Vec<Value> = barrier.results().map(Value::from).collect();
+        if let (Some(last), Some(&held)) = (last, held.last()) {
+            let later = uses(last).filter(|used| {
+                used.user != barrier
+                    && self.kept.place(used.user, begins.block().expect("it is in a block")).is_none_or(|at| at >= first)
+            });
+            for used in later.collect::<Vec<_>>() {
+                self.build.set_operand(used.user, used.operand, held);
+            }
+        }
+        self.made.extend(leaves.iter().map(|leaf| ir::key(*leaf)).zip(held));
+    }
+
+    /// Values that are there and that something is computed of. Arguments only where nothing else is: what is computed of arguments alone
+    /// would be found to be the same.
+    fn leaves(&self, mut pending: Vec<Value<'c, 'a>>) -> Vec<Value<'c, 'a>> {
+        let (mut seen, mut leaves) = (Keys::default(), Vec::new());
+        while let Some(value) = pending.pop() {
+            if !seen.insert(ir::key(value)) {
+                continue;
+            }
+            if self.has(value) {
+                continue;
+            }
+            let op = defining_op(value).expect("arguments are there");
+            let operands = op.operands();
+            let (there, again): (Vec<Value>, Vec<Value>) = operands.partition(|operand| self.has(*operand));
+            let is_kept = |value: &Value<'c, 'a>| {
+                defining_op(*value).is_some_and(|op| op_name(op) != "stablehlo.constant")
+            };
+            let is_argument = |value: &Value<'c, 'a>| defining_op(*value).is_none();
+            let any_kept = there.iter().any(is_kept) || !again.is_empty();
+            let held = there.into_iter().filter(|value| is_kept(value) || !any_kept && is_argument(value));
+            for value in held {
+                if seen.insert(ir::key(value)) {
+                    leaves.push(value);
+                }
+            }
+            pending.extend(again);
+        }
+        leaves
+    }
+
+    /// The last product or loop between the peak and a place, if something from there on uses it.
+    fn last_before(&self, first: usize) -> Option<Value<'c, 'a>> {
+        let block = self.kept.ops.get(first)?.block()?;
+        let between = self.kept.ops[self.kept.after..first].iter().rev();
+        let stored = between.filter(|op| {
+            matches!(op_name(**op), "stablehlo.dot_general" | "stablehlo.convolution" | "stablehlo.while")
+        });
+        stored
+            .flat_map(|op| op.results())
+            .map(Value::from)
+            .find(|value| uses(*value).any(|used| self.kept.place(used.user, block).is_some_and(|at| at >= first)))
+    }
+
+    /// A value as the window has it.
+    fn make(&mut self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        let mut pending = vec![(value, false)];
+        while let Some((value, ready)) = pending.pop() {
+            if self.made.contains_key(&ir::key(value)) || self.has(value) {
+                continue;
+            }
+            let op = defining_op(value).expect("arguments are there");
+            if !ready {
+                pending.push((value, true));
+                pending.extend(op.operands().map(|operand| (operand, false)));
+                continue;
+            }
+            let name = |operand| self.made.get(&ir::key(operand)).copied().unwrap_or(operand);
+            let operands: Vec<Value> = op.operands().map(name).collect();
+            let copy = self.build.copy_with(op, &operands, &[], &[value.r#type()]);
+            self.again += 1;
+            self.made.insert(ir::key(value), copy.result(0).expect("it has one").into());
+        }
+        self.made.get(&ir::key(value)).copied().unwrap_or(value)
+    }
+}
