@@ -457,7 +457,10 @@ impl Optimize {
         let chunks = stage.pipeline.contains("$chunk");
         let again = stage.pipeline.contains("$moves");
         if !chunks && !again || self.target.rates().is_none() {
-            return Search::only(Form { chunk: self.chunk_bytes.unwrap_or(Form::USUAL.chunk), ..Form::USUAL });
+            return Search::only(Form {
+                chunk: self.chunk_bytes.unwrap_or(Form::USUAL.chunk),
+                ..Form::USUAL
+            });
         }
         if let Some(chunk) = self.chunk_bytes.filter(|_| chunks) {
             return Search::only(Form { chunk, ..Form::USUAL });
@@ -549,7 +552,11 @@ impl Search {
                     None => {}
                 }
                 *wider = rungs.start >= rungs.end;
-                *tried = if *wider { rungs.start.checked_sub(1)? } else { usize::midpoint(rungs.start, rungs.end) };
+                *tried = if *wider {
+                    rungs.start.checked_sub(1)?
+                } else {
+                    usize::midpoint(rungs.start, rungs.end)
+                };
                 Some(form(*tried, if *wider { wide } else { narrow }))
             }
         }

@@ -116,7 +116,8 @@ impl Pass for Rematerialize {
         if is_partitioned(root) {
             return Ok(Changed::No);
         }
-        let Some(kept) = memory::profile(root, self.target).and_then(|profile| Kept::of(root, profile)) else {
+        let Some(kept) = memory::profile(root, self.target).and_then(|profile| Kept::of(root, profile))
+        else {
             return Ok(Changed::No);
         };
         let windows = Windows::of(&kept, self.windows);

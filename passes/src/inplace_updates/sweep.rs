@@ -450,9 +450,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, storage: &'static Storage, build: &Buil
             let end = build.i64_constant(plan.units, location);
             build.compare(ComparisonDirection::Lt, at, end, location)
         });
-        way.hold(build, &types, location, || {
-            read.iter().map(|&index| slab_of(index)).collect()
-        })
+        way.hold(build, &types, location, || read.iter().map(|&index| slab_of(index)).collect())
     };
     let maker = Loop {
         build,

@@ -8,8 +8,8 @@ use crate::ir::i64_array;
 use crate::target::Storage;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, ValueLike};
-use slimhlo_dialect::types::Tensor;
 use rustc_hash::FxHashMap;
+use slimhlo_dialect::types::Tensor;
 
 /// What is stored, and by what it is computed.
 pub(super) struct Kernels {
@@ -521,8 +521,7 @@ impl Fusion<'_, '_, '_> {
                 continue;
             }
             let mut homes = Homes::NONE;
-            let mut stored =
-                kept[index] || self.graph.nodes[index].effects || self.users.of(node).is_empty();
+            let mut stored = kept[index] || self.graph.nodes[index].effects || self.users.of(node).is_empty();
             let mut repeats = false;
             let first = askers.len();
             for &user in self.users.of(node) {
@@ -589,7 +588,9 @@ impl Fusion<'_, '_, '_> {
         };
         match self.class(user) {
             // Elementwise ops ask for what they are asked for; so do those of rows, in kernels that read these as a whole.
-            _ if self.along_rows[user as usize] => self.asked[user as usize].range().for_each(|place| add(askers, askers[place])),
+            _ if self.along_rows[user as usize] => {
+                self.asked[user as usize].range().for_each(|place| add(askers, askers[place]))
+            }
             Class::Map(_) => self.asked[user as usize].range().for_each(|place| add(askers, askers[place])),
             _ => add(askers, user),
         }

@@ -75,9 +75,9 @@ mod sized;
 mod source;
 mod time;
 
-pub(crate) use time::product as product_seconds;
 pub use print::{PrintMemory, bytes};
 pub use source::{Source, source_of};
+pub(crate) use time::product as product_seconds;
 
 use crate::cost::Cost;
 use crate::ir::op_key;

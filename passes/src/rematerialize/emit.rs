@@ -82,7 +82,10 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         if let (Some(last), Some(&held)) = (last, held.last()) {
             let later = uses(last).filter(|used| {
                 used.user != barrier
-                    && self.kept.place(used.user, begins.block().expect("it is in a block")).is_none_or(|at| at >= first)
+                    && self
+                        .kept
+                        .place(used.user, begins.block().expect("it is in a block"))
+                        .is_none_or(|at| at >= first)
             });
             for used in later.collect::<Vec<_>>() {
                 self.build.set_operand(used.user, used.operand, held);
@@ -128,10 +131,9 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         let stored = between.filter(|op| {
             matches!(op_name(**op), "stablehlo.dot_general" | "stablehlo.convolution" | "stablehlo.while")
         });
-        stored
-            .flat_map(|op| op.results())
-            .map(Value::from)
-            .find(|value| uses(*value).any(|used| self.kept.place(used.user, block).is_some_and(|at| at >= first)))
+        stored.flat_map(|op| op.results()).map(Value::from).find(|value| {
+            uses(*value).any(|used| self.kept.place(used.user, block).is_some_and(|at| at >= first))
+        })
     }
 
     /// A value as the window has it.

@@ -1,0 +1,116 @@
+// RUN: slimhlo-opt %s --slimhlo-rematerialize=windows=1 --split-input-file | FileCheck %s
+
+// What is 4 MiB is computed again from 256 KiB, once what is done before is there.
+// CHECK-LABEL: func.func @scores
+// CHECK: %[[SCORES:.*]] = stablehlo.dot_general %{{.*}} -> tensor<1024x1024xf32>
+// CHECK: %[[TOKEN:.*]] = stablehlo.dot_general %{{.*}} -> tensor<64x64xf32>
+// CHECK: %[[HELD:.*]]:2 = stablehlo.optimization_barrier %[[X1:.*]], %[[TOKEN]]
+// CHECK: %[[AGAIN:.*]] = stablehlo.dot_general %[[HELD]]#0, %{{.*}} -> tensor<1024x1024xf32>
+// CHECK: %[[E:.*]] = stablehlo.exponential %[[AGAIN]]
+// CHECK: %[[A:.*]] = stablehlo.dot_general %[[E]]
+// CHECK: stablehlo.dot_general %[[A]], %[[HELD]]#1
+// CHECK-NOT: optimization_barrier
+func.func @scores(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>) -> (tensor<1024x64xf32>, tensor<1024xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %k = stablehlo.sine %x1 : tensor<1024x64xf32>
+  %scores = stablehlo.dot_general %x1, %k, contracting_dims = [1] x [1] : (tensor<1024x64xf32>, tensor<1024x64xf32>) -> tensor<1024x1024xf32>
+  %e = stablehlo.exponential %scores : tensor<1024x1024xf32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  // The peak: 16 MiB that only the next op needs.
+  %large = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
+  %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
+  %a = stablehlo.dot_general %e, %x1, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  return %b, %sum : tensor<1024x64xf32>, tensor<1024xf32>
+}
+
+// -----
+
+// What is returned is there anyway.
+// CHECK-LABEL: func.func @returned
+// CHECK-NOT: optimization_barrier
+// CHECK: return
+func.func @returned(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>) -> (tensor<1024x64xf32>, tensor<1024x1024xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %k = stablehlo.sine %x1 : tensor<1024x64xf32>
+  %scores = stablehlo.dot_general %x1, %k, contracting_dims = [1] x [1] : (tensor<1024x64xf32>, tensor<1024x64xf32>) -> tensor<1024x1024xf32>
+  %e = stablehlo.exponential %scores : tensor<1024x1024xf32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  // The peak: 16 MiB that only the next op needs.
+  %large = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
+  %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
+  %a = stablehlo.dot_general %e, %x1, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  return %b, %e : tensor<1024x64xf32>, tensor<1024x1024xf32>
+}
+
+// -----
+
+// What somebody put behind a barrier stays there.
+// CHECK-LABEL: func.func @barred
+// CHECK: optimization_barrier
+// CHECK-NOT: optimization_barrier
+// CHECK: return
+func.func @barred(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>) -> (tensor<1024x64xf32>, tensor<1024xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %k = stablehlo.sine %x1 : tensor<1024x64xf32>
+  %scores = stablehlo.dot_general %x1, %k, contracting_dims = [1] x [1] : (tensor<1024x64xf32>, tensor<1024x64xf32>) -> tensor<1024x1024xf32>
+  %exp = stablehlo.exponential %scores : tensor<1024x1024xf32>
+  %sum = stablehlo.reduce(%exp init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  %e = stablehlo.optimization_barrier %exp : tensor<1024x1024xf32>
+  // The peak: 16 MiB that only the next op needs.
+  %large = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
+  %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
+  %a = stablehlo.dot_general %e, %x1, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  return %b, %sum : tensor<1024x64xf32>, tensor<1024xf32>
+}
+
+// -----
+
+// Whoever attains the maximum is looked for by the very bits of a sum.
+// CHECK-LABEL: func.func @compared
+// CHECK-NOT: optimization_barrier
+// CHECK: return
+func.func @compared(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>) -> (tensor<1024x64xf32>, tensor<1024xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %k = stablehlo.sine %x1 : tensor<1024x64xf32>
+  %scores = stablehlo.dot_general %x1, %k, contracting_dims = [1] x [1] : (tensor<1024x64xf32>, tensor<1024x64xf32>) -> tensor<1024x1024xf32>
+  %e = stablehlo.exponential %scores : tensor<1024x1024xf32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %most = stablehlo.reduce(%scores init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  // The peak: 16 MiB that only the next op needs.
+  %large = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
+  %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
+  %there = stablehlo.broadcast_in_dim %most, dims = [0] : (tensor<1024xf32>) -> tensor<1024x1024xf32>
+  %is = stablehlo.compare EQ, %scores, %there, FLOAT : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xi1>
+  %one = stablehlo.convert %is : (tensor<1024x1024xi1>) -> tensor<1024x1024xf32>
+  %a = stablehlo.dot_general %one, %x1, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  return %b, %sum : tensor<1024x64xf32>, tensor<1024xf32>
+}
+
+// -----
+
+// What takes longer to compute than to keep, 65,536 multiplications an element, is kept.
+// CHECK-LABEL: func.func @deep
+// CHECK-NOT: optimization_barrier
+// CHECK: return
+func.func @deep(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>, %w: tensor<1024x65536xf64>) -> (tensor<1024x64xf32>, tensor<1024xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %k = stablehlo.dot_general %w, %w, contracting_dims = [1] x [1] : (tensor<1024x65536xf64>, tensor<1024x65536xf64>) -> tensor<1024x1024xf64>
+  %e = stablehlo.convert %k : (tensor<1024x1024xf64>) -> tensor<1024x1024xf32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  // The peak: 16 MiB that only the next op needs.
+  %large = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
+  %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
+  %a = stablehlo.dot_general %e, %x1, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  return %b, %sum : tensor<1024x64xf32>, tensor<1024xf32>
+}
