@@ -6,7 +6,8 @@
 Each module goes in as jaxlib's text, generic text and bytecode, and out in the same forms; and for versions of StableHLO, of which a
 sample takes a few per module and --all each, a portable artifact of jaxlib's is read and compared with what jaxlib reads of it, one is written
 and compared with what comes back of jaxlib's own, and VHLO's text goes there and back. Where jaxlib writes no artifact of a version, we may
-refuse it, too. All comparisons are of generic text with locations, by jaxlib.
+refuse it, too. All comparisons are of generic text with locations, by jaxlib. Beside the corpora there is a module of each narrow float, for
+which MLIR 23 has numbers in bytecode and MLIR 22 has none.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ JOBS = 2
 SPAN = 50
 VERSIONS = [f"0.{minor}.0" for minor in range(9, 21)] + [f"1.{minor}.0" for minor in range(18)]
 SAMPLED = 3  # versions per module of a sample, besides the oldest and the newest
+
+NARROW = (
+    *("f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E4M3", "f8E4M3B11FNUZ", "f8E4M3FN", "f8E4M3FNUZ"),
+    *("f8E5M2", "f8E5M2FNUZ", "f8E8M0FNU", "tf32"),
+)
 
 _LOCATION = re.compile(r" loc\((?:#loc\d*|unknown|\"[^\"]*\"[^()]*)\)")
 
@@ -65,6 +71,24 @@ class Converter:
         if head[0] != b"ok":
             raise Refused(answer.decode(errors="replace")[:400])
         return answer
+
+
+def narrow_floats() -> list[tuple[str, str]]:
+    """A module of each, with constants and attributes of it; StableHLO has no constants of tf32."""
+    modules = []
+    for ty in NARROW:
+        array = f"tensor<3x{ty}>"
+        constants = f"""
+            %0 = stablehlo.constant dense<[1.0, 2.0, 4.0]> : {array}
+            %1 = stablehlo.constant dense<2.0> : {array}
+            %2 = stablehlo.add %0, %1 : {array}
+            %3 = stablehlo.add %2, %a : {array}"""
+        body = f"return %a : {array}" if ty == "tf32" else f"{constants} return %3 : {array}"
+        text = f"""module attributes {{a.number = 1.0 : {ty}, a.type = {array}}} {{
+            func.func @main(%a: {array}) -> {array} {{ {body} }}
+        }}"""
+        modules.append((f"narrow floats: {ty}", text))
+    return modules
 
 
 def bare(generic: str) -> str:
@@ -218,6 +242,7 @@ def main() -> int:
     chosen = [module for module in roundtrip.modules(args.corpus) if args.only in module[0]]
     if not args.all:
         chosen = random.Random(0).sample(chosen, min(args.sample, len(chosen)))
+    chosen += [module for module in narrow_floats() if args.only in module[0]]
     versions = len(VERSIONS) if args.all else SAMPLED + 2
     spans = [tuple(chosen[i : i + SPAN]) for i in range(0, len(chosen), SPAN)]
     context = multiprocessing.get_context("spawn")
