@@ -24,6 +24,7 @@ use mlir_sys::{
 };
 use slimhlo_dialect::types::Tensor;
 use std::ffi::c_void;
+use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::slice;
 
@@ -40,7 +41,7 @@ struct RawParts {
     text: MlirStringRef,
 }
 
-type Write = Option<unsafe extern "C" fn(MlirStringRef, *mut c_void)>;
+type WriteBytes = Option<unsafe extern "C" fn(MlirStringRef, *mut c_void)>;
 
 unsafe extern "C" {
     fn slimhloRegisterForms(registry: MlirDialectRegistry);
@@ -72,7 +73,7 @@ unsafe extern "C" {
         op: MlirOperation,
         producer: MlirStringRef,
         version: i64,
-        write: Write,
+        write: WriteBytes,
         user: *mut c_void,
     ) -> bool;
     fn slimhloFloatGetBits(attribute: MlirAttribute, bits: *mut u64) -> bool;
@@ -585,27 +586,54 @@ pub fn float<'c>(ty: Type<'c>, value: f64) -> Option<Attribute<'c>> {
     unsafe { attribute(mlirFloatAttrDoubleGet(ty.context().to_ref().to_raw(), ty.to_raw(), value)) }
 }
 
+/// The newest version of the format of bytecode that MLIR 22 and jaxlib 0.10.2 know.
+pub const BYTECODE_VERSION: i64 = 6;
+
 /// Bytecode of a version of the format. `None` if the op cannot be written so.
 pub fn bytecode(op: OperationRef<'_, '_>, producer: &str, version: i64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::<u8>::new();
+    let mut bytes = Vec::new();
+    // Writing to memory does not fail.
+    bytecode_to(op, producer, version, &mut bytes).ok()?.then_some(bytes)
+}
+
+/// Writes bytecode of a version of the format, without a copy of it in memory; false if the op cannot be written so.
+///
+/// # Errors
+/// Those of the writer.
+pub fn bytecode_to(
+    op: OperationRef<'_, '_>,
+    producer: &str,
+    version: i64,
+    to: &mut dyn Write,
+) -> io::Result<bool> {
+    let mut sink = Sink { to, result: Ok(()) };
     // SAFETY: op and producer are alive, and the callback takes the user data for what it is.
     let written = unsafe {
         slimhloWriteBytecode(
             op.to_raw(),
             StringRef::new(producer).to_raw(),
             version,
-            Some(append),
-            (&raw mut bytes).cast(),
+            Some(push),
+            (&raw mut sink).cast(),
         )
     };
-    written.then_some(bytes)
+    sink.result.map(|()| written)
+}
+
+/// Where bytes go, and whether they got there.
+struct Sink<'a> {
+    to: &'a mut dyn Write,
+    result: io::Result<()>,
 }
 
 /// # Safety
-/// `to` must point to a `Vec<u8>`, `piece` be alive.
-unsafe extern "C" fn append(piece: MlirStringRef, to: *mut c_void) {
+/// `to` must point to a `Sink`, `piece` be alive.
+unsafe extern "C" fn push(piece: MlirStringRef, to: *mut c_void) {
     // SAFETY: given by the caller.
-    unsafe { (*to.cast::<Vec<u8>>()).extend_from_slice(bytes(piece)) }
+    let (sink, piece) = unsafe { (&mut *to.cast::<Sink<'_>>(), bytes(piece)) };
+    if sink.result.is_ok() {
+        sink.result = sink.to.write_all(piece);
+    }
 }
 
 /// The types of results of a function type that a `type_v1` holds, and their number; `None` if it is another attribute.

@@ -82,7 +82,9 @@ pub unsafe extern "C" fn convert(context: MlirContext, path: *const c_char, byte
     });
     match module {
         Ok(module) => {
-            let Some(converted) = slimhlo_forms::bytecode(module.as_operation(), "slimhlo", 6) else {
+            let Some(converted) =
+                slimhlo_forms::bytecode(module.as_operation(), "slimhlo", slimhlo_forms::BYTECODE_VERSION)
+            else {
                 return false;
             };
             let converted: &'static Source = Box::leak(Box::new(Source::new(&converted)));
