@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <atomic>
+#include <cstring>
 
 using namespace mlir;
 using namespace slimhlo::stablehlo;
@@ -548,6 +549,50 @@ void slimhlo::stablehlo::printCustomCallTarget(OpAsmPrinter &printer, Operation 
 // constant
 //===----------------------------------------------------------------------===//
 
+/// Whether `dense<"0x...">` of booleans comes next in the text, at this place.
+static bool isBooleanLiteral(const char *text) {
+  StringRef head(text, strnlen(text, 64));
+  if (!head.consume_front("dense") || !(head = head.ltrim()).consume_front("<") ||
+      !(head = head.ltrim()).starts_with("\"0x"))
+    return false;
+  const char *quote = std::strchr(head.data() + 1, '"');
+  if (!quote)
+    return false;
+  StringRef type(quote + 1, strnlen(quote + 1, 256));
+  for (StringRef next : {">", ":", "tensor", "<"})
+    if (!(type = type.ltrim()).consume_front(next))
+      return false;
+  type = type.drop_while([](char c) { return llvm::isDigit(c) || c == 'x' || llvm::isSpace(c); });
+  return type.consume_front("i1") && type.ltrim().starts_with(">");
+}
+
+/// Parses `dense<"0x...">` of booleans with a byte per element, as jaxlib 0.10.2 prints large ones,
+/// or a bit, as MLIR 22 does, whose own parser takes no bytes. slimhlo's tools have made bits of
+/// them by then (see forms/src/bools.rs), programs that load the plugin have not.
+static ParseResult parseBooleans(OpAsmParser &parser, ElementsAttr &value) {
+  std::string digits, bytes;
+  RankedTensorType type;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword("dense") || parser.parseLess() || parser.parseString(&digits) ||
+      parser.parseGreater() || parser.parseColonType(type))
+    return failure();
+  int64_t count = type.hasStaticShape() ? type.getNumElements() : 0;
+  if (!llvm::tryGetFromHex(StringRef(digits).drop_front(2), bytes))
+    return parser.emitError(loc) << "expected hexadecimal digits";
+  SmallVector<bool> all;
+  if (static_cast<int64_t>(bytes.size()) == count)
+    all.assign(bytes.begin(), bytes.end());
+  else if (bytes.size() == 1 && (count > 8 || bytes[0] == 0 || bytes[0] == '\xff'))
+    all.assign(1, bytes[0] != 0);
+  else if (bytes.size() == llvm::divideCeil(count, 8))
+    for (int64_t element = 0; element < count; ++element)
+      all.push_back(bytes[element / 8] >> element % 8 & 1);
+  else
+    return parser.emitError(loc) << "elements hex data size is invalid for provided type: " << type;
+  value = DenseElementsAttr::get(type, all);
+  return success();
+}
+
 ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
   // The long form, for a value whose type is not the result's.
   if (succeeded(parser.parseOptionalLParen())) {
@@ -580,7 +625,8 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (result.attributes.get(getValueAttrName(result.name)))
     return parser.emitError(loc) << "attribute 'value' occurs more than once";
-  if (parser.parseAttribute(value))
+  if (isBooleanLiteral(parser.getCurrentLocation().getPointer()) ? parseBooleans(parser, value)
+                                                                 : parser.parseAttribute(value))
     return failure();
   result.getOrAddProperties<Properties>().value = value;
   result.addTypes(value.getType());

@@ -258,6 +258,11 @@ impl<'c> To<'c> {
         if op.name() == CAST {
             return Some(());
         }
+        if op.name().starts_with("chlo.") && op.region_count() > 0 {
+            // jaxlib writes what such an op is made of; it reads none whose region is of VHLO.
+            op.error("has a region, for which portable artifacts have no form");
+            return None;
+        }
         for (index, operand) in op.operands().into_iter().enumerate() {
             let ty = types::to_builtin(context, operand.ty())?;
             if ty != operand.ty() {
