@@ -1,3 +1,4 @@
+// UNSUPPORTED: plugin
 // A stock mlir-opt reads large constants of booleans as jaxlib prints them, one byte per element: the op's own parser does.
 
 // RUN: mlir-opt --load-dialect-plugin=%slimhlo_plugin %s | FileCheck %s

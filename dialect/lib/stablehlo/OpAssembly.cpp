@@ -913,6 +913,26 @@ void WhileOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+/// Whether a value goes in with another type than it has inside, or comes out with: of sizes that
+/// are known only when the program runs one may be known there.
+static bool changesTypes(WhileOp op) {
+  TypeRange types = op->getOperandTypes();
+  auto differs = [&](Region &region) {
+    return !region.empty() && region.getArgumentTypes() != types;
+  };
+  return op->getResultTypes() != types || differs(op.getCond()) || differs(op.getBody());
+}
+
+OperationName::PrintAssemblyFn WhileOp::getPrintAssemblyFn() {
+  return [](Operation *op, OpAsmPrinter &printer, StringRef defaultDialect) {
+    auto loop = cast<WhileOp>(op);
+    if (changesTypes(loop))
+      return printer.printGenericOp(op);
+    printOpName(op, printer, defaultDialect);
+    loop.print(printer);
+  };
+}
+
 void WhileOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   for (BlockArgument argument : region.getArguments())
     setName(argument, "iterArg");
