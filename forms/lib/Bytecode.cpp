@@ -10,6 +10,8 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Utils.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
@@ -171,6 +173,19 @@ const char *slimhloDenseGetBytes(MlirAttribute attribute, intptr_t *size) {
   *size = dense.getRawData().size();
   // None at all may have no address.
   return *size ? dense.getRawData().data() : "";
+}
+
+bool slimhloHasBooleans(MlirOperation op) {
+  bool found = false;
+  AttrTypeWalker walker;
+  walker.addWalk([&](DenseIntElementsAttr constant) {
+    found |= constant.getElementType().isInteger(1) && !constant.isSplat();
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  unwrap(op)->walk([&](Operation *inside) {
+    return walker.walk<WalkOrder::PreOrder>(inside->getAttrDictionary());
+  });
+  return found;
 }
 
 bool slimhloWriteBytecode(MlirOperation op, MlirStringRef producer, int64_t version,

@@ -188,24 +188,43 @@ fn pack_literal(text: &mut [u8], literal: &Literal) -> bool {
     true
 }
 
-/// Writes text that MLIR 22 has printed on to where it goes, with large constants of booleans in jaxlib's form. Text may come in pieces of any
-/// size; no more of it is kept than its last line, as neither strings nor comments nor what is printed of a constant go beyond one.
+/// Writes text that MLIR 22 has printed on to where it goes, with large constants of booleans in jaxlib's form. Text
+/// may come in pieces of any size; no more of it is kept than its last line, as neither strings nor comments nor what is
+/// printed of a constant go beyond one. Of constants that begin as [`OTHERS`] do not even that is kept.
 pub struct Unpacker<W: Write> {
     to: W,
     line: Vec<u8>,
+    /// How much of a long line was searched for [`OTHERS`].
+    searched: usize,
+    /// Whether the last of the text is a constant of no booleans, which goes on as it is.
+    through: bool,
 }
+
+/// How constants of very many elements that are no booleans begin where our dialect prints them: the blank is what tells
+/// them apart before their type comes.
+const OTHERS: &[u8] = b"dense< \"0x";
+
+/// Lines that are searched for them, and pieces that room is made for twice, so that many of them do not take time.
+const LONG: usize = 1 << 20;
 
 impl<W: Write> Unpacker<W> {
     /// One that writes to `to`.
     pub fn new(to: W) -> Self {
-        Self { to, line: Vec::new() }
+        Self { to, line: Vec::new(), searched: 0, through: false }
     }
 
     /// Takes the next piece.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn push(&mut self, piece: &[u8]) -> io::Result<()> {
+    pub fn push(&mut self, mut piece: &[u8]) -> io::Result<()> {
+        if self.through {
+            let end = memchr::memchr(b'"', piece).map(|quote| quote + 1);
+            self.through = end.is_none();
+            let (digits, rest) = piece.split_at(end.unwrap_or(piece.len()));
+            self.to.write_all(digits)?;
+            piece = rest;
+        }
         let lines = memchr::memrchr(b'\n', piece).map_or(0, |last| last + 1);
         if lines > 0 {
             if self.line.is_empty() {
@@ -215,8 +234,28 @@ impl<W: Write> Unpacker<W> {
                 unpack(&self.line, &mut self.to)?;
                 self.line = Vec::new();
             }
+            self.searched = 0;
         }
-        self.line.extend_from_slice(&piece[lines..]);
+        let rest = &piece[lines..];
+        if rest.len() > LONG {
+            // Room for twice as much as a large constant would be as much again.
+            self.line.reserve_exact(rest.len());
+        }
+        self.line.extend_from_slice(rest);
+        if self.line.len() > LONG { self.others() } else { Ok(()) }
+    }
+
+    /// Looks for a constant of no booleans that the line ends in, and lets it go.
+    fn others(&mut self) -> io::Result<()> {
+        let from = self.searched.saturating_sub(OTHERS.len());
+        self.searched = self.line.len();
+        let found = memchr::memmem::rfind(&self.line[from..], OTHERS).map(|at| from + at + OTHERS.len());
+        let Some(digits) = found.filter(|&digits| !self.line[digits..].contains(&b'"')) else {
+            return Ok(());
+        };
+        unpack(&self.line[..digits - OTHERS.len()], &mut self.to)?;
+        self.to.write_all(&self.line[digits - OTHERS.len()..])?;
+        (self.line, self.searched, self.through) = (Vec::new(), 0, true);
         Ok(())
     }
 
@@ -343,6 +382,23 @@ mod tests {
             let plain: String = text.chars().filter(|&c| c != ' ').collect();
             assert_ne!(bits, plain);
             assert_eq!(unpacked(&bits), plain);
+        }
+    }
+
+    #[test]
+    fn constants_of_others_are_let_go() {
+        let digits = "0A".repeat(LONG);
+        let text = format!(
+            "dense<\"0x05\"> : tensor<4xi1>, dense< \"0x{digits}\"> : tensor<{LONG}xi8>, \
+             dense<\"0x05\"> : tensor<4xi1>\n"
+        );
+        for size in [1000, 65536, 3 * LONG] {
+            let mut unpacker = Unpacker::new(Vec::new());
+            for piece in text.as_bytes().chunks(size) {
+                unpacker.push(piece).unwrap();
+                assert!(unpacker.line.len() <= LONG + size);
+            }
+            assert_eq!(String::from_utf8(unpacker.finish().unwrap()).unwrap(), unpacked(&text));
         }
     }
 

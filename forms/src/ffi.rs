@@ -7,8 +7,9 @@ use crate::bools::Unpacker;
 use melior::Context;
 use melior::ir::Module;
 use melior::ir::operation::{OperationPrintingFlags, OperationRef};
-use mlir_sys::{MlirContext, MlirModule, MlirStringRef, mlirOperationPrintWithFlags};
+use mlir_sys::{MlirContext, MlirModule, MlirOperation, MlirStringRef, mlirOperationPrintWithFlags};
 use std::ffi::{CString, c_void};
+use std::io::{self, Write};
 use std::slice;
 
 unsafe extern "C" {
@@ -18,6 +19,9 @@ unsafe extern "C" {
         name: MlirStringRef,
         verify: bool,
     ) -> MlirModule;
+    fn slimhloHasBooleans(op: MlirOperation) -> bool;
+    /// Of the dialect.
+    fn slimhloPrintConstantsInPieces();
 }
 
 /// Parses text or bytecode, and verifies it if asked; locations name the file `name`, if there is one. `None` after a diagnostic.
@@ -37,45 +41,61 @@ pub fn parse<'c>(
 
 /// The op as text, with large constants of booleans as a byte per element if `bytes`, else as bits.
 pub fn print(op: OperationRef<'_, '_>, flags: OperationPrintingFlags, bytes: bool) -> Vec<u8> {
-    let (mut unpacker, mut text) = (Unpacker::new(Vec::new()), Vec::new());
-    // SAFETY: op and flags are alive, and each callback is given what it takes its user data for.
+    let mut text = Vec::new();
+    // Writing to memory does not fail.
+    let _ = print_to(op, flags, bytes, &mut text);
+    text
+}
+
+/// Prints an op as [`print`] does, without a copy of the text in memory but for lines with constants of booleans.
+///
+/// # Errors
+/// Those of the writer.
+pub fn print_to(
+    op: OperationRef<'_, '_>,
+    flags: OperationPrintingFlags,
+    bytes: bool,
+    to: &mut dyn Write,
+) -> io::Result<()> {
+    // SAFETY: the op is alive.
+    let unpack = bytes && unsafe { slimhloHasBooleans(op.to_raw()) };
+    let to = if unpack { To::Unpacked(Unpacker::new(to)) } else { To::Plain(to) };
+    let mut sink = Sink { to, result: Ok(()) };
+    // SAFETY: op and flags are alive, and the callback is given what it takes its user data for.
     unsafe {
-        if bytes {
-            mlirOperationPrintWithFlags(
-                op.to_raw(),
-                flags.to_raw(),
-                Some(unpack),
-                (&raw mut unpacker).cast(),
-            );
-            // Writing to memory does not fail.
-            unpacker.finish().unwrap_or_default()
-        } else {
-            mlirOperationPrintWithFlags(op.to_raw(), flags.to_raw(), Some(append), (&raw mut text).cast());
-            text
-        }
+        slimhloPrintConstantsInPieces();
+        mlirOperationPrintWithFlags(op.to_raw(), flags.to_raw(), Some(push), (&raw mut sink).cast());
+    }
+    sink.result?;
+    match sink.to {
+        To::Plain(_) => Ok(()),
+        To::Unpacked(unpacker) => unpacker.finish().map(drop),
     }
 }
 
-/// # Safety
-/// `to` must point to an `Unpacker<Vec<u8>>`, `piece` be alive.
-unsafe extern "C" fn unpack(piece: MlirStringRef, to: *mut c_void) {
-    if piece.length > 0 {
-        // SAFETY: given by the caller.
-        let (to, piece) = unsafe {
-            (&mut *to.cast::<Unpacker<Vec<u8>>>(), slice::from_raw_parts(piece.data.cast(), piece.length))
-        };
-        // Writing to memory does not fail.
-        let _ = to.push(piece);
-    }
+/// Where printed text goes, and whether it got there.
+struct Sink<'a> {
+    to: To<'a>,
+    result: io::Result<()>,
+}
+
+enum To<'a> {
+    Plain(&'a mut dyn Write),
+    Unpacked(Unpacker<&'a mut dyn Write>),
 }
 
 /// # Safety
-/// `to` must point to a `Vec<u8>`, `piece` be alive.
-unsafe extern "C" fn append(piece: MlirStringRef, to: *mut c_void) {
+/// `to` must point to a `Sink`, `piece` be alive.
+unsafe extern "C" fn push(piece: MlirStringRef, to: *mut c_void) {
     if piece.length > 0 {
         // SAFETY: given by the caller.
-        unsafe {
-            (*to.cast::<Vec<u8>>()).extend_from_slice(slice::from_raw_parts(piece.data.cast(), piece.length));
+        let (sink, piece) =
+            unsafe { (&mut *to.cast::<Sink<'_>>(), slice::from_raw_parts(piece.data.cast(), piece.length)) };
+        if sink.result.is_ok() {
+            sink.result = match &mut sink.to {
+                To::Plain(to) => to.write_all(piece),
+                To::Unpacked(unpacker) => unpacker.push(piece),
+            };
         }
     }
 }

@@ -5,6 +5,7 @@
 //! This is one of the few modules with `unsafe`.
 
 use crate::locations::Places;
+use crate::wire;
 use melior::StringRef;
 use melior::ir::operation::OperationRef;
 use melior::ir::{Attribute, AttributeLike, Module, Type, TypeLike};
@@ -146,8 +147,9 @@ impl<'c> Op<'c> {
         (0..unsafe { mlirOperationGetNumAttributes(self.0) })
             .map(|index| unsafe {
                 let named = mlirOperationGetAttribute(self.0, index);
-                let name = StringRef::from_raw(mlirIdentifierStr(named.name));
-                (name.as_str().unwrap_or_default().to_owned(), Attribute::from_raw(named.attribute))
+                // Broken modules have names of any bytes, or none.
+                let name = String::from_utf8_lossy(wire::bytes(mlirIdentifierStr(named.name)));
+                (name.into_owned(), Attribute::from_raw(named.attribute))
             })
             .collect()
     }

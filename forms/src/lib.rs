@@ -5,12 +5,13 @@
 //! [`read_module`] tells them apart by itself; what is written is asked for.
 
 pub mod bools;
-pub mod damage;
+mod bytecode;
 mod exported;
 mod ffi;
 mod hooks;
 mod ir;
 mod locations;
+mod nesting;
 mod read;
 mod sdy;
 pub mod source;
@@ -19,9 +20,9 @@ pub mod vhlo;
 mod wire;
 mod write;
 
-pub use ffi::print;
-pub use read::{DAMAGED, Error, diagnosed, is_converted, parse, read_module, text_of};
+pub use ffi::{print, print_to};
+pub use read::{Error, diagnosed, is_converted, parse, read_module, text_of};
 pub use source::Source;
 pub use vhlo::{InvalidVersion, Version};
-pub use wire::{bytecode, register_dialects};
-pub use write::{vhlo_text, write_portable_artifact};
+pub use wire::{BYTECODE_VERSION, bytecode, bytecode_to, register_dialects};
+pub use write::{vhlo_text, write_portable_artifact, write_portable_artifact_to};

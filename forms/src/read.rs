@@ -4,7 +4,7 @@
 
 use crate::source::BYTECODE_MAGIC;
 use crate::vhlo::from::{from_vhlo, is_vhlo};
-use crate::{Source, Version, damage, ffi, wire};
+use crate::{Source, Version, ffi, wire};
 use melior::Context;
 use melior::diagnostic::DiagnosticSeverity;
 use melior::ir::Module;
@@ -34,8 +34,8 @@ pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> O
         wire::emit_error(context, &Error::UnknownVersion(version).to_string());
         return None;
     }
-    if source.is_bytecode() && damage::check(source).is_none() {
-        wire::emit_error(context, DAMAGED);
+    if let Err(why) = source.check() {
+        wire::emit_error(context, &why);
         return None;
     }
     if !is_converted(source) {
@@ -48,9 +48,6 @@ pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> O
     }
     module.as_operation().verify().then_some(module)
 }
-
-/// What is said of bytecode that is cut off or damaged.
-pub const DAMAGED: &str = "the bytecode is cut off or damaged: a count in it is larger than what follows";
 
 /// Reads a module in any form: text, bytecode, portable artifacts, VHLO as text, files of `jax.export`.
 ///

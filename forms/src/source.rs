@@ -4,8 +4,8 @@
 //!
 //! This is one of the few modules with `unsafe`: it maps files.
 
-use crate::bools;
 use crate::exported::module_of;
+use crate::{bools, bytecode, nesting};
 use memmap2::{Mmap, MmapMut, MmapOptions};
 use std::fs::File;
 use std::io::{self, Read};
@@ -45,6 +45,8 @@ impl Deref for Source {
 
 impl Source {
     fn copy(bytes: &[u8]) -> Self {
+        let translated = bytecode::translate(bytes);
+        let bytes = translated.as_deref().unwrap_or(bytes);
         let mut buffer = vec![0u8; bytes.len() + PAGE + 1];
         let start = buffer.as_ptr().align_offset(PAGE).min(PAGE);
         let end = start + bytes.len();
@@ -74,6 +76,9 @@ impl Source {
             if let Some(module) = module_of(&map) {
                 return Ok(Self::copy(module));
             }
+            if let Some(translated) = bytecode::translate(&map) {
+                return Ok(Self::copy(&translated));
+            }
             let mut source = Self { bytes: Bytes::Mapped(map) };
             source.pack();
             if let Bytes::Mapped(map) = source.bytes {
@@ -95,6 +100,18 @@ impl Source {
             Bytes::ReadOnly(_) => 0,
             Bytes::Owned(bytes, start, end) => bools::pack(&mut bytes[*start..*end]),
         };
+    }
+
+    /// Whether MLIR's parser and reader are safe with it: a reader of bytecode trusts what it reads, and both recurse.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        if self.is_bytecode() {
+            bytecode::check(self).map_err(|why| why.to_string())
+        } else {
+            nesting::check(self)
+        }
     }
 
     /// Whether this is MLIR's bytecode, perhaps a portable artifact.

@@ -4,8 +4,11 @@
 //!
 //! This is one of the few modules with `unsafe`: safe wrappers around the functions of `include/slimhlo-c/Forms.h`.
 
+mod text;
+
+pub use text::{Parser, Printer};
+
 use melior::dialect::DialectRegistry;
-use melior::ir::attribute::StringAttribute;
 use melior::ir::operation::OperationRef;
 use melior::ir::{Attribute, AttributeLike, Type, TypeLike};
 use melior::{Context, ContextRef, StringRef};
@@ -21,6 +24,7 @@ use mlir_sys::{
 };
 use slimhlo_dialect::types::Tensor;
 use std::ffi::c_void;
+use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::slice;
 
@@ -37,7 +41,7 @@ struct RawParts {
     text: MlirStringRef,
 }
 
-type Write = Option<unsafe extern "C" fn(MlirStringRef, *mut c_void)>;
+type WriteBytes = Option<unsafe extern "C" fn(MlirStringRef, *mut c_void)>;
 
 unsafe extern "C" {
     fn slimhloRegisterForms(registry: MlirDialectRegistry);
@@ -64,26 +68,12 @@ unsafe extern "C" {
     fn slimhloWriteString(writer: *mut c_void, text: MlirStringRef);
     fn slimhloWriteBlob(writer: *mut c_void, bytes: MlirStringRef);
     fn slimhloWriteBits(writer: *mut c_void, width: u32, bits: u64);
-    fn slimhloParseKeyword(parser: *mut c_void, keyword: *mut MlirStringRef) -> bool;
-    fn slimhloParseOptional(parser: *mut c_void, punctuation: MlirStringRef) -> bool;
-    fn slimhloParseInteger(parser: *mut c_void, value: *mut i64) -> bool;
-    fn slimhloParseFloat(parser: *mut c_void, value: *mut f64) -> bool;
-    fn slimhloParseString(parser: *mut c_void) -> MlirAttribute;
-    fn slimhloParseAttribute(parser: *mut c_void) -> MlirAttribute;
-    fn slimhloParseType(parser: *mut c_void) -> MlirType;
-    fn slimhloParseDimensions(parser: *mut c_void) -> MlirAttribute;
-    fn slimhloParserError(parser: *mut c_void, message: MlirStringRef);
-    fn slimhloPrintText(printer: *mut c_void, text: MlirStringRef);
-    fn slimhloPrintString(printer: *mut c_void, text: MlirStringRef);
-    fn slimhloPrintFloat(printer: *mut c_void, value: f64);
-    fn slimhloPrintAttribute(printer: *mut c_void, attribute: MlirAttribute);
-    fn slimhloPrintType(printer: *mut c_void, ty: MlirType);
     fn slimhloDenseGetBytes(attribute: MlirAttribute, size: *mut isize) -> *const u8;
     fn slimhloWriteBytecode(
         op: MlirOperation,
         producer: MlirStringRef,
         version: i64,
-        write: Write,
+        write: WriteBytes,
         user: *mut c_void,
     ) -> bool;
     fn slimhloFloatGetBits(attribute: MlirAttribute, bits: *mut u64) -> bool;
@@ -107,7 +97,7 @@ fn raw(bytes: &[u8]) -> MlirStringRef {
 
 /// # Safety
 /// The bytes must outlive `'c`.
-unsafe fn bytes<'c>(raw: MlirStringRef) -> &'c [u8] {
+pub(crate) unsafe fn bytes<'c>(raw: MlirStringRef) -> &'c [u8] {
     // SAFETY: given by the caller; no bytes may have no address.
     if raw.length == 0 { &[] } else { unsafe { slice::from_raw_parts(raw.data.cast(), raw.length) } }
 }
@@ -408,100 +398,8 @@ impl Writer {
 }
 
 //===----------------------------------------------------------------------===//
-// Text
+// Others
 //===----------------------------------------------------------------------===//
-
-/// Parses one attribute or type. Everything but [`Self::optional`] is `None` after an error, which the parser has reported.
-pub struct Parser<'c>(*mut c_void, PhantomData<&'c ()>);
-
-impl<'c> Parser<'c> {
-    /// # Safety
-    /// `parser` must be MLIR's, of a context that outlives `'c`, and alive as long as this is.
-    pub unsafe fn from_raw(parser: *mut c_void) -> Self {
-        Self(parser, PhantomData)
-    }
-
-    /// A word.
-    pub fn keyword(&self) -> Option<&str> {
-        let mut text = empty();
-        // SAFETY: the parser is alive, as for all that follow, and so is the text that it parses.
-        let found = unsafe { slimhloParseKeyword(self.0, &mut text).then(|| bytes(text)) };
-        found.and_then(|word| std::str::from_utf8(word).ok())
-    }
-
-    /// Whether this is next, and skips it.
-    pub fn optional(&self, punctuation: &str) -> bool {
-        // SAFETY: see `keyword`.
-        unsafe { slimhloParseOptional(self.0, StringRef::new(punctuation).to_raw()) }
-    }
-
-    /// Complains unless this is next.
-    pub fn expect(&self, punctuation: &str) -> Option<()> {
-        if !self.optional(punctuation) {
-            self.error(&format!("expected '{punctuation}'"));
-            return None;
-        }
-        Some(())
-    }
-
-    /// Complains unless this word is next.
-    pub fn expect_keyword(&self, word: &str) -> Option<()> {
-        if self.keyword()? != word {
-            self.error(&format!("expected '{word}'"));
-            return None;
-        }
-        Some(())
-    }
-
-    /// A number.
-    pub fn integer(&self) -> Option<i64> {
-        let mut value = 0;
-        // SAFETY: see `keyword`.
-        unsafe { slimhloParseInteger(self.0, &mut value).then_some(value) }
-    }
-
-    /// A number.
-    pub fn float(&self) -> Option<f64> {
-        let mut value = 0.0;
-        // SAFETY: see `keyword`.
-        unsafe { slimhloParseFloat(self.0, &mut value).then_some(value) }
-    }
-
-    /// A string.
-    pub fn text(&self) -> Option<StringAttribute<'c>> {
-        // SAFETY: see `keyword`; null after an error.
-        let attribute = unsafe { attribute(slimhloParseString(self.0)) }?;
-        StringAttribute::try_from(attribute).ok()
-    }
-
-    /// An attribute.
-    pub fn attribute(&self) -> Option<Attribute<'c>> {
-        // SAFETY: see `text`.
-        unsafe { attribute(slimhloParseAttribute(self.0)) }
-    }
-
-    /// A type.
-    pub fn r#type(&self) -> Option<Type<'c>> {
-        // SAFETY: see `text`.
-        unsafe {
-            let ty = slimhloParseType(self.0);
-            (!ty.ptr.is_null()).then(|| Type::from_raw(ty))
-        }
-    }
-
-    /// `4x?x`.
-    pub fn dimensions(&self) -> Option<&'c [i64]> {
-        // SAFETY: see `text`.
-        let attribute = unsafe { attribute(slimhloParseDimensions(self.0)) }?;
-        slimhlo_dialect::ffi::dense_i64_array(attribute)
-    }
-
-    /// Reports an error.
-    pub fn error(&self, message: &str) {
-        // SAFETY: see `keyword`; the message is copied.
-        unsafe { slimhloParserError(self.0, StringRef::new(message).to_raw()) }
-    }
-}
 
 /// # Safety
 /// `raw` must be null or a live attribute.
@@ -509,51 +407,6 @@ pub(crate) unsafe fn attribute<'c>(raw: MlirAttribute) -> Option<Attribute<'c>> 
     // SAFETY: given by the caller.
     (!raw.ptr.is_null()).then(|| unsafe { Attribute::from_raw(raw) })
 }
-
-/// Prints one attribute or type.
-pub struct Printer(*mut c_void);
-
-impl Printer {
-    /// # Safety
-    /// `printer` must be MLIR's, and alive as long as this is.
-    pub unsafe fn from_raw(printer: *mut c_void) -> Self {
-        Self(printer)
-    }
-
-    /// Text as it is.
-    pub fn text(&self, text: &str) {
-        // SAFETY: the printer is alive, as for all that follow.
-        unsafe { slimhloPrintText(self.0, StringRef::new(text).to_raw()) }
-    }
-
-    /// A string in quotes.
-    pub fn string(&self, text: &[u8]) {
-        // SAFETY: see `text`.
-        unsafe { slimhloPrintString(self.0, raw(text)) }
-    }
-
-    /// A number.
-    pub fn float(&self, value: f64) {
-        // SAFETY: see `text`.
-        unsafe { slimhloPrintFloat(self.0, value) }
-    }
-
-    /// An attribute.
-    pub fn attribute(&self, attribute: Attribute<'_>) {
-        // SAFETY: see `text`; the attribute is alive.
-        unsafe { slimhloPrintAttribute(self.0, attribute.to_raw()) }
-    }
-
-    /// A type.
-    pub fn r#type(&self, ty: Type<'_>) {
-        // SAFETY: see `text`; the type is alive.
-        unsafe { slimhloPrintType(self.0, ty.to_raw()) }
-    }
-}
-
-//===----------------------------------------------------------------------===//
-// Others
-//===----------------------------------------------------------------------===//
 
 /// The bytes that MLIR holds a `dense` attribute of numbers in, a single element if all are the same; `None` if it is another.
 pub fn dense_bytes<'c>(attribute: Attribute<'c>) -> Option<&'c [u8]> {
@@ -733,27 +586,54 @@ pub fn float<'c>(ty: Type<'c>, value: f64) -> Option<Attribute<'c>> {
     unsafe { attribute(mlirFloatAttrDoubleGet(ty.context().to_ref().to_raw(), ty.to_raw(), value)) }
 }
 
+/// The newest version of the format of bytecode that MLIR 22 and jaxlib 0.10.2 know.
+pub const BYTECODE_VERSION: i64 = 6;
+
 /// Bytecode of a version of the format. `None` if the op cannot be written so.
 pub fn bytecode(op: OperationRef<'_, '_>, producer: &str, version: i64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::<u8>::new();
+    let mut bytes = Vec::new();
+    // Writing to memory does not fail.
+    bytecode_to(op, producer, version, &mut bytes).ok()?.then_some(bytes)
+}
+
+/// Writes bytecode of a version of the format, without a copy of it in memory; false if the op cannot be written so.
+///
+/// # Errors
+/// Those of the writer.
+pub fn bytecode_to(
+    op: OperationRef<'_, '_>,
+    producer: &str,
+    version: i64,
+    to: &mut dyn Write,
+) -> io::Result<bool> {
+    let mut sink = Sink { to, result: Ok(()) };
     // SAFETY: op and producer are alive, and the callback takes the user data for what it is.
     let written = unsafe {
         slimhloWriteBytecode(
             op.to_raw(),
             StringRef::new(producer).to_raw(),
             version,
-            Some(append),
-            (&raw mut bytes).cast(),
+            Some(push),
+            (&raw mut sink).cast(),
         )
     };
-    written.then_some(bytes)
+    sink.result.map(|()| written)
+}
+
+/// Where bytes go, and whether they got there.
+struct Sink<'a> {
+    to: &'a mut dyn Write,
+    result: io::Result<()>,
 }
 
 /// # Safety
-/// `to` must point to a `Vec<u8>`, `piece` be alive.
-unsafe extern "C" fn append(piece: MlirStringRef, to: *mut c_void) {
+/// `to` must point to a `Sink`, `piece` be alive.
+unsafe extern "C" fn push(piece: MlirStringRef, to: *mut c_void) {
     // SAFETY: given by the caller.
-    unsafe { (*to.cast::<Vec<u8>>()).extend_from_slice(bytes(piece)) }
+    let (sink, piece) = unsafe { (&mut *to.cast::<Sink<'_>>(), bytes(piece)) };
+    if sink.result.is_ok() {
+        sink.result = sink.to.write_all(piece);
+    }
 }
 
 /// The types of results of a function type that a `type_v1` holds, and their number; `None` if it is another attribute.

@@ -8,6 +8,7 @@ use crate::vhlo::to::to_vhlo;
 use crate::{Version, wire};
 use melior::ir::Module;
 use melior::ir::operation::OperationPrintingFlags;
+use std::io::{self, Write};
 
 /// Writes a portable artifact: VHLO of a version, in the bytecode that goes with it. The module stays as it is.
 ///
@@ -15,9 +16,27 @@ use melior::ir::operation::OperationPrintingFlags;
 /// [`Error::UnknownVersion`] for a version that is older or newer than those that are known; [`Error::Invalid`] with a diagnostic that names the
 /// op and the attribute or type that the version lacks.
 pub fn write_portable_artifact(module: &Module<'_>, version: Version) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    // Writing to memory does not fail.
+    let _ = write_portable_artifact_to(module, version, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Does the same without a copy of it in memory.
+///
+/// # Errors
+/// Those of [`write_portable_artifact`] before anything is written, and inside of that result those of the writer.
+pub fn write_portable_artifact_to(
+    module: &Module<'_>,
+    version: Version,
+    to: &mut dyn Write,
+) -> Result<io::Result<()>, Error> {
     let copy = vhlo(module, version)?;
-    let bytes = wire::bytecode(copy.as_operation(), &version.producer(), version.bytecode());
-    bytes.ok_or_else(|| Error::Invalid(format!("bytecode of StableHLO {version} cannot be written")))
+    match wire::bytecode_to(copy.as_operation(), &version.producer(), version.bytecode(), to) {
+        Ok(false) => Err(Error::Invalid(format!("bytecode of StableHLO {version} cannot be written"))),
+        Ok(true) => Ok(Ok(())),
+        Err(error) => Ok(Err(error)),
+    }
 }
 
 /// The same as text, which VHLO has for people to look at.

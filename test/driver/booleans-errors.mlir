@@ -10,7 +10,7 @@ func.func @column() -> tensor<2xi1> {
 
 // -----
 
-// CHECK: booleans-errors.mlir:[[@LINE+2]]:27: error: elements hex data size is invalid for provided type: 'tensor<4xi1>'
+// CHECK: booleans-errors.mlir:[[@LINE+2]]:27: error: custom op 'stablehlo.constant' elements hex data size is invalid for provided type: 'tensor<4xi1>'
 func.func @size() -> tensor<4xi1> {
   %c = stablehlo.constant dense<"0x010001"> : tensor<4xi1>
   return %c : tensor<4xi1>

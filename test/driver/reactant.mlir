@@ -1,6 +1,8 @@
 // What Reactant puts beside @main, and its attributes: read, kept, and no hindrance.
 
 // RUN: slimhlo-opt %s --slimhlo-optimize | FileCheck %s
+// RUN: slimhlo-opt %s --emit-bytecode -o %t.mlirbc
+// RUN: slimhlo-opt %t.mlirbc --slimhlo-optimize | FileCheck %s
 
 // CHECK: module @reactant_step attributes {enzymexla.note = "x", mhlo.num_partitions = 4 : i64, mhlo.num_replicas = 1 : i64}
 module @reactant_step attributes {mhlo.num_partitions = 4 : i64, mhlo.num_replicas = 1 : i64, enzymexla.note = "x"} {

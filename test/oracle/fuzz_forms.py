@@ -3,8 +3,8 @@
 
     python test/oracle/fuzz_forms.py --convert target/debug/convert-forms --corpus target/oracle --count 100000 --seed 0
 
-Modules of the corpora, as bytecode and as portable artifacts of many versions, are damaged: bytes are flipped, set or taken out, ends are cut
-off, pieces of one are put into another. Each is given to the reader in a process that may take no more than a few GiB; one that dies, or takes
+Modules of the corpora, as jaxlib's bytecode, as ours and as portable artifacts of many versions, are damaged: bytes are flipped, set or taken
+out, ends are cut off, pieces of one are put into another. Each is given to the reader in a process that may take no more than a few GiB; one that dies, or takes
 more than ten seconds, is a failure, and is kept in the folder that --keep names.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import dataclasses
+import io
 import multiprocessing
 import pathlib
 import random
@@ -23,6 +24,7 @@ import threading
 import time
 
 import forms
+import jaxlib_ir
 import roundtrip
 
 JOBS = 2
@@ -91,6 +93,13 @@ def damaged(rng: random.Random, seeds: tuple[bytes, ...]) -> bytes:
     return bytes(data)
 
 
+def jaxlib_bytecode(text: str) -> bytes:
+    """The module as jaxlib writes it, with its encodings of stablehlo, chlo and sdy."""
+    bytecode = io.BytesIO()
+    jaxlib_ir.parse(text, jaxlib_ir.make_context()).operation.write_bytecode(bytecode)
+    return bytecode.getvalue()
+
+
 def attack(job: Job) -> tuple[int, list[tuple[bytes, str]]]:
     """How many were read in spite of all, and which ended the reader."""
     rng = random.Random(job.seed)
@@ -102,7 +111,7 @@ def attack(job: Job) -> tuple[int, list[tuple[bytes, str]]]:
             convert(data, rng.choice(("text", "bytecode", "artifact:1.17.0", "artifact:0.9.0")))
             read += 1
         except forms.Refused as error:
-            if str(error).startswith("died with status"):
+            if str(error).startswith(("died with status", "panicked")):
                 fatal.append((data, str(error)))
     return read, fatal
 
@@ -122,11 +131,12 @@ def main() -> int:
     texts = [text for _, text in roundtrip.modules(args.corpus)]
     seeds = []
     for text in rng.sample(texts, min(SEEDS, len(texts))):
-        form = rng.choice(("bytecode", *(f"artifact:{version}" for version in forms.VERSIONS)))
+        form = rng.choice(("bytecode", "jaxlib", *(f"artifact:{version}" for version in forms.VERSIONS)))
         try:
-            seeds.append(convert(text.encode(), form))
+            seeds.append(jaxlib_bytecode(text) if form == "jaxlib" else convert(text.encode(), form))
         except forms.Refused:
             continue  # a version that lacks something of it
+        convert(seeds[-1], "text")  # what is whole is read
     seeds = [seed for seed in seeds if len(seed) <= LONGEST]
     each = -(-args.count // (4 * JOBS))
     jobs = [Job(args.convert, tuple(seeds), each, args.seed * 1000 + number) for number in range(4 * JOBS)]

@@ -19,6 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     cxx::compiler()
         .include(root.join("include"))
         .include(env::var("DEP_SLIMHLO_CXX_INCLUDE")?)
+        .include(env::var("DEP_SLIMHLO_CXX_GENERATED_INCLUDE")?)
         .file(root.join("lib/Plugin.cpp"))
         .link_lib_modifier("+whole-archive")
         .try_compile("slimhlo_plugin_cxx")?;

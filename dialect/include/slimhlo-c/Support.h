@@ -22,6 +22,10 @@ void slimhloEmitOpErrorAt(MlirLocation location, MlirStringRef opName, MlirStrin
 /// Inserts the stablehlo, chlo and sdy dialects, and those they depend on, into `registry`.
 void slimhloRegisterDialects(MlirDialectRegistry registry);
 
+/// From now on constants of very many elements are printed in pieces, which takes a fifth of the
+/// memory. Flags of printing that are not those of the command line do not matter to them.
+void slimhloPrintConstantsInPieces(void);
+
 /// Sizes of a ranked shaped type in storage order; dynamic ones are INT64_MIN. The pointer lives as
 /// long as the context; `rank` is -1 and the pointer null if the type is not a ranked shaped type.
 const int64_t *slimhloShapedTypeGetShape(MlirType type, intptr_t *rank);

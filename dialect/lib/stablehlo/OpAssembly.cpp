@@ -540,68 +540,6 @@ void slimhlo::stablehlo::printCustomCallTarget(OpAsmPrinter &printer, Operation 
 }
 
 //===----------------------------------------------------------------------===//
-// constant
-//===----------------------------------------------------------------------===//
-
-ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
-  // The long form, for a value whose type is not the result's.
-  if (succeeded(parser.parseOptionalLParen())) {
-    Type type;
-    if (parser.parseRParen())
-      return failure();
-    if (succeeded(parser.parseOptionalLess())) {
-      Attribute properties;
-      SMLoc loc = parser.getCurrentLocation();
-      if (parser.parseAttribute(properties) || parser.parseGreater())
-        return failure();
-      auto emitError = [&] { return parser.emitError(loc); };
-      if (failed(setPropertiesFromAttr(result.getOrAddProperties<Properties>(), properties,
-                                       emitError)))
-        return failure();
-    }
-    SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColonType(type))
-      return failure();
-    auto function = dyn_cast<FunctionType>(type);
-    if (!function || function.getNumInputs() != 0 || function.getNumResults() != 1)
-      return parser.emitError(loc) << "expected a function type from nothing to one result";
-    result.addTypes(function.getResult(0));
-    return success();
-  }
-
-  ElementsAttr value;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseOptionalAttrDict(result.attributes))
-    return failure();
-  if (result.attributes.get(getValueAttrName(result.name)))
-    return parser.emitError(loc) << "attribute 'value' occurs more than once";
-  if (parser.parseAttribute(value))
-    return failure();
-  result.getOrAddProperties<Properties>().value = value;
-  result.addTypes(value.getType());
-  return success();
-}
-
-void ConstantOp::print(OpAsmPrinter &printer) {
-  StringRef valueName = getValueAttrName();
-  if (getValue().getType() == getType()) {
-    printer.printOptionalAttrDict((*this)->getAttrs(), {valueName});
-    printer << ' ' << getValue();
-    return;
-  }
-  printer << "() <{" << valueName << " = " << getValue() << "}>";
-  printer.printOptionalAttrDict((*this)->getAttrs(), {valueName});
-  printer << " : ";
-  printer.printFunctionalType(TypeRange(), getOperation()->getResultTypes());
-}
-
-void ConstantOp::getAsmResultNames(function_ref<void(Value, StringRef)> setName) {
-  auto tensor = dyn_cast<ShapedType>(getOutput().getType());
-  bool isInteger = tensor && isa<IntegerType>(tensor.getElementType());
-  setName(getOutput(), isInteger ? "c" : "cst");
-}
-
-//===----------------------------------------------------------------------===//
 // reduce
 //===----------------------------------------------------------------------===//
 
@@ -832,6 +770,26 @@ void WhileOp::print(OpAsmPrinter &printer) {
   printer.printRegion(cond, /*printEntryBlockArgs=*/false);
   printer << " do ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+/// Whether a value goes in with another type than it has inside, or comes out with: of sizes that
+/// are known only when the program runs one may be known there.
+static bool changesTypes(WhileOp op) {
+  TypeRange types = op->getOperandTypes();
+  auto differs = [&](Region &region) {
+    return !region.empty() && region.getArgumentTypes() != types;
+  };
+  return op->getResultTypes() != types || differs(op.getCond()) || differs(op.getBody());
+}
+
+OperationName::PrintAssemblyFn WhileOp::getPrintAssemblyFn() {
+  return [](Operation *op, OpAsmPrinter &printer, StringRef defaultDialect) {
+    auto loop = cast<WhileOp>(op);
+    if (changesTypes(loop))
+      return printer.printGenericOp(op);
+    printOpName(op, printer, defaultDialect);
+    loop.print(printer);
+  };
 }
 
 void WhileOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {

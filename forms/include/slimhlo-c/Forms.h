@@ -127,6 +127,9 @@ void slimhloPrintType(void *printer, MlirType type);
 /// same. Null if it is none of numbers.
 const char *slimhloDenseGetBytes(MlirAttribute attribute, intptr_t *size);
 
+/// Whether anything in an op holds a constant of several booleans that are not all the same.
+bool slimhloHasBooleans(MlirOperation op);
+
 /// Writes bytecode of a version of the format, with a producer. False if that is not possible.
 bool slimhloWriteBytecode(MlirOperation op, MlirStringRef producer, int64_t version,
                           MlirStringCallback write, void *userData);

@@ -52,7 +52,8 @@ fn convert(bytes: &[u8], form: &str) -> Result<Vec<u8>, Box<dyn Error>> {
         ("text", _) => print(module.as_operation(), flags(), true),
         ("generic", _) => print(module.as_operation(), flags().print_generic_operation_form(), true),
         ("bytecode", _) => {
-            slimhlo_forms::bytecode(module.as_operation(), "slimhlo", 6).ok_or("no bytecode")?
+            slimhlo_forms::bytecode(module.as_operation(), "slimhlo", slimhlo_forms::BYTECODE_VERSION)
+                .ok_or("no bytecode")?
         }
         ("artifact", version) => write_portable_artifact(&module, version.parse()?)?,
         ("vhlo", version) => vhlo_text(&module, version.parse()?, flags())?,

@@ -233,7 +233,8 @@ impl<'c> Attributes<'c> {
         if let Ok(ty) = TypeAttribute::try_from(attribute) {
             return self.r#type(ty.value());
         }
-        None
+        // Numbers of operands and results in a dictionary, which jaxlib leaves as they are.
+        dialect::dense_i32_array(attribute).map(|_| attribute)
     }
 
     /// Of StableHLO or of MLIR, for one of VHLO. One of another dialect is itself. `None` if there is none.

@@ -12,6 +12,8 @@ use crate::ir::{CAST, New, Op, Value};
 use crate::locations::Places;
 use crate::wire::Parts;
 use melior::ContextRef;
+use melior::ir::attribute::TypeAttribute;
+use melior::ir::r#type::FunctionType;
 use melior::ir::{Attribute, AttributeLike, Module, Type};
 use slimhlo_dialect::stablehlo::attrs::*;
 use slimhlo_dialect::types::Tensor;
@@ -130,11 +132,23 @@ impl<'c> To<'c> {
                 }),
             };
             if done.is_none() {
-                op.error(&format!("has attribute '{name}' that portable artifacts have no attribute for"));
+                let unknown = self.unknown_of_function(attribute).map_or_else(
+                    || format!("has attribute '{name}' that portable artifacts have no attribute for"),
+                    |ty| format!("has a value of type {ty}, which StableHLO {} lacks", self.version),
+                );
+                op.error(&unknown);
                 return None;
             }
         }
         Some(named)
+    }
+
+    /// The argument or result of a function type that there is no type for.
+    fn unknown_of_function(&self, attribute: Attribute<'c>) -> Option<Type<'c>> {
+        let function = FunctionType::try_from(TypeAttribute::try_from(attribute).ok()?.value()).ok()?;
+        let inputs = (0..function.input_count()).filter_map(|index| function.input(index).ok());
+        let results = (0..function.result_count()).filter_map(|index| function.result(index).ok());
+        inputs.chain(results).find(|&ty| types::from_builtin(self.attributes.0, ty).is_none())
     }
 
     fn parts(
@@ -257,6 +271,11 @@ impl<'c> To<'c> {
         let context = self.attributes.0;
         if op.name() == CAST {
             return Some(());
+        }
+        if op.name().starts_with("chlo.") && op.region_count() > 0 {
+            // jaxlib writes what such an op is made of; it reads none whose region is of VHLO.
+            op.error("has a region, for which portable artifacts have no form");
+            return None;
         }
         for (index, operand) in op.operands().into_iter().enumerate() {
             let ty = types::to_builtin(context, operand.ty())?;

@@ -19,7 +19,11 @@ pub fn unique<'c>(context: ContextRef<'c>, bytes: &[u8]) -> &'c [u8] {
 
 /// The width of numbers of a simple type in bits, at most 64; `None` for other types.
 pub fn width(ty: Type<'_>) -> Option<u32> {
-    let name = TYPES.get(Parts::of_type(ty)?.kind)?.name;
+    width_of(TYPES.get(Parts::of_type(ty)?.kind)?.name)
+}
+
+/// The width of numbers of a simple type, by its name.
+pub fn width_of(name: &str) -> Option<u32> {
     match name {
         // As MLIR holds it.
         "index_v1" => Some(64),

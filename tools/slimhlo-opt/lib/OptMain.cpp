@@ -167,6 +167,7 @@ extern "C" int slimhloOptMain(int argc, char **argv, const Callbacks *callbacks)
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   signal(SIGPIPE, SIG_DFL);
   setStackOfThreads(callbacks->stackOfThreads);
+  slimhloPrintConstantsInPieces();
   llvm::cl::AddExtraVersionPrinter(
       [](llvm::raw_ostream &os) { os << "slimhlo version " SLIMHLO_VERSION "\n"; });
 

@@ -21,11 +21,11 @@ pub unsafe extern "C" fn read(path: *const c_char, bytes: *mut Bytes) -> bool {
     let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
     let source = if path == Path::new("-") { standard_input() } else { file(path) };
     match source {
-        Ok(source) if source.is_bytecode() && slimhlo_forms::damage::check(&source).is_none() => {
-            eprintln!("{}: error: {}", path.display(), slimhlo_forms::DAMAGED);
-            false
-        }
         Ok(source) => {
+            if let Err(why) = source.check() {
+                eprintln!("{}: error: {why}", path.display());
+                return false;
+            }
             // MLIR's buffers live as long as its context, and that as long as the process.
             let source: &'static Source = Box::leak(Box::new(source));
             // SAFETY: given by the caller.
@@ -82,7 +82,9 @@ pub unsafe extern "C" fn convert(context: MlirContext, path: *const c_char, byte
     });
     match module {
         Ok(module) => {
-            let Some(converted) = slimhlo_forms::bytecode(module.as_operation(), "slimhlo", 6) else {
+            let Some(converted) =
+                slimhlo_forms::bytecode(module.as_operation(), "slimhlo", slimhlo_forms::BYTECODE_VERSION)
+            else {
                 return false;
             };
             let converted: &'static Source = Box::leak(Box::new(Source::new(&converted)));

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What MLIR's C API has and melior does not: writing bytecode, printing pipelines; and kernels as
-//! functions of this process. This command's `unsafe` lives here.
+//! What MLIR's C API has and melior does not: printing pipelines; and kernels as functions of this process.
+//! This command's `unsafe` lives here.
 
 use crate::guarded::{Guarded, Order};
-use melior::ir::{Module, OperationRef};
+use melior::ir::OperationRef;
 use melior::pass::{OperationPassManager, PassManager};
-use mlir_sys::{MlirStringRef, mlirOperationWriteBytecode, mlirPassManagerRunOnOp, mlirPrintPassPipeline};
+use mlir_sys::{MlirStringRef, mlirPassManagerRunOnOp, mlirPrintPassPipeline};
 use slimhlo_nvptx::host::Kernels;
 use slimhlo_runner::HostDevice;
 use std::ffi::c_void;
 use std::slice;
-
-/// The module as bytecode.
-pub fn bytecode(module: &Module<'_>) -> Vec<u8> {
-    let mut bytes = Vec::<u8>::new();
-    // SAFETY: the module is alive, and the callback takes the user data for what it is.
-    unsafe {
-        mlirOperationWriteBytecode(module.as_operation().to_raw(), Some(append), (&raw mut bytes).cast())
-    }
-    bytes
-}
 
 /// Runs the passes of a manager on an op; false after a diagnostic.
 pub fn run(manager: &PassManager<'_>, op: OperationRef<'_, '_>) -> bool {

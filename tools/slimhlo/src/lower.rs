@@ -4,13 +4,14 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::module::{Diagnosed, Input};
+use crate::sparse;
 use anyhow::{Context as _, Result, anyhow};
 use melior::Context;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
-use slimhlo_dialect::ffi::{attribute_of, dense_i32_array, dense_i64_array, function_type};
+use slimhlo_dialect::ffi::{attribute_of, dense_i32_array, dense_i64_array, emit_op_error, function_type};
 use slimhlo_package::{
     Access, Argument, Buffer, ElementType, FORMAT, Function, Kernel, Live, Manifest, Output, Parameter,
     Selector, Slot, Step, Tensor,
@@ -40,7 +41,7 @@ pub fn lower(
 ) -> Result<()> {
     let manager = PassManager::new(context);
     parse_pass_pipeline(manager.as_operation_pass_manager(), PASSES)?;
-    let done = crate::ffi::run(&manager, module.as_operation());
+    let done = are_dense(module) && crate::ffi::run(&manager, module.as_operation());
     let diagnosed = diagnostics.print(input.text(), quiet);
     match done {
         true => Ok(()),
@@ -53,7 +54,18 @@ pub fn lower(
 pub fn plan(context: &Context, module: &Module<'_>) -> Result<bool> {
     let manager = PassManager::new(context);
     parse_pass_pipeline(manager.as_operation_pass_manager(), PLAN)?;
-    Ok(crate::ffi::run(&manager, module.as_operation()))
+    Ok(are_dense(module) && crate::ffi::run(&manager, module.as_operation()))
+}
+
+/// Whether kernels can be made of tensors as they are. False after a diagnostic.
+fn are_dense(module: &Module<'_>) -> bool {
+    let sparse = sparse::first(module.as_operation(), |op, ty| {
+        emit_op_error(
+            op,
+            &format!("has a value of type {ty}, which is sparse; kernels are made of dense tensors alone"),
+        );
+    });
+    sparse.is_none()
 }
 
 /// What a package says of a lowered module.

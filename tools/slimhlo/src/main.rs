@@ -21,6 +21,7 @@ mod progress;
 mod report;
 mod run;
 mod source;
+mod sparse;
 mod text;
 
 use clap::{Parser, Subcommand};

@@ -12,7 +12,7 @@ use melior::ir::operation::{OperationLike, OperationPrintingFlags, WalkOrder, Wa
 use melior::utility::{register_all_dialects, register_all_passes};
 use slimhlo_forms::Source;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,6 +33,7 @@ impl std::error::Error for Diagnosed {}
 pub struct Input {
     path: Option<PathBuf>,
     source: Arc<Source>,
+    bytecode: bool,
     /// Whether it can be read again, as diagnostics do to show a line.
     again: bool,
 }
@@ -47,7 +48,8 @@ impl Input {
             }
             let mut text = Vec::new();
             io::stdin().read_to_end(&mut text).context("cannot read standard input")?;
-            return Ok(Self { path: None, source: Arc::new(Source::new(&text)), again: false });
+            let source = Arc::new(Source::new(&text));
+            return Ok(Self { path: None, bytecode: source.is_bytecode(), source, again: false });
         };
         let what = || format!("cannot read {}", path.display());
         let file = File::open(&path).with_context(what)?;
@@ -56,7 +58,14 @@ impl Input {
             return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(what);
         }
         let source = Arc::new(Source::read(&file).with_context(what)?);
-        Ok(Self { path: Some(path), source, again: metadata.is_file() })
+        Ok(Self { path: Some(path), bytecode: source.is_bytecode(), source, again: metadata.is_file() })
+    }
+
+    /// Gives back the memory of a module that is parsed, unless diagnostics may ask for its text.
+    pub fn release(&mut self) {
+        if self.again || self.bytecode {
+            self.source = Arc::new(Source::new(&[]));
+        }
     }
 
     /// For people, and for the JSON: the path as given, or `-`.
@@ -94,7 +103,7 @@ impl Input {
     pub fn has_locations(&self, module: &Module<'_>) -> bool {
         // What the parser gives to ops whose text says nothing.
         let own = self.text_name().unwrap_or_else(|| "-".into());
-        let bytecode = self.source.is_bytecode();
+        let bytecode = self.bytecode;
         let mut found = false;
         module.as_operation().walk(WalkOrder::PreOrder, |op| {
             let location = op.location();
@@ -133,10 +142,52 @@ pub enum Booleans {
 
 /// The module as text.
 pub fn print(module: &Module<'_>, locations: bool, booleans: Booleans) -> Vec<u8> {
-    let flags = OperationPrintingFlags::new().enable_debug_info(locations, false);
-    let mut text = slimhlo_forms::print(module.as_operation(), flags, booleans == Booleans::Bytes);
-    if text.last() != Some(&b'\n') {
-        text.push(b'\n');
-    }
+    let mut text = Vec::new();
+    // Writing to memory does not fail.
+    let _ = print_to(module, locations, booleans, &mut text);
     text
+}
+
+/// Writes the module as text, without a copy of it in memory.
+///
+/// # Errors
+/// Those of the writer.
+pub fn print_to(
+    module: &Module<'_>,
+    locations: bool,
+    booleans: Booleans,
+    to: &mut dyn Write,
+) -> io::Result<()> {
+    let flags = OperationPrintingFlags::new().enable_debug_info(locations, false);
+    let mut lines = Lines { to, last: None };
+    slimhlo_forms::print_to(module.as_operation(), flags, booleans == Booleans::Bytes, &mut lines)?;
+    if lines.last == Some(b'\n') { Ok(()) } else { lines.to.write_all(b"\n") }
+}
+
+/// Writes the module as bytecode, without a copy of it in memory.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_bytecode_to(module: &Module<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let written =
+        slimhlo_forms::bytecode_to(module.as_operation(), "slimhlo", slimhlo_forms::BYTECODE_VERSION, to)?;
+    if written { Ok(()) } else { Err(io::Error::other("there is no bytecode of it")) }
+}
+
+/// Knows how what was written ends.
+struct Lines<'a> {
+    to: &'a mut dyn Write,
+    last: Option<u8>,
+}
+
+impl Write for Lines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write_all(bytes)?;
+        self.last = bytes.last().copied().or(self.last);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }

@@ -7,7 +7,7 @@ use crate::module::{self, Booleans, Input};
 use crate::output::{self, Target};
 use crate::profile::Profile;
 use crate::progress::Progress;
-use crate::{DOES_NOT_FIT, EXIT_STATUS, InputArgs, ffi, json, pipeline, text};
+use crate::{DOES_NOT_FIT, EXIT_STATUS, InputArgs, json, pipeline, text};
 use anyhow::{Result, bail};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
@@ -84,7 +84,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     }
     output::check(&target)?;
     json.iter().try_for_each(output::check)?;
-    let input = Input::open(args.input.input.as_deref())?;
+    let mut input = Input::open(args.input.input.as_deref())?;
 
     let progress = Progress::new(args.quiet);
     progress.say("reading");
@@ -92,6 +92,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     let diagnostics = Diagnostics::attach(&context);
     let module = input.parse(&context, &diagnostics, args.quiet)?;
     let locations = input.has_locations(&module);
+    input.release();
 
     progress.say("looking at its memory");
     let passes = args.input.pass_pipeline.as_deref();
@@ -103,12 +104,14 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     diagnostics.print(input.text(), args.quiet);
     let (runs, after) = outcome?;
 
-    let result = match args.emit_portable_artifact {
-        Some(version) => slimhlo_forms::write_portable_artifact(&module, version)?,
-        None if args.emit_bytecode => ffi::bytecode(&module),
-        None => module::print(&module, locations, args.boolean_constants),
-    };
-    output::write(&target, &result)?;
+    let booleans = args.boolean_constants;
+    output::stream(&target, |to| {
+        Ok(match args.emit_portable_artifact {
+            Some(version) => slimhlo_forms::write_portable_artifact_to(&module, version, to)?,
+            None if args.emit_bytecode => module::write_bytecode_to(&module, to),
+            None => module::print_to(&module, locations, booleans, to),
+        })
+    })?;
 
     let limit = args.memory_limit.map(|limit| limit.0);
     let peak = after.as_ref().map(|after| after.footprint.peak);

@@ -84,13 +84,14 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             .exit();
     }
     page.iter().chain(&json).try_for_each(output::check)?;
-    let input = Input::open(args.input.input.as_deref())?;
+    let mut input = Input::open(args.input.input.as_deref())?;
 
     let progress = Progress::new(args.quiet);
     progress.say("reading");
     let context = module::context(args.input.allow_unregistered_dialect);
     let diagnostics = Diagnostics::attach(&context);
     let module = input.parse(&context, &diagnostics, args.quiet)?;
+    input.release();
 
     progress.say("looking at its memory");
     let passes = args.input.pass_pipeline.as_deref();

@@ -350,3 +350,30 @@ fn modules_with_little_in_them() {
     assert!(run.err.contains("some"), "{}", run.err);
     folder.feed(&["optimize", "--allow-unregistered-dialect"], foreign.as_bytes()).exits(0);
 }
+
+/// Constants of 16 MiB and more are printed piece by piece: digits and all others are the same nevertheless.
+#[test]
+fn large_constants_stay() {
+    let folder = Folder::new();
+    let elements = (16 << 20) / 4 + 1;
+    let digits: String = (0..elements).map(|element: u32| format!("{:08X}", element.swap_bytes())).collect();
+    let module = |blank: &str| {
+        format!(
+            "module {{\n  func.func @main() -> (tensor<{elements}xi32>, tensor<3xi1>) {{\n    \
+             %c = stablehlo.constant dense<{blank}\"0x{digits}\"> : tensor<{elements}xi32>\n    \
+             %c_0 = stablehlo.constant dense<[true, false, true]> : tensor<3xi1>\n    \
+             return %c, %c_0 : tensor<{elements}xi32>, tensor<3xi1>\n  }}\n}}\n"
+        )
+    };
+    folder.write("in.mlir", module(""));
+    folder.run(&["optimize", "in.mlir", "-o", "out.mlir", "-q"]).exits(0);
+    assert!(folder.read("out.mlir") == module(" "));
+    for form in ["--emit-bytecode", "--emit-portable-artifact"] {
+        folder.run(&["optimize", "out.mlir", form, "-o", "other", "-q"]).exits(0);
+        folder.run(&["optimize", "other", "-o", "back.mlir", "-q"]).exits(0);
+        // Bytecode has locations.
+        assert!(
+            folder.read("back.mlir").contains(&format!("dense< \"0x{digits}\"> : tensor<{elements}xi32>"))
+        );
+    }
+}

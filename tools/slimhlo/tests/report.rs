@@ -171,3 +171,23 @@ fn large_programs_make_small_pages() {
     let page = folder.read("out.html");
     assert!(page.len() < 1 << 20, "{} bytes", page.len());
 }
+
+/// What a sparse tensor takes is not known, and kernels are not made of it.
+#[test]
+fn sparse_tensors_are_not_counted_as_dense() {
+    let folder = Folder::new();
+    let ty = "tensor<8x8xf32, #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed) }>>";
+    folder.write(
+        "sparse.mlir",
+        format!(
+            "func.func @main(%a: {ty}) -> {ty} {{\n  %0 = stablehlo.sine %a : {ty}\n  return %0 : {ty}\n}}\n"
+        ),
+    );
+    let report = folder.run(&["report", "sparse.mlir"]).exits(1);
+    assert!(report.err.contains(&format!("how many bytes a {ty} takes is not known, because it is sparse")));
+    let optimized = folder.run(&["optimize", "sparse.mlir"]).exits(0);
+    assert!(optimized.err.contains("no figures of memory") && optimized.text().contains("stablehlo.sine"));
+    let compiled = folder.run(&["compile", "sparse.mlir", "-o", "package"]).exits(1);
+    assert!(compiled.err.contains("which is sparse; kernels are made of dense tensors alone"));
+    assert_eq!(folder.names(), ["sparse.mlir"]);
+}

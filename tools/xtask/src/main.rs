@@ -33,6 +33,7 @@ use shell::Shell;
   cargo xtask test               everything that CI checks
   cargo xtask test lit docs      two of its steps, and what these need
   cargo xtask fuzz package       50,000 broken packages and inputs for slimhlo-run
+  cargo xtask fuzz forms         50,000 broken modules as bytecode and portable artifacts
   cargo xtask bench memory       what the reference programs need under XLA, before and after
 
 Exit status: 0 all is well, 1 something failed, 2 wrong usage, 3 packages are missing that only root can install.

@@ -73,7 +73,9 @@ pub enum Step {
     Roundtrip,
     /// Modules come and go as text, bytecode and portable artifacts of all versions, and jaxlib sees no difference
     Forms,
-    /// They agree on which broken programs are broken
+    /// Broken bytecode and artifacts get an answer each, and never a crash, a hang or too much memory
+    FuzzForms,
+    /// slimhlo-opt and jaxlib agree on which broken programs are broken
     Mutate,
     /// Programs with --slimhlo-dus-to-pad compute the same bits
     Differential,
@@ -149,6 +151,7 @@ impl Step {
             | Step::Wheel => &[Step::Build, Step::Python],
             Step::Roundtrip
             | Step::Forms
+            | Step::FuzzForms
             | Step::Mutate
             | Step::Optimize
             | Step::MemoryModel
@@ -201,6 +204,7 @@ impl Step {
             Step::Corpus => oracle::corpus(run),
             Step::Roundtrip => oracle::roundtrip(run),
             Step::Forms => oracle::forms(run),
+            Step::FuzzForms => oracle::fuzz_forms(run),
             Step::Mutate => oracle::mutate(run),
             Step::Differential => oracle::differential(run),
             Step::Folds => oracle::generated(run, "folds.py", 1500),

@@ -76,6 +76,10 @@ def StableHLO_WhileOp : StableHLO_ControlOp<"while", [
   let regions = (region SizedRegion<1>:$cond, SizedRegion<1>:$body);
   let results = (outs Variadic<StableHLO_LoopValue>:$result);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// Prints the generic form where what is carried is of other types inside: short forms have one type for each.
+    static ::mlir::OperationName::PrintAssemblyFn getPrintAssemblyFn();
+  }];
 }
 
 def StableHLO_ReturnOp : StableHLO_Op<"return", [Pure, Terminator]> {

@@ -40,6 +40,12 @@ pub(super) fn forms(run: &mut Run) -> Result<Outcome> {
     with_converter(run, "forms.py", &args)
 }
 
+pub(super) fn fuzz_forms(run: &mut Run) -> Result<Outcome> {
+    let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
+    let count = if run.all { "100000" } else { "10000" };
+    with_converter(run, "fuzz_forms.py", &["--corpus", &folder, "--count", count, "--seed", "0"])
+}
+
 /// A script that runs `convert-forms`.
 fn with_converter(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
     let converter = run.shell.target.join("debug/convert-forms").to_string_lossy().into_owned();
