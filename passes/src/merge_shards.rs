@@ -48,15 +48,15 @@
 //!   computations of their own (`stream/own_shards.rs`).
 //! * Floats narrower than 32 bits, which some back ends (XLA for CPU) update by way of a copy in a wider type: what is in a manual
 //!   computation is not done in place then, either.
-//! * Ops with discardable attributes (`sdy.sharding`), dynamic shapes, quantized types.
+//! * Ops with discardable attributes other than `sdy.sharding` (which is gone inside), dynamic shapes, quantized types.
 //! * Shardings that differ, are on several meshes, or not understood: `mhlo.sharding`, parts of axes.
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
-use crate::ir::{self, Builder, discardable_attributes};
+use crate::ir::{self, Builder, discardable_attributes, remove_discardable_attributes};
 use crate::rewrite::{defining_op, location_of, set_attribute, uses, walk};
 use crate::shards::{
-    Layout, Mesh, all_reduce, constant_on_shards, counted, is_manual_throughout, manual_computation,
-    next_channel, partitions,
+    Layout, Mesh, SHARDING, all_reduce, constant_on_shards, counted, is_manual_throughout,
+    manual_computation, next_channel, partitions,
 };
 use crate::stream::cuts::{Cuts, is_simple};
 use crate::stream::emit::is_narrow;
@@ -219,7 +219,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     /// Whether each device does an op with its own shards.
     fn is_local(&self, op: OperationRef<'c, 'a>) -> bool {
         let values = || op.operands().chain(op.results().map(Value::from));
-        if !discardable_attributes(op).is_empty() || values().any(is_narrow) {
+        if !says_no_more(op) || values().any(is_narrow) {
             return false;
         }
         match op_name(op) {
@@ -281,7 +281,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
         op_name(op) == CONSTANT
             && ir::first_result(op).is_some_and(|value| {
                 plan::plain(value).is_some()
-                    && discardable_attributes(op).is_empty()
+                    && says_no_more(op)
                     && (self.is_whole(value) || ir::splat_constant(value).is_some())
                     && self.local_type(value).is_some()
             })
@@ -417,12 +417,16 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
         let value = ir::first_result(constant).expect("constants have one result");
         let ty = self.local_type(value).expect("asked before");
         let made = constant_on_shards(build, constant, ty);
+        if let Some(made) = defining_op(made) {
+            remove_discardable_attributes(made);
+        }
         self.values.insert(ir::key(value), made);
     }
 
     /// Makes an op one on shards: before `anchor`, where it goes itself, or after which it is already.
     fn enter(&mut self, op: OperationRef<'c, 'a>, anchor: OperationRef<'c, 'a>, goes: bool) {
         let build = self.build;
+        remove_discardable_attributes(op);
         let results: Vec<Value<'c, 'a>> = op.results().map(Value::from).collect();
         let local: Vec<Option<Type<'c>>> = results.iter().map(|value| self.local_type(*value)).collect();
         let name = op_name(op);
@@ -556,6 +560,11 @@ fn moves(name: &str) -> bool {
             | "stablehlo.slice"
             | "stablehlo.transpose"
     )
+}
+
+/// Whether all that hangs on an op is how its results are laid out, which agrees with everything else that is said.
+fn says_no_more(op: OperationRef<'_, '_>) -> bool {
+    discardable_attributes(op).iter().all(|(name, _)| name.as_string_ref().as_str() == Ok(SHARDING))
 }
 
 fn ops_of<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {

@@ -60,6 +60,24 @@
 //! or as a manual computation takes it.
 //! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of.
 //!
+//! # Where each op says how it is laid out
+//!
+//! Reactant writes a sharding on every op, of arrays that the mesh does not divide as well: 1519 rows on 4 devices. Partitioners hold those
+//! in tiles that are all as large as the first, and nobody reads what is beyond the end. A manual computation takes even parts, so
+//! such arrays are padded before it and cut off after it (`shards/uneven.rs`), which costs nothing where one undoes the other or where
+//! what is between is computed element by element: ops between two computations are done before the ends are cut off.
+//!
+//! Tiles of 1519 rows and of 1520 begin at other rows: how far away a device finds what it needs then differs from device to device, as
+//! does where what it receives goes, and how wide that is. All of it is one exchange, as wide as the widest, and places come from tables
+//! (`shards/emit/by_device.rs`): a rotation by two columns is one exchange of two columns, on any mesh. What lies just before or behind
+//! a device's own part on all devices is joined to it, and read by one slice.
+//!
+//! In such modules a scalar that is put across borders is chosen by place, nothing exchanged. What is only computed for one reader, of one
+//! array, is computed there, from what that array's neighbours send: several slices of a field are one exchange in each direction. An
+//! op that says another layout than what it is made of and all that reads it is laid out like them. `sdy.constant` becomes an ordinary
+//! constant. At the program's boundary, where parts must be even, a result is made as it has to be there, if no more is to be sent for
+//! that than a device holds.
+//!
 //! # Why it is right
 //!
 //! Nothing is computed but what was computed before, element by element from the same elements. Layouts are those that the
@@ -94,7 +112,7 @@
 //!
 //! * No result element comes from another device and all devices do the same: the partitioner has nothing to do either.
 //! * Scalars put into narrow floats, or joined with what is left to the partitioner.
-//! * Layouts that are not known or open, cut along parts of axes, or do not come out even inside of the program; meshes
+//! * Layouts that are not known or open, cut along parts of axes, or do not come out even where ops do not say so themselves; meshes
 //!   that do not count up, or are not what the module is partitioned for; shardings in `mhlo.sharding`.
 //! * What is assembled would be received in more elements than a device holds of the result: a slice that leaves shards
 //!   of another size moves every border, and takes a part from each neighbour in turn.
@@ -105,34 +123,39 @@
 //!   sends one row by an all-reduce, which also keeps several fields apart in time. Without it XLA CPU has all of them
 //!   filled before the first stencil, and each update that a stencil computes again keeps a copy of its field.
 //! * What is inside a manual computation already.
+//! * Where each op says how it is laid out: ops that move nothing along what is cut, but add or leave away something at an array's ends; slices
+//!   of a concatenation that is left alone (partitioners know a rotation by them); what is made of what an op had replicated.
 
 mod classes;
 mod emit;
 mod layout;
 mod manual;
 mod moves;
+mod uneven;
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
-use crate::rewrite::{defining_op, is_unused, location_of, users, walk};
+use crate::rewrite::{
+    carry_attributes, defining_op, has_one_use, is_unused, location_of, ops_named, users, walk,
+};
 use crate::splat::{Splat, Splats};
 use crate::stream::emit::is_narrow;
-use classes::{Class, classes};
+use classes::{Class, Made, classes};
 use emit::Body;
 pub(crate) use emit::next_channel;
 pub use layout::partitions;
 use layout::{Known, only_returned};
-pub(crate) use layout::{Layout, Mesh};
+pub(crate) use layout::{Layout, Mesh, SHARDING};
 pub(crate) use layout::{is_manual_throughout, is_partitioned, of_one_partition};
 pub(crate) use manual::{all_reduce, constant_on_shards, counted, manual_computation};
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
+use melior::ir::{Location, OperationRef, TypeLike, Value, ValueLike};
 use moves::{
     Box_, Index, Moves, Piece, Source, is_bare, is_computed_on_shared, is_move, is_update, plain, starts_of,
     unconstrained, update_of,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
 
 crate::pass_options! {
@@ -171,7 +194,8 @@ impl Pass for ExchangeShards {
         let Some(partitions) = partitions(root).filter(|&partitions| partitions > 1) else {
             return Ok(Changed::No);
         };
-        let Some(known) = Known::new(root, partitions) else { return Ok(Changed::No) };
+        let plain = with_plain_constants(root);
+        let Some(known) = Known::new(root, partitions) else { return Ok(Changed::from(plain)) };
         let mut candidates = Vec::new();
         walk(root, |op| match op_name(op) {
             "sdy.manual_computation" => WalkResult::Skip,
@@ -188,16 +212,21 @@ impl Pass for ExchangeShards {
             splats: Splats::default(),
             channel: emit::next_channel(root),
             gone: FxHashSet::default(),
+            fresh: FxHashSet::default(),
             done: FxHashSet::default(),
             context,
-            changed: false,
+            changed: plain,
         };
+        if rewrite.known.by_op {
+            rewrite.agree(root);
+        }
         // From the last upwards: what is further down takes along what it is made of.
         for op in candidates.into_iter().rev() {
             if !rewrite.gone.contains(&ir::op_key(op)) {
                 rewrite.visit(op);
             }
         }
+        rewrite.settle(root);
         Ok(Changed::from(rewrite.changed))
     }
 }
@@ -211,6 +240,9 @@ struct Update<'c, 'a> {
 /// An update and its starts.
 type Link<'c, 'a> = (OperationRef<'c, 'a>, Vec<i64>);
 
+/// Values that a computation takes, with their layouts.
+type Inputs<'c, 'a> = Vec<(Value<'c, 'a>, Layout)>;
+
 /// A result to be made: what, and how it is laid out.
 struct Target<'c, 'a> {
     /// The op whose result is replaced.
@@ -220,6 +252,8 @@ struct Target<'c, 'a> {
     shape: &'c [i64],
     layout: Layout,
     local: Vec<i64>,
+    /// Whether it is made as the program's boundary wants it, which is not what the op says.
+    at_boundary: bool,
 }
 
 struct Rewrite<'c, 'a, 'r> {
@@ -228,6 +262,8 @@ struct Rewrite<'c, 'a, 'r> {
     splats: Splats<'c, 'a>,
     channel: i64,
     gone: FxHashSet<usize>,
+    /// Ops made here that are there, perhaps where one was that is gone.
+    fresh: FxHashSet<usize>,
     /// Moves that were looked at.
     done: FxHashSet<usize>,
     context: &'r PassContext<'r>,
@@ -236,32 +272,51 @@ struct Rewrite<'c, 'a, 'r> {
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     fn visit(&mut self, root: OperationRef<'c, 'a>) {
-        let Some(target) = self.target(root) else { return };
-        if !self.done.insert(ir::op_key(target.op)) {
+        // What is only returned is best made as it has to be then; if that is too much, partitioners make it so.
+        let targets = [true, false].map(|at_boundary| self.target(root, at_boundary));
+        let Some(op) = targets.iter().flatten().next().map(|target| target.op) else { return };
+        if !self.done.insert(ir::op_key(op)) {
             return;
         }
+        for target in targets.into_iter().flatten() {
+            if let Some((value, exchanges)) = self.replacement(&target) {
+                self.replace(&target, value, exchanges);
+                return;
+            }
+        }
+        // Partitioners know a rotation by its slices.
+        if self.known.by_op && op_name(op) == "stablehlo.concatenate" {
+            let parts = op.operands().filter(|part| has_one_use(*part)).filter_map(defining_op);
+            self.done.extend(parts.map(ir::op_key));
+        }
+    }
+
+    /// The result of a target made by a computation, and its exchanges.
+    fn replacement(&mut self, target: &Target<'c, 'a>) -> Option<(Value<'c, 'a>, u64)> {
         let is_chain = is_update(target.op) && {
             let base = target.op.operands().next();
             let mut moves = Moves::new(&self.known, &mut self.splats);
             !base.is_some_and(|base| moves.is_splat(bottom(base)))
         };
         // What is too much to be assembled is put into the splat piece by piece.
-        let replaced = match (is_chain, is_update(target.op)) {
-            (true, _) if is_fill_of_computed(&target) && self.is_joined_with_made(&target) => {
-                self.assemble(&target)
+        match (is_chain, is_update(target.op)) {
+            (true, _) if is_fill_of_computed(target) && self.is_joined_with_made(target) => {
+                self.assemble(target)
             }
-            (true, _) if is_computed_anew(&target) => self.assemble(&target).or_else(|| self.chain(&target)),
-            (true, _) => self.chain(&target),
-            (false, true) => self.assemble(&target).or_else(|| self.chain(&target)),
-            (false, false) => self.assemble(&target),
-        };
-        let Some((value, exchanges)) = replaced else { return };
+            (true, _) if is_computed_anew(target) => self.assemble(target).or_else(|| self.chain(target)),
+            (true, _) => self.chain(target),
+            (false, true) => self.assemble(target).or_else(|| self.chain(target)),
+            (false, false) => self.assemble(target),
+        }
+    }
+
+    fn replace(&mut self, target: &Target<'c, 'a>, value: Value<'c, 'a>, exchanges: u64) {
         self.changed = true;
         self.context.count(&COMPUTATIONS, 1);
         self.context.count(&EXCHANGES, exchanges);
         // What is under constraints that ask for the same is the same value.
         let mut dead = Vec::new();
-        let mut replaced: Value<'c, 'a> = root.result(0).expect("targets have one result").into();
+        let mut replaced: Value<'c, 'a> = target.root.result(0).expect("targets have one result").into();
         loop {
             self.build.replace_all_uses_with(replaced, value);
             let Some(op) = defining_op(replaced) else { break };
@@ -275,7 +330,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             }
             replaced = operand;
         }
-        self.known.set(value, target.layout);
+        self.known.set(value, target.layout.clone());
         for op in dead {
             if !self.gone.contains(&ir::op_key(op)) && is_unused(op) {
                 self.erase(op);
@@ -283,7 +338,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
     }
 
-    fn target(&self, root: OperationRef<'c, 'a>) -> Option<Target<'c, 'a>> {
+    /// What comes of an op: how it is laid out at the program's boundary, if it only goes there, or as it says.
+    fn target(&self, root: OperationRef<'c, 'a>, at_boundary: bool) -> Option<Target<'c, 'a>> {
         let result: Value<'c, 'a> = root.result(0).ok()?.into();
         let tensor = plain(result)?;
         let op = defining_op(unconstrained(result)).filter(|op| is_move(*op))?;
@@ -292,11 +348,25 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         let grid = &self.known.mesh.grid;
         let mut layout = self.known.layout(result)?.clone();
-        if only_returned(result) {
-            layout = layout.at_boundary(tensor.shape, grid)?;
+        let is_returned = only_returned(result);
+        if at_boundary {
+            let even = layout.at_boundary(tensor.shape, grid).filter(|_| is_returned)?;
+            if even == layout {
+                return None;
+            }
+            layout = even;
+        } else if is_returned && !self.known.by_op && layout.local_shape(tensor.shape, grid).is_none() {
+            return None;
         }
-        let local = layout.local_shape(tensor.shape, grid)?;
-        Some(Target { root, op, shape: tensor.shape, layout, local })
+        let local = self.known.tile(&layout, tensor.shape)?;
+        Some(Target {
+            root,
+            op,
+            shape: tensor.shape,
+            layout,
+            local,
+            at_boundary: at_boundary && self.known.by_op,
+        })
     }
 
     /// Makes a result anew from what it is made of.
@@ -309,7 +379,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             Source::Input(input) => (&inputs[input].1, &locals[input]),
             Source::Version(_) => (&target.layout, &target.local),
         })?;
-        if !self.is_worth_it(&classes) && !self.is_worth_filling(&classes, target) {
+        if !self.is_worth_it(&classes, &pieces, &inputs, target)
+            && !self.is_worth_filling(&classes, &pieces, target)
+        {
             return None;
         }
         let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
@@ -317,6 +389,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let exprs: Vec<_> = pieces.iter().map(|(_, expr)| expr).collect();
         self.build.set_insertion_point_before(target.op);
         let scalars: Vec<_> = fills.iter().map(|fill| fill.materialize(&self.build, location)).collect();
+        let taken = inputs;
+        let (inputs, made) = self.even(&taken, &scalars, location)?;
         let ty = Tensor::get(target.shape, element, None);
         let is_filled = classes.iter().all(|class| class.reads.is_empty()) || is_fill_of_computed(target);
         let is_stored = !is_filled && is_computed_on_shared(target.op.result(0).ok()?.into());
@@ -331,17 +405,59 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             exprs,
             &mut self.channel,
         )?;
+        body.may_slide = self.known.by_op;
+        body.is_uneven |= taken.iter().zip(&inputs).any(|((taken, _), (even, _))| taken != even);
+        let scalars = made;
         let held: i64 = target.local.iter().product();
         let value = body.assemble(&classes, &target.local, is_stored);
-        let Some(value) = value.filter(|_| body.received <= held) else {
+        // What one exchange brings is as wide as the widest part.
+        let most = if body.is_uneven { 2 * held } else { held };
+        let Some(value) = value.filter(|_| body.received <= most) else {
             body.abandon();
             self.sweep(&scalars);
             return None;
         };
         let exchanges = body.exchanges;
-        let result = body.close(value);
+        let whole = body.close(value);
+        let result = self.trimmed(whole, target, location);
         self.sweep(&scalars);
         Some((result, exchanges))
+    }
+
+    /// What a computation takes, with parts that come out even; and all that was made for it.
+    fn even(
+        &mut self,
+        inputs: &[(Value<'c, 'a>, Layout)],
+        scalars: &[Value<'c, 'a>],
+        location: Location<'c>,
+    ) -> Option<(Inputs<'c, 'a>, Vec<Value<'c, 'a>>)> {
+        let mut made = scalars.to_vec();
+        let mut even = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let value = uneven::padded(&self.build, &self.known, input, &mut made, location)?;
+            self.known.set(value, input.1.clone());
+            even.push((value, input.1.clone()));
+        }
+        self.fresh.extend(made.iter().filter_map(|value| defining_op(*value)).map(ir::op_key));
+        Some((even, made))
+    }
+
+    /// The result of a computation without what is beyond its ends.
+    fn trimmed(
+        &mut self,
+        whole: Value<'c, 'a>,
+        target: &Target<'c, 'a>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        if ffi::shape(whole.r#type()) == Some(target.shape) {
+            return whole;
+        }
+        self.known.set(whole, target.layout.clone());
+        let ty = Tensor::get(target.shape, ir::element_of(whole.r#type()), None);
+        self.build.set_insertion_point_before(target.op);
+        let left = uneven::trimmed(&self.build, &self.known.mesh, (whole, &target.layout), ty, location);
+        self.fresh.extend(defining_op(left).map(ir::op_key));
+        left
     }
 
     /// Updates an array that is there in place.
@@ -417,7 +533,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 Source::Version(_) => (&target.layout, &target.local),
             })?);
         }
-        if !steps.iter().any(|classes| self.is_worth_it(classes)) {
+        let is_worth = |(update, classes): (&Update<'c, 'a>, &Vec<Class>)| {
+            self.is_worth_it(classes, &update.pieces, &inputs, target)
+        };
+        if !updates.iter().zip(&steps).any(is_worth) {
             return None;
         }
         if is_read_on(target.root)
@@ -447,6 +566,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         self.build.set_insertion_point_before(target.op);
         let scalars: Vec<_> = fills.iter().map(|fill| fill.materialize(&self.build, location)).collect();
+        let (inputs, made) = self.even(&inputs, &scalars, location)?;
         let mut body = Body::open(
             &self.build,
             &self.known.mesh,
@@ -464,8 +584,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             value = Some(body.write(classes));
         }
         let exchanges = body.exchanges;
-        let result = body.close(value?);
-        self.sweep(&scalars);
+        let whole = body.close(value?);
+        let result = self.trimmed(whole, target, location);
+        self.sweep(&made);
         Some((result, exchanges))
     }
 
@@ -570,10 +691,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     }
 
     fn locals(&self, inputs: &[(Value<'c, 'a>, Layout)]) -> Option<Vec<Vec<i64>>> {
-        inputs
-            .iter()
-            .map(|(value, layout)| layout.local_shape(plain(*value)?.shape, &self.known.mesh.grid))
-            .collect()
+        inputs.iter().map(|(value, layout)| self.known.tile(layout, plain(*value)?.shape)).collect()
     }
 
     fn classes<'l>(
@@ -583,11 +701,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         layouts: impl Fn(Source) -> (&'l Layout, &'l Vec<i64>),
     ) -> Option<Vec<Class>> {
         let layouts = |source| {
-            let (layout, local) = layouts(source);
-            (layout, local.as_slice())
+            let (layout, tile) = layouts(source);
+            (layout, tile.as_slice())
         };
         let grid = &self.known.mesh.grid;
-        let classes = classes(pieces, &target.layout, &target.local, grid, layouts, CLASSES)?;
+        let made = Made { shape: target.shape, layout: &target.layout, tile: &target.local };
+        let classes = classes(pieces, made, grid, layouts, CLASSES)?;
         let can = classes.iter().flat_map(|class| &class.reads).all(|read| read.rounds().is_some());
         can.then_some(classes)
     }
@@ -609,18 +728,52 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     }
 
     /// Whether devices differ in what they do with what they have, or have to talk.
-    fn is_worth_it(&self, classes: &[Class]) -> bool {
+    fn is_worth_it(
+        &self,
+        classes: &[Class],
+        pieces: &[Piece<'c, 'a>],
+        inputs: &[(Value<'c, 'a>, Layout)],
+        target: &Target<'c, 'a>,
+    ) -> bool {
         let devices = self.known.mesh.grid.devices();
-        classes.iter().any(|class| {
-            class.reads.iter().any(|read| !read.is_local())
-                || !class.reads.is_empty() && class.devices.count() < devices
-        })
+        let mut reads = classes.iter().flat_map(|class| &class.reads);
+        // What partitioners replicate they may find another way to.
+        let is_near =
+            |(value, layout): &(Value<'c, 'a>, Layout)| *layout == target.layout || value.is_block_argument();
+        target.at_boundary
+            || reads.any(|read| !read.is_local())
+            || (!self.known.by_op || !self.is_of_each(target, pieces) && inputs.iter().all(is_near))
+                && classes.iter().any(|class| {
+                    let is_filled = self.known.by_op && is_update(target.op);
+                    (is_filled || !class.reads.is_empty()) && class.devices.count() < devices
+                })
+    }
+
+    /// Whether an op other than an update moves nothing along dimensions that are cut, but for what it adds or leaves away at an array's
+    /// ends: partitioners do that on each device, in whatever reads the result.
+    fn is_of_each(&self, target: &Target<'c, 'a>, pieces: &[Piece<'c, 'a>]) -> bool {
+        let stays = |index: &[Index], dim: usize| index.contains(&Index::Plus { dim, offset: 0 });
+        let cut: Vec<usize> =
+            (0..target.shape.len()).filter(|&dim| !target.layout.0[dim].is_empty()).collect();
+        !is_update(target.op)
+            && pieces.iter().all(|(_, expr)| {
+                let mut reads = Vec::new();
+                expr.reads(&mut reads);
+                reads.iter().all(|(_, index)| cut.iter().all(|&dim| stays(index, dim)))
+            })
     }
 
     /// Whether devices differ in what they fill with scalars, and all of what that is joined with comes into one computation with it.
-    fn is_worth_filling(&mut self, classes: &[Class], target: &Target<'c, 'a>) -> bool {
+    fn is_worth_filling(
+        &mut self,
+        classes: &[Class],
+        pieces: &[Piece<'c, 'a>],
+        target: &Target<'c, 'a>,
+    ) -> bool {
         let devices = self.known.mesh.grid.devices();
-        classes.iter().any(|class| class.devices.count() < devices) && self.is_joined_with_made(target)
+        !(self.known.by_op && self.is_of_each(target, pieces))
+            && classes.iter().any(|class| class.devices.count() < devices)
+            && self.is_joined_with_made(target)
     }
 
     /// Whether the moves that a result is joined with, element by element, are made here as well. If one is left to the partitioner
@@ -639,10 +792,97 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         users(result.into()).all(|user| !moves::is_elementwise(user) || user.operands().all(&mut is_made))
     }
 
+    /// Lays what an op makes out like what it is made of, if all that reads it is laid out like that as well: what it says of itself would
+    /// only have it gathered and cut again.
+    fn agree(&mut self, root: OperationRef<'c, 'a>) {
+        walk(root, |op| {
+            if op_name(op) == "sdy.manual_computation" {
+                return WalkResult::Skip;
+            }
+            if let Some((value, layout)) = self.like_neighbours(op)
+                && uneven::annotate(&self.build, &self.known.mesh, value, &layout).is_some()
+            {
+                self.known.set(value, layout);
+                self.changed = true;
+            }
+            WalkResult::Advance
+        });
+    }
+
+    /// The result of an op that says another layout than all around it, and that layout.
+    fn like_neighbours(&self, op: OperationRef<'c, 'a>) -> Option<(Value<'c, 'a>, Layout)> {
+        let result =
+            ir::first_result(op).filter(|_| is_bare(op) && (is_move(op) || moves::is_elementwise(op)))?;
+        let layout = self.known.layout(op.operands().next()?)?;
+        let own = self.known.layout(result).filter(|own| *own != layout && own.0.len() == layout.0.len())?;
+        let agrees = |user: OperationRef<'c, 'a>| {
+            (is_move(user) || moves::is_elementwise(user))
+                && ir::first_result(user).is_some_and(|result| self.known.layout(result) == Some(layout))
+        };
+        let all = op_name(op) != "sdy.sharding_constraint" && !is_unused(op) && users(result).all(agrees);
+        // Only what is less cut: more of it would have to be sent otherwise.
+        let parts = |layout: &Layout| -> i64 {
+            layout.0.iter().map(|axes| self.known.mesh.grid.parts(axes)).product()
+        };
+        (all && parts(own) <= parts(layout)).then(|| (result, layout.clone()))
+    }
+
+    /// Takes back pads of what is cut off, and cuts off as late as can be: what is between computations then has even parts, too.
+    fn settle(&mut self, root: OperationRef<'c, 'a>) {
+        let mut ops = Vec::new();
+        walk(root, |op| match op_name(op) {
+            "sdy.manual_computation" => WalkResult::Skip,
+            _ => {
+                ops.push(op);
+                WalkResult::Advance
+            }
+        });
+        let mut trims = Vec::new();
+        for op in ops {
+            let is_pad = op_name(op) == "stablehlo.pad" && self.fresh.contains(&ir::op_key(op));
+            let (Some(operand), Some(result)) = (op.operands().next(), ir::first_result(op)) else {
+                continue;
+            };
+            if is_pad {
+                let whole = uneven::trimmed_from(operand).filter(|whole| {
+                    whole.r#type() == result.r#type()
+                        && self.known.layout(*whole) == self.known.layout(result)
+                });
+                let Some(whole) = whole else { continue };
+                trims.extend(defining_op(operand));
+                trims.extend(op.operands().nth(1).and_then(defining_op));
+                self.build.replace_all_uses_with(result, whole);
+            } else {
+                let made = uneven::computed_whole(&self.build, &self.known, op);
+                let Some((whole, left, layout)) = made else { continue };
+                let cut = op.operands().filter_map(|operand| {
+                    defining_op(operand).filter(|_| uneven::trimmed_from(operand).is_some())
+                });
+                trims.extend(cut);
+                self.fresh.extend(defining_op(left).map(ir::op_key));
+                self.known.set(whole, layout.clone());
+                self.known.set(left, layout);
+                self.build.replace_all_uses_with(result, left);
+                self.changed = true;
+            }
+            self.fresh.remove(&ir::op_key(op));
+            self.build.erase(op);
+        }
+        for op in trims {
+            // Several may have read one.
+            if self.fresh.contains(&ir::op_key(op)) && is_unused(op) {
+                self.fresh.remove(&ir::op_key(op));
+                self.build.erase(op);
+            }
+        }
+    }
+
     /// Erases scalars that were made in vain.
     fn sweep(&mut self, scalars: &[Value<'c, 'a>]) {
-        for op in scalars.iter().filter_map(|scalar| defining_op(*scalar)) {
-            if is_unused(op) && !self.gone.contains(&ir::op_key(op)) {
+        // Some go with others: whether one is there still is asked by its address.
+        let ops: Vec<_> = scalars.iter().filter_map(|scalar| defining_op(*scalar)).collect();
+        for op in ops {
+            if self.fresh.contains(&ir::op_key(op)) && is_unused(op) {
                 self.erase(op);
             }
         }
@@ -652,15 +892,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     fn erase(&mut self, op: OperationRef<'c, 'a>) {
         let mut pending = vec![op];
         while let Some(op) = pending.pop() {
-            if self.gone.contains(&ir::op_key(op)) {
-                continue;
-            }
             let producers: Vec<_> = op.operands().filter_map(defining_op).collect();
             for result in op.results() {
                 self.splats.forget(result.into());
                 self.known.forget(result.into());
             }
             self.gone.insert(ir::op_key(op));
+            self.fresh.remove(&ir::op_key(op));
             self.build.erase(op);
             for producer in producers {
                 let name = op_name(producer);
@@ -672,6 +910,26 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             }
         }
     }
+}
+
+/// Makes constants of the `sdy` dialect, which are others' but for their name, ordinary ones; says whether there are any.
+fn with_plain_constants<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> bool {
+    let constants = ops_named(root, "sdy.constant");
+    let build = Builder::new(root);
+    for op in &constants {
+        let (Some(result), Some(value)) = (ir::first_result(*op), ffi::attribute_of(*op, "value")) else {
+            continue;
+        };
+        build.set_insertion_point_before(*op);
+        let value =
+            build.insert("stablehlo.constant", &[], &[("value", value)], result.r#type(), op.location());
+        if let Some(made) = defining_op(value) {
+            carry_attributes(*op, made, &[]);
+        }
+        build.replace_all_uses_with(result, value);
+        build.erase(*op);
+    }
+    !constants.is_empty()
 }
 
 /// Whether an update writes most of an array, of what is computed element by element: a stencil on all but the edges.

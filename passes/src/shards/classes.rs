@@ -149,12 +149,25 @@ pub struct Class {
     pub devices: Devices,
 }
 
-/// Sorts the parts of pieces of an array into classes. `layouts` gives the layout and the local shape of what is read,
-/// `layout` and `local` those of the array. `None` if there are more than `most` that read something.
+/// An array to be made, and how it is cut.
+#[derive(Clone, Copy)]
+pub struct Made<'l> {
+    /// Sizes of all of it.
+    pub shape: &'l [i64],
+    /// How it is laid out.
+    pub layout: &'l Layout,
+    /// Sizes of a tile; those at the ends may be short.
+    pub tile: &'l [i64],
+}
+
+/// Sorts the parts of pieces of an array into classes. `layouts` gives the layout and the tile of what is read.
+/// `None` if there are more than `most` that read something.
+///
+/// What is beyond the end of an array nobody needs, so a device whose tile is short does what the others do where there is room
+/// for it, and one that has nothing does anything.
 pub fn classes<'l>(
     pieces: &[Piece<'_, '_>],
-    layout: &Layout,
-    local: &[i64],
+    Made { shape, layout, tile: local }: Made<'_>,
     grid: &Grid,
     layouts: impl Fn(Source) -> (&'l Layout, &'l [i64]),
     most: usize,
@@ -173,8 +186,8 @@ pub fn classes<'l>(
         let reads: Vec<_> = reads
             .into_iter()
             .map(|(source, index)| {
-                let (layout, shape) = layouts(source);
-                (source, index, layout, shape)
+                let (layout, tile) = layouts(source);
+                (source, index, layout, tile)
             })
             .collect();
         let borders = borders(window, &reads, grid);
@@ -189,34 +202,17 @@ pub fn classes<'l>(
             }
             for cell in product(&ranges) {
                 cells_left = cells_left.checked_sub(1)?;
-                let mut starts = Vec::with_capacity(reads.len());
-                let mut sources = Vec::with_capacity(reads.len());
-                for (_, index, layout, shape) in &reads {
-                    let mut start = Vec::with_capacity(index.len());
-                    let mut from = device;
-                    for (dim, at) in index.iter().enumerate() {
-                        let (low, high) = at.dim().map_or((0, 1), |dim| cell[dim]);
-                        let lowest = at.lowest(low, high);
-                        let part = lowest.div_euclid(shape[dim]);
-                        if !layout.0[dim].is_empty() {
-                            from = grid.with_part(from, &layout.0[dim], part);
-                            start.push(lowest - part * shape[dim]);
-                        } else {
-                            start.push(lowest);
-                        }
-                    }
-                    starts.push(start);
-                    sources.push(from);
-                }
-                let here: Box_ = cell
-                    .iter()
-                    .enumerate()
-                    .map(|(dim, (low, high))| {
-                        let own = part_of[dim] * local[dim];
-                        (low - own, high - own)
+                let own: Vec<i64> = (0..cell.len()).map(|dim| part_of[dim] * local[dim]).collect();
+                let sources: Vec<_> = reads.iter().map(|read| source_of(read, &cell, device, grid)).collect();
+                let wide = at_ends(&cell, &own, shape, local);
+                let key = wide
+                    .filter(|wide| {
+                        reads.iter().zip(&sources).all(|(read, (_, from))| holds(read, wide, from))
                     })
-                    .collect();
-                let key = (number, here, starts);
+                    .map(|wide| key_of(number, &wide, &own, &reads, &sources))
+                    .filter(|key| found.contains_key(key))
+                    .unwrap_or_else(|| key_of(number, &cell, &own, &reads, &sources));
+                let sources = sources.into_iter().map(|(from, _)| from);
                 let class = match found.get(&key) {
                     Some(&class) => class,
                     None => {
@@ -225,7 +221,7 @@ pub fn classes<'l>(
                             start: start.clone(),
                             size: index
                                 .iter()
-                                .map(|at| at.dim().map_or(1, |dim| cell[dim].1 - cell[dim].0))
+                                .map(|at| at.dim().map_or(1, |dim| key.1[dim].1 - key.1[dim].0))
                                 .collect(),
                             from: Vec::new(),
                         });
@@ -250,17 +246,90 @@ pub fn classes<'l>(
             }
         }
     }
+    if local.iter().zip(&layout.0).zip(shape).any(|((tile, axes), size)| tile * grid.parts(axes) != *size) {
+        for class in &mut classes {
+            join_idle(class, &layout.extents(shape, grid)?);
+        }
+    }
     Some(classes)
 }
 
+/// What is read, where, and how it is laid out and cut.
+type Reading<'e, 'l> = (Source, &'e [Index], &'l Layout, &'l [i64]);
+
+/// The device that a box is read from, and where that one's tile begins.
+fn source_of(
+    (_, index, layout, tile): &Reading<'_, '_>,
+    cell: &Box_,
+    device: usize,
+    grid: &Grid,
+) -> (usize, Vec<i64>) {
+    let mut from = device;
+    let mut begins = Vec::with_capacity(index.len());
+    for (dim, at) in index.iter().enumerate() {
+        let (low, high) = at.dim().map_or((0, 1), |dim| cell[dim]);
+        let part = at.lowest(low, high).div_euclid(tile[dim]);
+        begins.push(if layout.0[dim].is_empty() { 0 } else { part * tile[dim] });
+        if !layout.0[dim].is_empty() {
+            from = grid.with_part(from, &layout.0[dim], part);
+        }
+    }
+    (from, begins)
+}
+
+/// A box that ends where the array does, on to where the tile ends; `None` if it does not end there.
+fn at_ends(cell: &Box_, own: &[i64], shape: &[i64], tile: &[i64]) -> Option<Box_> {
+    let wide: Box_ = (0..cell.len())
+        .map(|dim| (cell[dim].0, if cell[dim].1 == shape[dim] { own[dim] + tile[dim] } else { cell[dim].1 }))
+        .collect();
+    (wide != *cell).then_some(wide)
+}
+
+/// Whether all that a box reads is in the tile that begins there.
+fn holds((_, index, _, tile): &Reading<'_, '_>, cell: &Box_, begins: &[i64]) -> bool {
+    index.iter().enumerate().all(|(dim, at)| {
+        let (low, high) = at.dim().map_or((0, 1), |dim| cell[dim]);
+        let lowest = at.lowest(low, high) - begins[dim];
+        0 <= lowest && lowest + (high - low) <= tile[dim]
+    })
+}
+
+/// What is alike in a class: the piece, the box of the tile, and where in tiles it reads.
+fn key_of(
+    number: usize,
+    cell: &Box_,
+    own: &[i64],
+    reads: &[Reading<'_, '_>],
+    sources: &[(usize, Vec<i64>)],
+) -> (usize, Box_, Vec<Vec<i64>>) {
+    let here = cell.iter().zip(own).map(|((low, high), own)| (low - own, high - own)).collect();
+    let starts = reads.iter().zip(sources).map(|((_, index, ..), (_, begins))| {
+        let start = index.iter().zip(begins).map(|(at, begins)| {
+            let (low, high) = at.dim().map_or((0, 1), |dim| cell[dim]);
+            at.lowest(low, high) - begins
+        });
+        start.collect()
+    });
+    (number, here, starts.collect())
+}
+
+/// Adds devices that have nothing in the class's box, if then all do the same.
+fn join_idle(class: &mut Class, extents: &[Vec<i64>]) {
+    let has = |extent: &[i64]| class.local.iter().zip(extent).all(|((low, _), extent)| low < extent);
+    let mut missing = (0..extents.len()).filter(|&device| !class.devices.contains(device));
+    if missing.all(|device| !has(&extents[device])) {
+        (0..extents.len()).for_each(|device| class.devices.insert(device));
+    }
+}
+
 /// Per dimension of the array, where shards that are read end, within the window.
-fn borders(window: &Box_, reads: &[(Source, &[Index], &Layout, &[i64])], grid: &Grid) -> Vec<Vec<i64>> {
+fn borders(window: &Box_, reads: &[Reading<'_, '_>], grid: &Grid) -> Vec<Vec<i64>> {
     let mut borders = vec![Vec::new(); window.len()];
-    for (_, index, layout, shape) in reads {
+    for (_, index, layout, tile) in reads {
         for (dim, at) in index.iter().enumerate() {
             let Some(along) = at.dim() else { continue };
             for part in 1..grid.parts(&layout.0[dim]) {
-                borders[along].extend(at.border(part * shape[dim]));
+                borders[along].extend(at.border(part * tile[dim]));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 //! Making the manual computation: what each device does with its shards, and what it sends where.
 
+mod by_device;
 mod whole;
 
 use super::classes::{Class, Devices, Read, product};
@@ -48,6 +49,12 @@ pub struct Body<'c, 'a, 'r> {
     mesh: &'r Mesh<'c>,
     location: Location<'c>,
     op: OperationRef<'c, 'a>,
+    /// How much of its tile of the result each device has something in.
+    extents: Vec<Vec<i64>>,
+    /// Whether tiles of the result and of what is read are of other sizes, or short at the ends.
+    pub is_uneven: bool,
+    /// Whether a tile may be made by places that each device looks up where that is not so.
+    pub may_slide: bool,
     inputs: Vec<Value<'c, 'a>>,
     /// Scalars, and whether they are known to be zero in every bit.
     fills: Vec<(Value<'c, 'a>, bool)>,
@@ -72,8 +79,8 @@ pub struct Body<'c, 'a, 'r> {
 }
 
 impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
-    /// Opens a manual computation before `anchor` with one result of the type and layout given. `fills` are scalars from
-    /// outside.
+    /// Opens a manual computation before `anchor` with one result of the type and layout given, but that it is padded at its ends
+    /// until parts come out even, as inputs are. `fills` are scalars from outside.
     #[expect(clippy::too_many_arguments, reason = "these are the parts of the op")]
     pub fn open(
         build: &'r Builder<'c, 'a>,
@@ -92,8 +99,18 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         let given = fills.iter().filter(|fill| !is_constant(**fill)).map(|fill| (*fill, &scalar));
         let operands: Vec<(Value<'c, 'a>, &Layout)> =
             inputs.iter().map(|(value, layout)| (*value, layout)).chain(given).collect();
+        let (ty, layout) = result;
+        let shape = ffi::shape(ty)?;
+        let extents = layout.extents(shape, &mesh.grid)?;
+        let even = Tensor::get(&layout.even_shape(shape, &mesh.grid)?, element_of(ty), None);
+        let tile = layout.tile_shape(shape, &mesh.grid)?;
+        let is_uneven = extents.iter().any(|extent| *extent != tile)
+            || inputs.iter().any(|(value, layout)| {
+                ffi::shape(value.r#type()).and_then(|shape| layout.tile_shape(shape, &mesh.grid)).as_ref()
+                    != Some(&tile)
+            });
         build.set_insertion_point_before(anchor);
-        let (op, block) = manual_computation(build, mesh, &operands, &[result], location)?;
+        let (op, block) = manual_computation(build, mesh, &operands, &[(even, layout)], location)?;
         let mut arguments =
             (0..operands.len()).filter_map(|index| block.argument(index).ok().map(Value::from));
         let inputs = arguments.by_ref().take(inputs.len()).collect();
@@ -114,6 +131,9 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             mesh,
             location,
             op,
+            extents,
+            is_uneven,
+            may_slide: false,
             inputs,
             fills,
             exprs,
@@ -153,6 +173,16 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
     pub fn write(&mut self, classes: &[Class]) -> Value<'c, 'a> {
         let mut latest = self.latest.expect("an update has begun");
         let version = self.versions.len();
+        if let Some(filled) = self.filled_by_place(classes, latest) {
+            self.latest = Some(filled);
+            self.written.extend(classes.iter().map(|class| Written {
+                version,
+                local: class.local.clone(),
+                devices: class.devices.clone(),
+            }));
+            self.versions.push(filled);
+            return filled;
+        }
         let can_pair = can_pair(latest.r#type());
         let mut next = 0;
         while let Some(class) = classes.get(next) {
@@ -173,6 +203,22 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         }
         self.versions.push(latest);
         latest
+    }
+
+    /// `array` with a scalar in more places of tiles than two: chosen by place, in one step.
+    fn filled_by_place(&mut self, classes: &[Class], array: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
+        let fill_of = |class: &Class| match self.exprs[class.piece] {
+            Expr::Fill(fill) => Some(*fill),
+            _ => None,
+        };
+        let fill = classes.first().and_then(fill_of).filter(|_| classes.len() > 2)?;
+        classes.iter().all(|class| fill_of(class) == Some(fill)).then_some(())?;
+        let shape = shape_of(array).to_vec();
+        let group: Vec<&Class> = classes.iter().collect();
+        let windows = self.windows(&group, &shape);
+        let masks = windows.iter().map(|windows| self.mask_by_device(windows, &shape)).collect();
+        let value = self.filled(fill, &shape);
+        Some(self.chosen(masks, value, array))
     }
 
     /// `array` with what a class says.
@@ -295,6 +341,9 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         if is_shared && let Some(updated) = self.updated(all, shape, plain) {
             return Some(updated);
         }
+        if !plain && self.is_shifting(all) && !self.is_mostly_kept(all, shape) {
+            return self.by_device(all, shape);
+        }
         let made = product(&ranges).iter().filter(|cell| is_made(cell)).count();
         if !plain && made > 1 && self.is_overlay(all, shape.len()) {
             return self.whole(all, shape, is_shared);
@@ -356,10 +405,13 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
                 None => layers.push((class.devices.clone(), index)),
             }
         }
+        // Who has nothing there needs nothing.
+        let has = |extent: &Vec<i64>| low.iter().zip(extent).all(|(low, extent)| low < extent);
+        let nobody = !self.extents.iter().any(has);
         if layers.is_empty() {
-            return assembly.background.map(|_| None);
+            return if nobody { Some(None) } else { assembly.background.map(|_| None) };
         }
-        let all = covered.count() == devices;
+        let all = (0..devices).all(|device| covered.contains(device) || !has(&self.extents[device]));
         if !all && assembly.background.is_none() {
             return None;
         }
@@ -415,29 +467,18 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         Some(result)
     }
 
+    /// Whether devices keep most of an array where it is.
+    fn is_mostly_kept(&self, all: &[Class], shape: &[i64]) -> bool {
+        self.versions.is_empty() && self.kept(all, shape).is_some()
+    }
+
     /// An array that devices keep most of, with the rest written into it.
     fn updated(&mut self, all: &[Class], shape: &[i64], plain: bool) -> Option<Value<'c, 'a>> {
         if plain || !self.versions.is_empty() {
             return None;
         }
-        let elements = |class: &Class| -> i64 {
-            let volume: i64 = class.local.iter().map(|(from, to)| to - from).product();
-            volume.saturating_mul(class.devices.count() as i64)
-        };
-        let total: i64 = all.iter().map(elements).sum();
-        let keeps = |class: &Class, input: usize| {
-            let (low, _) = corners(&class.local);
-            self.own_place(class, &low) == Some((input, low))
-        };
-        let input = (0..self.inputs.len()).find(|&input| {
-            let kept: i64 = all.iter().filter(|class| keeps(class, input)).map(elements).sum();
-            shape_of(self.inputs[input]) == shape && kept > total / 2
-        })?;
-        // A back end that widens bfloat16 does not update it in place.
-        if element_of(self.inputs[input].r#type()).is_bf16() {
-            return None;
-        }
-        let mut written: Vec<Class> = all.iter().filter(|class| !keeps(class, input)).cloned().collect();
+        let input = self.kept(all, shape)?;
+        let mut written: Vec<Class> = all.iter().filter(|class| !self.keeps(class, input)).cloned().collect();
         for read in written.iter_mut().flat_map(|class| &mut class.reads) {
             if matches!(read.source, Source::Input(from) if from == input) {
                 read.source = Source::Version(0);
@@ -445,6 +486,30 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         }
         self.update(input);
         Some(self.write(&written))
+    }
+
+    /// Whether a class keeps what is in the same place of an input.
+    fn keeps(&self, class: &Class, input: usize) -> bool {
+        let (low, _) = corners(&class.local);
+        self.own_place(class, &low) == Some((input, low))
+    }
+
+    /// The input that devices keep most of.
+    fn kept(&self, all: &[Class], shape: &[i64]) -> Option<usize> {
+        let elements = |class: &Class| -> i64 {
+            let volume: i64 = class.local.iter().map(|(from, to)| to - from).product();
+            volume.saturating_mul(class.devices.count() as i64)
+        };
+        let total: i64 = all.iter().map(elements).sum();
+        let input = (0..self.inputs.len()).find(|&input| {
+            let kept: i64 = all.iter().filter(|class| self.keeps(class, input)).map(elements).sum();
+            shape_of(self.inputs[input]) == shape && kept > total / 2
+        })?;
+        // A back end that widens bfloat16 does not update it in place.
+        if element_of(self.inputs[input].r#type()).is_bf16() {
+            return None;
+        }
+        Some(input)
     }
 
     /// The array and where in it, if a class keeps what each of its devices has itself: of the box that begins at `low`.

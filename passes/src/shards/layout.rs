@@ -9,7 +9,7 @@ use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, OperationRef, RegionLike, Value, ValueLike};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{TensorSharding, TensorShardingPerValue, View};
 use slimhlo_dialect::sdy::sharding::{manual_axes_of, mesh_of};
@@ -89,6 +89,38 @@ impl Layout {
                 (size % parts == 0).then_some(size / parts)
             })
             .collect()
+    }
+
+    /// Sizes of the part that one device holds, where the last ones may be short, or hold nothing: parts are as large as they have to be
+    /// for all to fit in, which is how partitioners pad. `None` if the rank is another.
+    pub fn tile_shape(&self, shape: &[i64], grid: &Grid) -> Option<Vec<i64>> {
+        (shape.len() == self.0.len()).then(|| {
+            shape
+                .iter()
+                .zip(&self.0)
+                .map(|(size, axes)| {
+                    size.div_euclid(grid.parts(axes)) + i64::from(size % grid.parts(axes) != 0)
+                })
+                .collect()
+        })
+    }
+
+    /// Sizes of an array padded at its ends until parts come out even.
+    pub fn even_shape(&self, shape: &[i64], grid: &Grid) -> Option<Vec<i64>> {
+        let tile = self.tile_shape(shape, grid)?;
+        Some(tile.iter().zip(&self.0).map(|(size, axes)| size * grid.parts(axes)).collect())
+    }
+
+    /// How much of its tile each device has something in, per dimension: less than all of it, or nothing, at the ends of uneven ones.
+    pub fn extents(&self, shape: &[i64], grid: &Grid) -> Option<Vec<Vec<i64>>> {
+        let tile = self.tile_shape(shape, grid)?;
+        let of = |device: usize| {
+            let along = |dim: usize| {
+                (shape[dim] - grid.part_of(device, &self.0[dim]) * tile[dim]).clamp(0, tile[dim])
+            };
+            (0..tile.len()).map(along).collect()
+        };
+        Some((0..grid.devices()).map(of).collect())
     }
 
     /// What is left of it at the boundary of the program, where parts must come out even: axes of which nothing is left
@@ -175,6 +207,8 @@ impl<'c> Mesh<'c> {
 pub struct Known<'c> {
     /// The mesh of all layouts.
     pub mesh: Mesh<'c>,
+    /// Whether ops say how they are laid out, each by itself, as Reactant has it.
+    pub by_op: bool,
     layouts: FxHashMap<usize, Layout>,
 }
 
@@ -189,6 +223,8 @@ impl<'c> Known<'c> {
         let mut returned: Vec<(Value<'c, 'a>, TensorSharding<'c>)> = Vec::new();
         // What manual computations take a value as, if it says nothing itself.
         let mut asked: Vec<(Value<'c, 'a>, TensorSharding<'c>)> = Vec::new();
+        let mut by_op = false;
+        let mut entered: FxHashSet<usize> = FxHashSet::default();
         let mut ops = Vec::new();
         let mut mesh: Option<Mesh<'c>> = None;
         walk(root, |op| {
@@ -197,9 +233,13 @@ impl<'c> Known<'c> {
             let name = op_name(op);
             if name == "func.func" {
                 boundary(op, &mut said, &mut returned);
+                if is_entry(op) {
+                    entered.extend(said[found..].iter().map(|(value, _)| ir::key(*value)));
+                }
             }
             for (index, result) in op.results().enumerate() {
                 if let Some(sharding) = sharding_of_result(op, name, index) {
+                    by_op |= name.starts_with("stablehlo.");
                     said.push((result.into(), sharding));
                 }
             }
@@ -219,9 +259,15 @@ impl<'c> Known<'c> {
             ops.push(op);
             WalkResult::Advance
         });
-        let mut known = Self { mesh: mesh?, layouts: FxHashMap::default() };
+        let mut known = Self { mesh: mesh?, by_op, layouts: FxHashMap::default() };
         for (value, sharding) in said {
-            if let Some(layout) = known.mesh.layout(sharding) {
+            let Some(layout) = known.mesh.layout(sharding) else { continue };
+            // What comes from outside comes in even parts.
+            let layout = match (entered.contains(&ir::key(value)), ffi::shape(value.r#type())) {
+                (true, Some(shape)) if by_op => layout.at_boundary(shape, &known.mesh.grid),
+                _ => Some(layout),
+            };
+            if let Some(layout) = layout {
                 known.set(value, layout);
             }
         }
@@ -239,6 +285,15 @@ impl<'c> Known<'c> {
     /// The layout of a value, if it is known.
     pub fn layout(&self, value: Value<'c, '_>) -> Option<&Layout> {
         self.layouts.get(&ir::key(value))
+    }
+
+    /// Sizes of the tiles of an array, if arrays laid out like that are understood: parts that do not come out even are where each op says
+    /// how it is laid out. Elsewhere partitioners decide for themselves where to pad.
+    pub fn tile(&self, layout: &Layout, shape: &[i64]) -> Option<Vec<i64>> {
+        match self.by_op {
+            true => layout.tile_shape(shape, &self.mesh.grid),
+            false => layout.local_shape(shape, &self.mesh.grid),
+        }
     }
 
     /// Forgets a value that is about to be erased.
@@ -265,7 +320,9 @@ impl<'c> Known<'c> {
         let name = op_name(op);
         if name == "stablehlo.while" {
             for (index, operand) in op.operands().enumerate() {
-                let Some(layout) = self.layout(operand).cloned() else { continue };
+                // What the loop says of itself goes before what it is begun with.
+                let said = op.results().nth(index).and_then(|result| self.layout(result.into()));
+                let Some(layout) = said.or_else(|| self.layout(operand)).cloned() else { continue };
                 for region in 0..op.region_count() {
                     let block = op.region(region).ok().and_then(|region| region.first_block());
                     if let Some(argument) = block.and_then(|block| block.argument(index).ok()) {
@@ -399,17 +456,20 @@ fn sharding_of_result<'c>(op: OperationRef<'c, '_>, name: &str, index: usize) ->
     }
 }
 
+/// Whether this is the program's entry function.
+fn is_entry(function: OperationRef<'_, '_>) -> bool {
+    op_name(function) == "func.func"
+        && ffi::attribute_of(function, "sym_name")
+            .and_then(|name| StringAttribute::try_from(name).ok())
+            .is_some_and(|name| ffi::string_value(name) == "main")
+}
+
 /// Whether `value` goes nowhere but out of the program's entry function.
 pub fn only_returned<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
     let mut any = false;
     uses(value).all(|used| {
         any = true;
-        op_name(used.user) == "func.return"
-            && used.user.parent_operation().is_some_and(|function| {
-                let name = ffi::attribute_of(function, "sym_name");
-                name.and_then(|name| StringAttribute::try_from(name).ok())
-                    .is_some_and(|name| ffi::string_value(name) == "main")
-            })
+        op_name(used.user) == "func.return" && used.user.parent_operation().is_some_and(is_entry)
     }) && any
 }
 

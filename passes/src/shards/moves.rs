@@ -477,10 +477,13 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
             return Some(());
         }
         plain(value)?;
-        if let Some(op) = defining_op(value).filter(|op| is_bare(*op))
-            && self.is_seen_through(op, value)
-        {
-            return self.expand(op, index, window, depth, into);
+        if let Some(op) = defining_op(value).filter(|op| is_bare(*op)) {
+            if self.is_seen_through(op, value) {
+                return self.expand(op, index, window, depth, into);
+            }
+            if self.is_for_one(op, value) && self.expand_alone(op, index, &window, depth, into) {
+                return Some(());
+            }
         }
         let layout = self.layout_of(value)?;
         let number = self.inputs.iter().position(|(other, _)| *other == value).unwrap_or_else(|| {
@@ -489,6 +492,44 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         });
         into.push((window, Expr::Read(Source::Input(number), index.to_vec())));
         Some(())
+    }
+
+    /// Whether a value that could be read as it is is needed by one op only, and may be made there of what it is made of.
+    fn is_for_one(&self, op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
+        let name = op_name(op);
+        !discardable_attributes(op).is_empty()
+            && (is_elementwise(op)
+                || matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.transpose"))
+            && !is_shared(value)
+    }
+
+    /// Sees through an op if all of what it makes is then of one array: what several are made into is sent once.
+    fn expand_alone(
+        &mut self,
+        op: OperationRef<'c, 'a>,
+        index: &[Index],
+        window: &Box_,
+        depth: usize,
+        into: &mut Vec<Piece<'c, 'a>>,
+    ) -> bool {
+        let (pieces, inputs, fills, steps) = (into.len(), self.inputs.len(), self.fills.len(), self.steps);
+        let mut arrays: Vec<Source> = Vec::new();
+        if self.expand(op, index, window.clone(), depth, into).is_some() {
+            for (_, expr) in &into[pieces..] {
+                let mut reads = Vec::new();
+                expr.reads(&mut reads);
+                arrays.extend(reads.into_iter().map(|(source, _)| source));
+            }
+            arrays.dedup();
+            if arrays.len() == 1 {
+                return true;
+            }
+        }
+        into.truncate(pieces);
+        self.inputs.truncate(inputs);
+        self.fills.truncate(fills);
+        self.steps = steps.saturating_sub(1);
+        false
     }
 
     /// The layout in which `value` is to be had.
@@ -503,7 +544,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
                 (constant || tensor.rank() == 0).then(|| Layout::whole(tensor.rank()))?
             }
         };
-        layout.local_shape(tensor.shape, &self.known.mesh.grid)?;
+        self.known.tile(&layout, tensor.shape)?;
         Some(layout)
     }
 

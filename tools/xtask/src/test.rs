@@ -93,6 +93,8 @@ pub enum Step {
     Slabs,
     /// Programs spread over devices do, with fewer collectives
     Shards,
+    /// Fields on meshes that do not divide them, as Reactant writes them, do, with fewer collectives and bytes moved
+    ShardedFields,
     /// Programs spread over devices and computed in chunks do, with no more collectives
     ShardedStreams,
     /// Gradients of loops do, with less stored for them
@@ -140,6 +142,7 @@ impl Step {
             | Step::Halos
             | Step::Slabs
             | Step::Shards
+            | Step::ShardedFields
             | Step::ShardedStreams
             | Step::Residuals
             | Step::Families
@@ -171,6 +174,7 @@ impl Step {
                 | Step::Halos
                 | Step::Slabs
                 | Step::Shards
+                | Step::ShardedFields
                 | Step::ShardedStreams
                 | Step::Residuals
                 | Step::Elementwise
@@ -214,6 +218,7 @@ impl Step {
             Step::Halos => oracle::generated(run, "halos.py", 300),
             Step::Slabs => oracle::generated(run, "slabs.py", 80),
             Step::Shards => oracle::generated(run, "shards.py", 150),
+            Step::ShardedFields => oracle::generated(run, "sharded_fields.py", 60),
             Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 100),
             Step::Residuals => oracle::generated(run, "residuals.py", 80),
             Step::Families => oracle::generated(run, "families.py", 1600),

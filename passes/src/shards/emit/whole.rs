@@ -191,7 +191,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
     }
 
     /// A value in one box of a larger one.
-    fn extended(
+    pub(super) fn extended(
         &self,
         value: Value<'c, 'a>,
         here: &Box_,

@@ -1,0 +1,687 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! A tile made where each device reads at a distance of its own: arrays of other sizes than the result, or that do not come out even.
+//!
+//! Tiles of an array of 3056 elements on four devices begin at 764, 1528, 2292; those of 3057 at 765, 1530, 2295. What one is made of
+//! the other then lies at another distance on each device, and strips that cross borders are as many, as wide and in as many places as
+//! there are devices. All devices run one program, so places are looked up by device:
+//!
+//! ```text
+//! %got = collective_permute of as much as any device needs, from where each has it
+//! %own = the device's own tile, moved by as much as this device needs
+//! select(from where on this device to where, %got moved there, %own)
+//! ```
+//!
+//! A strip that is narrower on some devices is taken as wide as the widest. What is beyond an array's end nobody asks for.
+
+use super::super::classes::{Class, Devices, Read};
+use super::super::moves::{Box_, Expr, Index, Source};
+use super::{Body, corners, shape_of};
+use crate::ir::element_of;
+use melior::ir::{Value, ValueLike};
+use rustc_hash::FxHashMap;
+use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
+use slimhlo_dialect::types::Tensor;
+
+/// How many slots a leaf may have.
+const SLOTS: usize = 8;
+
+/// Where in its tile each device finds where a value begins.
+type Places = FxHashMap<usize, Vec<i64>>;
+
+/// What one device finds in a box of its tile: from which device, and where in that one's tile.
+#[derive(Clone, Debug)]
+struct Share {
+    window: Box_,
+    from: usize,
+    start: Vec<i64>,
+    size: Vec<i64>,
+}
+
+/// A share of each device, or of some, that are made by the same ops.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    shares: FxHashMap<usize, Share>,
+    /// The exchange that brings it, by number; none if devices have it.
+    exchange: Option<usize>,
+}
+
+/// Parts of an array that devices send each other in one go: to which device from which, and from where to where.
+struct Exchange<'c, 'a> {
+    input: usize,
+    /// Whether one index of it is repeated: that goes alone.
+    is_row: bool,
+    parts: FxHashMap<usize, (usize, Box_)>,
+    value: Option<Value<'c, 'a>>,
+}
+
+/// An expression that is computed for the whole tile, with the slots of what it reads, and where it is needed.
+struct Layer<'r, 'c, 'a> {
+    expr: &'r Expr<'c, 'a>,
+    leaves: Vec<(Source, Vec<Index>, Vec<Slot>)>,
+    windows: Vec<FxHashMap<usize, Box_>>,
+    need: i64,
+}
+
+impl<'c: 'a, 'a> Body<'c, 'a, '_> {
+    /// Whether tiles of what is read and of the result do not lie over one another.
+    pub(super) fn is_shifting(&self, classes: &[Class]) -> bool {
+        classes.iter().enumerate().any(|(number, class)| {
+            let others = classes[..number].iter().filter(|other| other.piece == class.piece);
+            others.filter(|other| !class.devices.meets(&other.devices)).any(|other| {
+                let is_same = class.local == other.local
+                    && class.reads.iter().zip(&other.reads).all(|(one, other)| one.start == other.start);
+                !is_same && (self.is_uneven || self.may_slide && do_slide(class, other))
+            })
+        })
+    }
+
+    /// A tile of this shape in which each device finds what the classes say.
+    pub(super) fn by_device(&mut self, classes: &[Class], shape: &[i64]) -> Option<Value<'c, 'a>> {
+        let mut groups: Vec<(usize, Vec<&Class>)> = Vec::new();
+        for class in classes {
+            match groups.iter_mut().find(|(piece, _)| *piece == class.piece) {
+                Some((_, group)) => group.push(class),
+                None => groups.push((class.piece, vec![class])),
+            }
+        }
+        let mut exchanges: Vec<Exchange<'c, 'a>> = Vec::new();
+        let mut layers = Vec::with_capacity(groups.len());
+        for (piece, group) in groups {
+            let expr = self.exprs[piece];
+            let mut reads = Vec::new();
+            expr.reads(&mut reads);
+            let mut leaves = Vec::with_capacity(reads.len());
+            for (number, (source, index)) in reads.into_iter().enumerate() {
+                let Source::Input(input) = source else { return None };
+                let mut slots = self.slots(&group, number, index, shape)?;
+                slots.iter_mut().filter(|slot| slot.exchange.is_some()).for_each(|slot| {
+                    let is_row = index.iter().any(|at| matches!(at, Index::At(_)));
+                    slot.exchange = Some(register(&mut exchanges, (input, is_row), slot));
+                });
+                leaves.push((source, index.to_vec(), slots));
+            }
+            let windows = self.windows(&group, shape);
+            let need = windows.iter().flat_map(FxHashMap::values).map(volume).sum();
+            layers.push(Layer { expr, leaves, windows, need });
+        }
+        layers.sort_by_key(|layer| std::cmp::Reverse((layer.need, !matches!(layer.expr, Expr::Fill(_)))));
+        let mut result = None;
+        for layer in layers {
+            let mut values = Vec::with_capacity(layer.leaves.len());
+            for (source, index, slots) in &layer.leaves {
+                let Source::Input(input) = *source else { return None };
+                values.push(self.leaf_by_device(input, index, slots, &mut exchanges, shape)?);
+            }
+            let mut values = values.into_iter();
+            let value = self.expr(layer.expr, &mut |_, _| values.next().expect("one per read"), shape);
+            result = Some(match result {
+                None => value,
+                Some(below) => {
+                    let masks = layer.windows.iter().map(|windows| self.mask_by_device(windows, shape));
+                    let masks: Vec<_> = masks.collect();
+                    self.chosen(masks, value, below)
+                }
+            });
+        }
+        result
+    }
+
+    /// `value` where one of the masks says so; everywhere if one of them is no mask.
+    pub(super) fn chosen(
+        &self,
+        masks: Vec<Option<Value<'c, 'a>>>,
+        value: Value<'c, 'a>,
+        below: Value<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        let masks: Option<Vec<_>> = masks.into_iter().collect();
+        let or = |left, right| self.build.binary("stablehlo.or", left, right, self.location);
+        match masks.and_then(|masks| masks.into_iter().reduce(or)) {
+            Some(mask) => self.build.select(mask, value, below, self.location),
+            None => value,
+        }
+    }
+
+    /// A box, on to the end of the tile where nothing of the array is behind it.
+    fn on_to_end(&self, device: usize, window: &Box_, shape: &[i64]) -> Box_ {
+        let dims = window.iter().zip(&self.extents[device]).zip(shape);
+        dims.map(|((&(low, high), &extent), &tile)| (low, if high >= extent { tile } else { high })).collect()
+    }
+
+    /// Where each device needs what classes of one expression make: maps of a box per device.
+    pub(super) fn windows(&self, group: &[&Class], shape: &[i64]) -> Vec<FxHashMap<usize, Box_>> {
+        let mut all: Vec<FxHashMap<usize, Box_>> = Vec::new();
+        for device in 0..self.extents.len() {
+            let own = group.iter().filter(|class| class.devices.contains(device));
+            let boxes = own.map(|class| self.on_to_end(device, &class.local, shape)).collect();
+            for window in joined(boxes) {
+                match all.iter_mut().find(|map| !map.contains_key(&device)) {
+                    Some(map) => {
+                        map.insert(device, window);
+                    }
+                    None => all.push(FxHashMap::from_iter([(device, window)])),
+                }
+            }
+        }
+        all
+    }
+
+    /// What classes of one expression read in one place of it, as few slots as can be. Those to be exchanged have some number.
+    fn slots(&self, group: &[&Class], number: usize, index: &[Index], shape: &[i64]) -> Option<Vec<Slot>> {
+        let mut slots: Vec<Slot> = Vec::new();
+        for device in 0..self.extents.len() {
+            let mut shares: Vec<Share> = Vec::new();
+            for class in group {
+                let read = &class.reads[number];
+                let Some(&(_, from)) = read.from.iter().find(|(to, _)| *to == device) else { continue };
+                let share = Share {
+                    window: class.local.clone(),
+                    from,
+                    start: read.start.clone(),
+                    size: read.size.clone(),
+                };
+                add_share(&mut shares, share, index);
+            }
+            shares.sort_by_key(|share| std::cmp::Reverse(volume(&share.window)));
+            for mut share in shares {
+                let is_local = share.from == device;
+                let cost = |slot: &Slot| slot.growth(&share);
+                let fits = |slot: &&mut Slot| {
+                    slot.exchange.is_none() == is_local
+                        && !slot.shares.contains_key(&device)
+                        && (is_local || slot.shares.values().all(|other| other.from != share.from))
+                        && (is_local || slot.growth(&share) <= share.size.iter().product::<i64>())
+                };
+                let best = slots.iter_mut().filter(fits).min_by_key(|slot| cost(slot));
+                share.window = self.on_to_end(device, &share.window, shape);
+                match best {
+                    Some(slot) => {
+                        slot.shares.insert(device, share);
+                    }
+                    None => slots.push(Slot {
+                        shares: FxHashMap::from_iter([(device, share)]),
+                        exchange: (!is_local).then_some(0),
+                    }),
+                }
+            }
+            if slots.len() > SLOTS {
+                return None;
+            }
+        }
+        slots.sort_by_key(|slot| std::cmp::Reverse(slot.need()));
+        Some(slots)
+    }
+
+    /// What is read in one place of an expression, as large as the tile.
+    fn leaf_by_device(
+        &mut self,
+        input: usize,
+        index: &[Index],
+        slots: &[Slot],
+        exchanges: &mut [Exchange<'c, 'a>],
+        shape: &[i64],
+    ) -> Option<Value<'c, 'a>> {
+        let mut made = Vec::with_capacity(slots.len());
+        for (number, slot) in slots.iter().enumerate() {
+            let (value, lows) = self.slot(input, index, slot, exchanges, shape)?;
+            made.push((number, value, lows));
+        }
+        let mut result = None;
+        let mut taken = Vec::new();
+        if let Some(at) = slots.iter().position(|slot| slot.exchange.is_none()) {
+            let (_, value, lows) = made.remove(at);
+            let others: Vec<_> =
+                made.iter().filter(|(number, ..)| slots[*number].exchange.is_some()).cloned().collect();
+            let (value, lows) = self.attached((value, lows), &others, &mut taken);
+            taken.push(at);
+            result = Some(self.placed(value, &lows, shape)?);
+        }
+        for (number, value, lows) in made.iter().filter(|(number, ..)| !taken.contains(number)) {
+            let slot = &slots[*number];
+            let value = self.spread(*value, lows, slot, shape)?;
+            result = Some(match result {
+                None => value,
+                Some(below) => {
+                    let windows =
+                        slot.shares.iter().map(|(device, share)| (*device, share.window.clone())).collect();
+                    let mask = self.mask_by_device(&windows, shape);
+                    self.chosen(vec![mask], value, below)
+                }
+            });
+        }
+        result
+    }
+
+    /// What a slot is made of, and where in its tile each device finds where that begins.
+    fn slot(
+        &mut self,
+        input: usize,
+        index: &[Index],
+        slot: &Slot,
+        exchanges: &mut [Exchange<'c, 'a>],
+        shape: &[i64],
+    ) -> Option<(Value<'c, 'a>, Places)> {
+        // Where what there is begins and ends in the tile that it is of, by device.
+        let (part, place): (Value<'c, 'a>, FxHashMap<usize, Box_>) = match slot.exchange {
+            Some(number) => {
+                let value = self.exchanged(&mut exchanges[number]);
+                let size = shape_of(value);
+                let tile = shape_of(self.inputs[input]);
+                let parts = &exchanges[number].parts;
+                let place = slot.shares.keys().map(|device| (*device, fitted(&parts[device].1, size, tile)));
+                (value, place.collect())
+            }
+            None => {
+                let tile = shape_of(self.inputs[input]);
+                let place = |share: &Share| -> Box_ {
+                    let dims = index.iter().enumerate();
+                    dims.map(|(dim, at)| match at.dim() {
+                        Some(_) => (0, tile[dim]),
+                        None => (share.start[dim], share.start[dim] + 1),
+                    })
+                    .collect()
+                };
+                let place: FxHashMap<usize, Box_> =
+                    slot.shares.iter().map(|(device, share)| (*device, place(share))).collect();
+                let size: Vec<i64> = corners(place.values().next()?).1;
+                let value = self.cut_out(self.inputs[input], &place, &size, false);
+                (value, place)
+            }
+        };
+        let mut size = shape.to_vec();
+        for (dim, at) in index.iter().enumerate() {
+            if let Some(along) = at.dim() {
+                size[along] = shape_of(part)[dim];
+            }
+        }
+        let lows: Places = slot
+            .shares
+            .iter()
+            .map(|(device, share)| {
+                let mut low = vec![0; shape.len()];
+                for (dim, at) in index.iter().enumerate() {
+                    let (from, to) = place[device][dim];
+                    match *at {
+                        Index::At(_) => {}
+                        Index::Plus { dim: along, .. } => {
+                            low[along] = share.window[along].0 - (share.start[dim] - from);
+                        }
+                        Index::Minus { dim: along, .. } => {
+                            low[along] = share.window[along].0 - (to - (share.start[dim] + share.size[dim]));
+                        }
+                    }
+                }
+                (*device, low)
+            })
+            .collect();
+        Some((self.oriented(part, index, &size), lows))
+    }
+
+    /// A value in a tile, where it is needed of it: in all of the tile, or in a small part that is padded.
+    fn spread(
+        &mut self,
+        value: Value<'c, 'a>,
+        lows: &Places,
+        slot: &Slot,
+        shape: &[i64],
+    ) -> Option<Value<'c, 'a>> {
+        let size = shape_of(value);
+        let mut frame = Vec::with_capacity(shape.len());
+        for (dim, &tile) in shape.iter().enumerate() {
+            let from = slot.shares.values().map(|share| share.window[dim].0).min()?;
+            let to = slot.shares.values().map(|share| share.window[dim].1).max()?;
+            let end = lows.values().map(|low| low[dim] + size[dim]).max()?;
+            frame.push((from, to.min(end).clamp(from + 1, tile)));
+        }
+        let moved = |low: &Vec<i64>| low.iter().zip(&frame).map(|(low, (from, _))| low - from).collect();
+        let lows = lows.iter().map(|(device, low)| (*device, moved(low))).collect();
+        let placed = self.placed(value, &lows, &corners(&frame).1)?;
+        let zero = self.zero(element_of(value.r#type()))?;
+        let whole: Box_ = shape.iter().map(|&size| (0, size)).collect();
+        Some(self.extended(placed, &frame, &whole, zero))
+    }
+
+    /// Joins to what devices have what they get and what lies just before or behind it on all of them, along one dimension. Gives what is
+    /// joined; the slots taken are marked.
+    fn attached(
+        &mut self,
+        (base, mut lows): (Value<'c, 'a>, Places),
+        others: &[(usize, Value<'c, 'a>, Places)],
+        taken: &mut Vec<usize>,
+    ) -> (Value<'c, 'a>, Places) {
+        let tile = shape_of(base).to_vec();
+        let mut along = None;
+        let mut parts = vec![base];
+        let mut before = 0;
+        for (number, value, theirs) in others {
+            let size = shape_of(*value);
+            let same =
+                |dim: usize, low: &[i64], other: &[i64]| size[dim] == tile[dim] && low[dim] == other[dim];
+            let fits = |dim: usize, distance: i64| {
+                theirs.iter().all(|(device, other)| {
+                    lows.get(device).is_none_or(|low| {
+                        other[dim] - low[dim] == distance
+                            && (0..tile.len()).all(|each| each == dim || same(each, low, other))
+                    })
+                }) && (0..tile.len()).all(|each| each == dim || size[each] == tile[each])
+            };
+            for dim in (0..tile.len()).filter(|dim| along.is_none_or(|along| along == *dim)) {
+                let (is_free_behind, is_free_before) = (parts.last() == Some(&base), parts[0] == base);
+                let distance = if is_free_behind && fits(dim, tile[dim]) {
+                    parts.push(*value);
+                    tile[dim]
+                } else if is_free_before && fits(dim, -size[dim]) {
+                    parts.insert(0, *value);
+                    before = size[dim];
+                    -size[dim]
+                } else {
+                    continue;
+                };
+                along = Some(dim);
+                taken.push(*number);
+                for (device, other) in theirs {
+                    lows.entry(*device).or_insert_with(|| {
+                        let mut low = other.clone();
+                        low[dim] -= distance;
+                        low
+                    });
+                }
+                break;
+            }
+        }
+        let Some(dim) = along else { return (base, lows) };
+        lows.values_mut().for_each(|low| low[dim] -= before);
+        (self.build.concatenate(&parts, dim, self.location), lows)
+    }
+
+    /// The parts of an array that devices get by an exchange.
+    fn exchanged(&mut self, exchange: &mut Exchange<'c, 'a>) -> Value<'c, 'a> {
+        if let Some(value) = exchange.value {
+            return value;
+        }
+        let array = self.inputs[exchange.input];
+        let tile = shape_of(array);
+        let mut size = vec![0; tile.len()];
+        for (_, part) in exchange.parts.values() {
+            for (size, (low, high)) in size.iter_mut().zip(part) {
+                *size = (high - low).max(*size);
+            }
+        }
+        let sent: FxHashMap<usize, Box_> =
+            exchange.parts.values().map(|(from, part)| (*from, fitted(part, &size, tile))).collect();
+        let value = self.cut_out(array, &sent, &size, true);
+        let pairs: Vec<_> = exchange.parts.iter().map(|(to, (from, _))| (*from, *to)).collect();
+        let value = self.permute(value, &pairs);
+        exchange.value = Some(value);
+        value
+    }
+
+    /// A part of this size of an array, at a place that depends on the device. What is sent is not cut out at a place that back ends
+    /// know: see `part`.
+    fn cut_out(
+        &mut self,
+        array: Value<'c, 'a>,
+        places: &FxHashMap<usize, Box_>,
+        size: &[i64],
+        is_sent: bool,
+    ) -> Value<'c, 'a> {
+        let tile = shape_of(array);
+        if tile == size {
+            return array;
+        }
+        let Some(first) = places.keys().min().map(|device| corners(&places[device]).0) else { return array };
+        let devices = self.extents.len();
+        let of = |device: usize, dim: usize| places.get(&device).map_or(first[dim], |place| place[dim].0);
+        let alike = (0..devices).all(|device| (0..tile.len()).all(|dim| of(device, dim) == first[dim]));
+        if alike && !is_sent {
+            return self.slice(array, &first, size);
+        }
+        let moving = (0..tile.len()).find(|&dim| tile[dim] > size[dim]);
+        let starts: Vec<Value<'c, 'a>> = (0..tile.len())
+            .map(|dim| {
+                let mut numbers: Vec<i64> = (0..devices).map(|device| of(device, dim)).collect();
+                if alike && moving == Some(dim) {
+                    // The last number would be that of no device: a table of one number would be seen through.
+                    numbers.push(if first[dim] == 0 { tile[dim] - size[dim] } else { 0 });
+                }
+                match numbers.iter().all(|at| *at == numbers[0]) {
+                    true => self.start(numbers[0]),
+                    false => self.tabled(numbers),
+                }
+            })
+            .collect();
+        let ty = Tensor::get(size, element_of(array.r#type()), None);
+        self.build.dynamic_slice(array, &starts, ty, self.location)
+    }
+
+    /// An array as large as the tile in which `value` begins where these devices need it, and on others anywhere.
+    fn placed(&mut self, value: Value<'c, 'a>, lows: &Places, shape: &[i64]) -> Option<Value<'c, 'a>> {
+        let size = shape_of(value);
+        let first = lows.keys().min().map(|device| lows[device].clone())?;
+        let rank = shape.len();
+        let mut low = vec![0; rank];
+        let mut high = vec![0; rank];
+        let alike: Vec<bool> = (0..rank).map(|dim| lows.values().all(|low| low[dim] == first[dim])).collect();
+        for dim in 0..rank {
+            if alike[dim] {
+                low[dim] = first[dim];
+                high[dim] = shape[dim] - first[dim] - size[dim];
+            } else {
+                low[dim] = lows.values().map(|low| low[dim]).max()?.max(0);
+                high[dim] = lows.values().map(|low| shape[dim] - low[dim] - size[dim]).max()?.max(0);
+            }
+        }
+        let mut value = value;
+        if low.iter().chain(&high).any(|&edge| edge != 0) {
+            let element = element_of(value.r#type());
+            let zero = self.zero(element)?;
+            let padded: Vec<i64> = (0..rank).map(|dim| low[dim] + size[dim] + high[dim]).collect();
+            let ty = Tensor::get(&padded, element, None);
+            value = self.build.pad(value, zero, &low, &high, &vec![0; rank], ty, self.location);
+        }
+        if alike.iter().all(|&alike| alike) {
+            return Some(value);
+        }
+        let devices = self.extents.len();
+        let starts: Vec<Value<'c, 'a>> = (0..rank)
+            .map(|dim| {
+                if alike[dim] {
+                    return self.start(0);
+                }
+                let of = |device: usize| low[dim] - lows.get(&device).unwrap_or(&first)[dim];
+                self.tabled((0..devices).map(of).collect())
+            })
+            .collect();
+        let ty = Tensor::get(shape, element_of(value.r#type()), None);
+        Some(self.build.dynamic_slice(value, &starts, ty, self.location))
+    }
+
+    /// Where in the tile an element is in its device's box; nothing where all are, on all devices.
+    pub(super) fn mask_by_device(
+        &mut self,
+        windows: &FxHashMap<usize, Box_>,
+        shape: &[i64],
+    ) -> Option<Value<'c, 'a>> {
+        let devices = self.extents.len();
+        let (build, location) = (self.build, self.location);
+        let needs = |device: usize| self.extents[device].iter().all(|&extent| extent > 0);
+        let idle: Vec<bool> =
+            (0..devices).map(|device| !windows.contains_key(&device) && !needs(device)).collect();
+        let mut members = Devices::none(devices);
+        (0..devices)
+            .filter(|device| windows.contains_key(device) || idle[*device])
+            .for_each(|d| members.insert(d));
+        let mut is_told = members.count() == devices;
+        let mut conditions = Vec::new();
+        let integers = Tensor::get(shape, build.i64_type(), None);
+        for (dim, &tile) in shape.iter().enumerate() {
+            let bounds = [(ComparisonDirection::Ge, 0), (ComparisonDirection::Lt, tile)];
+            for (side, (direction, end)) in bounds.into_iter().enumerate() {
+                let bound = |window: &Box_| if side == 0 { window[dim].0 } else { window[dim].1 };
+                let Some(first) = windows.keys().min().map(|device| bound(&windows[device])) else {
+                    continue;
+                };
+                let alike = windows.values().all(|window| bound(window) == first);
+                if alike && first == end {
+                    continue;
+                }
+                let bound = if alike {
+                    self.start(first)
+                } else {
+                    // On devices that have no box there is none.
+                    is_told = true;
+                    let none = tile - end;
+                    let of = |device: usize| windows.get(&device).map_or(none, bound);
+                    self.tabled((0..devices).map(of).collect())
+                };
+                let place = build.iota(integers, dim, location);
+                let bound = build.broadcast_scalar(bound, integers, location);
+                conditions.push(build.compare(direction, place, bound, location));
+            }
+        }
+        if !is_told {
+            let boolean = melior::ir::r#type::IntegerType::new(self.context, 1).into();
+            let booleans = Tensor::get(shape, boolean, None);
+            conditions.push(build.broadcast_scalar(self.predicate(&members), booleans, location));
+        }
+        conditions.into_iter().reduce(|left, right| build.binary("stablehlo.and", left, right, location))
+    }
+}
+
+/// Whether devices of two classes find what is in like boxes at other distances, or get as much less from others as is beyond an end.
+fn do_slide(one: &Class, other: &Class) -> bool {
+    let overlaps = one.local.iter().zip(&other.local).all(|(one, other)| one.0 < other.1 && other.0 < one.1);
+    let distance = |class: &Class, read: &Read| -> Vec<i64> {
+        read.start.iter().zip(&class.local).map(|(start, (low, _))| start - low).collect()
+    };
+    overlaps
+        && one.reads.iter().zip(&other.reads).any(|(read, second)| {
+            let is_sent = !read.is_local() && !second.is_local();
+            is_sent || distance(one, read) != distance(other, second)
+        })
+}
+
+impl Slot {
+    /// Elements that devices need of it, in all.
+    fn need(&self) -> i64 {
+        self.shares.values().map(|share| volume(&share.window)).sum()
+    }
+
+    /// By how much more is sent if it is to hold a share as well.
+    fn growth(&self, share: &Share) -> i64 {
+        let mut size = vec![0; share.size.len()];
+        for share in self.shares.values() {
+            size.iter_mut().zip(&share.size).for_each(|(size, own)| *size = (*size).max(*own));
+        }
+        let before: i64 = size.iter().product();
+        size.iter_mut().zip(&share.size).for_each(|(size, own)| *size = (*size).max(*own));
+        size.iter().product::<i64>() - before
+    }
+}
+
+/// Adds what a device reads to what it reads already, joined where both are from one place and side by side.
+fn add_share(shares: &mut Vec<Share>, mut share: Share, index: &[Index]) {
+    let distance = |share: &Share| -> Vec<i64> {
+        let dims = index.iter().enumerate();
+        dims.map(|(dim, at)| match *at {
+            Index::At(_) => share.start[dim],
+            Index::Plus { dim: along, .. } => share.start[dim] - share.window[along].0,
+            Index::Minus { dim: along, .. } => share.start[dim] + share.window[along].1,
+        })
+        .collect()
+    };
+    while let Some((at, window)) = shares.iter().enumerate().find_map(|(at, other)| {
+        let same = other.from == share.from && distance(other) == distance(&share);
+        Some((at, union(&other.window, &share.window).filter(|_| same)?))
+    }) {
+        let other = shares.swap_remove(at);
+        for dim in 0..share.start.len() {
+            let end = (share.start[dim] + share.size[dim]).max(other.start[dim] + other.size[dim]);
+            share.start[dim] = share.start[dim].min(other.start[dim]);
+            share.size[dim] = end - share.start[dim];
+        }
+        share.window = window;
+    }
+    shares.push(share);
+}
+
+/// Finds an exchange that a slot's shares can go with, or begins one.
+fn register(exchanges: &mut Vec<Exchange<'_, '_>>, (input, is_row): (usize, bool), slot: &Slot) -> usize {
+    let part = |share: &Share| -> Box_ {
+        share.start.iter().zip(&share.size).map(|(start, size)| (*start, start + size)).collect()
+    };
+    let size_of = |parts: &FxHashMap<usize, (usize, Box_)>| -> i64 {
+        let rank = parts.values().next().map_or(0, |(_, part)| part.len());
+        let longest =
+            |dim: usize| parts.values().map(|(_, part)| part[dim].1 - part[dim].0).max().unwrap_or(0);
+        (0..rank).map(longest).product()
+    };
+    let own: FxHashMap<usize, (usize, Box_)> =
+        slot.shares.iter().map(|(to, share)| (*to, (share.from, part(share)))).collect();
+    for (number, exchange) in exchanges
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, exchange)| exchange.input == input && !is_row && !exchange.is_row)
+    {
+        let mut both = exchange.parts.clone();
+        let mut can = true;
+        for (to, (from, part)) in &own {
+            if let Some((other, all)) = both.get_mut(to) {
+                can &= other == from;
+                for (all, part) in all.iter_mut().zip(part) {
+                    *all = (all.0.min(part.0), all.1.max(part.1));
+                }
+            } else {
+                can &= both.values().all(|(other, _)| other != from);
+                both.insert(*to, (*from, part.clone()));
+            }
+        }
+        if can && size_of(&both) <= size_of(&exchange.parts) + size_of(&own) {
+            exchange.parts = both;
+            return number;
+        }
+    }
+    exchanges.push(Exchange { input, is_row, parts: own, value: None });
+    exchanges.len() - 1
+}
+
+/// A part of this size that holds another and lies in the tile.
+fn fitted(part: &Box_, size: &[i64], tile: &[i64]) -> Box_ {
+    let dims = part.iter().zip(size).zip(tile);
+    dims.map(|(((low, _), size), tile)| {
+        let low = (*low).min(tile - size);
+        (low, low + size)
+    })
+    .collect()
+}
+
+/// Boxes with those joined that are one in the other or side by side.
+fn joined(boxes: Vec<Box_>) -> Vec<Box_> {
+    let mut done: Vec<Box_> = Vec::with_capacity(boxes.len());
+    for mut window in boxes {
+        while let Some((at, both)) =
+            done.iter().enumerate().find_map(|(at, other)| Some((at, union(other, &window)?)))
+        {
+            done.swap_remove(at);
+            window = both;
+        }
+        done.push(window);
+    }
+    done
+}
+
+/// Two boxes as one, if that holds nothing else.
+fn union(left: &Box_, right: &Box_) -> Option<Box_> {
+    let both: Box_ =
+        left.iter().zip(right).map(|(left, right)| (left.0.min(right.0), left.1.max(right.1))).collect();
+    let common: i64 = left
+        .iter()
+        .zip(right)
+        .map(|(left, right)| (left.1.min(right.1) - left.0.max(right.0)).max(0))
+        .product();
+    (volume(&both) == volume(left) + volume(right) - common).then_some(both)
+}
+
+fn volume(window: &Box_) -> i64 {
+    window.iter().map(|(low, high)| high - low).product()
+}

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The differential test of sharded fields as Reactant writes them: modules of field_modules.py, before and after, on virtual CPU devices.
+
+    python test/oracle/sharded_fields.py --opt target/debug/slimhlo-opt --count 100 --seed 1
+    python test/oracle/sharded_fields.py --opt target/release/slimhlo-opt --count 2000 --figures
+    python test/oracle/sharded_fields.py --target h100 --most 8 --count 100
+
+Each module goes through the default pipeline. Its results must be NumPy's, bit by bit, and a second run changes nothing. Three figures of the
+compiled program are held against those of XLA alone: collectives, bytes that they bring to a device, and memory per device. One module in
+ten may be above them in one.
+For an H100, which need not be there, nothing is executed, and the same figures are counted. The last line is what the project's test
+runner reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import dataclasses
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+import jax_start
+
+DEVICES = 16
+if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+    flags = os.environ.get("XLA_FLAGS", "")
+    os.environ["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={DEVICES}"
+
+jax_start.start()
+
+import jax
+import numpy as np
+from jax._src.sharding_impls import GSPMDSharding
+
+import field_modules
+import hlo
+import targets
+import xla_cpu
+from opt import SLACK, Driver, needs_more, pipeline_for
+
+jax.config.update("jax_enable_x64", True)
+
+COLLECTIVES = ("all-gather", "all-reduce", "all-to-all", "collective-permute", "collective-broadcast", "reduce-scatter")
+# How many modules may be worse than XLA alone in one of the three figures. None should be; those that are left are long chains, in which XLA
+# stores a strip more or shares an exchange that we make twice. They are printed.
+WORSE_SHARE = 0.1
+# How many of all modules have to be changed for the test to be one.
+CHANGED_SHARE = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Figures:
+    """What a compiled program takes, per device."""
+
+    collectives: int
+    kinds: collections.Counter[str]
+    moved: int
+    """Bytes that collectives bring."""
+    total: int
+    """Bytes of arguments, results and temporaries, less results in arguments' places."""
+    temporaries: int
+
+
+def groups_of(each: hlo.Instruction, devices: int) -> int:
+    """How many devices a collective is between."""
+    if found := hlo.re.search(r"replica_groups=\{\{([\d,]*)\}", each.attributes):
+        return found[1].count(",") + 1
+    if found := hlo.re.search(r"replica_groups=\[(\d+),(\d+)\]", each.attributes):
+        return int(found[2])
+    if found := hlo.re.search(r"replica_groups=mesh\[([^\]]*)\] \{([^}]*)\}", each.attributes):
+        sizes = dict(hlo.re.findall(r"'(\w+)'=(\d+)", found[1]))
+        names = hlo.re.findall(r"'(\w+)'(?::\((\d+)\)(\d+))?", found[2])
+        return int(np.prod([int(size or sizes[name]) for name, _, size in names], dtype=int))
+    return devices
+
+
+def brought(each: hlo.Instruction, kind: str, devices: int) -> int:
+    """Bytes that a collective brings to a device from others."""
+    count = groups_of(each, devices)
+    arrays = each.arrays
+    if each.opcode.endswith("-start"):
+        # Operands, results, and what the back end needs besides.
+        arrays = arrays[1:2] if kind in ("all-gather", "collective-permute") else arrays
+    size = sum(array.size for array in arrays)
+    match kind:
+        case "all-gather" | "all-to-all":
+            return size * (count - 1) // count
+        case "all-reduce":
+            return 2 * size * (count - 1) // count
+        case "reduce-scatter":
+            return size * (count - 1)
+        case _:
+            return size
+
+
+def figures(executable: object, devices: int) -> Figures:
+    module = hlo.parse(executable.hlo_modules()[0].to_string())
+    times = {module.entry.name: 1}
+    order = list(module.computations.values())
+    # What a computation calls stands before it.
+    for computation in reversed(order):
+        for each in computation:
+            trips = (each.trips or 1) if each.opcode == "while" else 1
+            for name in each.called(
+                "body", "condition", "calls", "to_apply", "branch_computations", "true_computation"
+            ):
+                times[name] = times.get(name, 0) + times.get(computation.name, 0) * trips
+    kinds: collections.Counter[str] = collections.Counter()
+    moved = 0
+    for computation in order:
+        for each in computation:
+            kind = each.opcode.removesuffix("-start")
+            if kind in COLLECTIVES:
+                kinds[kind] += times.get(computation.name, 1)
+                moved += brought(each, kind, devices) * times.get(computation.name, 1)
+    stats = executable.get_compiled_memory_stats()
+    floor = stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes
+    return Figures(kinds.total(), kinds, moved, floor + stats.temp_size_in_bytes, stats.temp_size_in_bytes)
+
+
+def is_right(executable: object, case: field_modules.Case) -> bool:
+    """Whether each device's part of each result is NumPy's."""
+    results = xla_cpu.run(executable, case.inputs)
+    devices = tuple(executable.local_devices())
+    for shards, whole, layout in zip(results, case.expected, executable.get_output_shardings(), strict=True):
+        where = GSPMDSharding(devices, layout).devices_indices_map(whole.shape)
+        for shard, device in zip(shards, devices, strict=True):
+            if shard.tobytes() != np.ascontiguousarray(whole[where[device]]).tobytes():
+                return False
+    return True
+
+
+def worse(old: Figures, new: Figures) -> str:
+    """In which figure a program is worse, in words."""
+    said = []
+    if new.collectives > old.collectives:
+        said.append(f"{dict(new.kinds)} collectives, {dict(old.kinds)} before")
+    if new.moved > old.moved:
+        said.append(f"{new.moved} bytes moved, {old.moved} before")
+    if needs_more(old.total, new.total):
+        said.append(f"takes {new.total} bytes, {old.total} before")
+    return "; ".join(said)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--opt", default="target/debug/slimhlo-opt")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--scale", type=int, default=3, help="how much larger shards are along each dimension")
+    parser.add_argument("--most", type=int, default=DEVICES, help="most devices of a mesh")
+    parser.add_argument("--target", default="cpu", choices=targets.NAMES, metavar="NAME")
+    parser.add_argument("--only", help="modules whose names contain this")
+    parser.add_argument("--figures", action="store_true", help="a line per module")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for modules that fail, before and after")
+    args = parser.parse_args()
+    started = time.monotonic()
+    driver = Driver(args.opt, jobs=1).ready()
+    target = targets.find(args.target)
+    if reason := targets.missing(target):
+        print(reason)
+        return 1
+    flags = [pipeline_for(args.opt, "xla-cpu" if args.target == "cpu" else args.target)]
+    most = args.most if args.target == "cpu" else min(args.most, targets.MOST_DEVICES)
+
+    drawn = [
+        (number, field_modules.draw(np.random.default_rng(args.seed * 1_000_003 + number), most, args.scale))
+        for number in range(args.count)
+    ]
+    chosen = [(number, case) for number, case in drawn if not args.only or args.only in case.name]
+    cases = [case for _, case in chosen]
+    outcomes = driver.run([case.text for case in cases], flags)
+    again = driver.run([outcome.output or "" for outcome in outcomes], flags)
+    plain = driver.run([case.text for case in cases])
+
+    failures: list[str] = []
+    more: list[str] = []
+    counts: collections.Counter[str] = collections.Counter()
+    totals: collections.Counter[str] = collections.Counter()
+    ratios: dict[str, list[float]] = collections.defaultdict(list)
+    for index, (number, case) in enumerate(chosen):
+        name = f"#{number} {case.name}"
+
+        def fail(why: str, name: str = name, index: int = index, number: int = number) -> None:
+            failures.append(f"{name}: {why}")
+            if args.keep:
+                args.keep.mkdir(parents=True, exist_ok=True)
+                (args.keep / f"{number}.before.mlir").write_text(cases[index].text)
+                (args.keep / f"{number}.after.mlir").write_text(outcomes[index].output or "")
+
+        text = outcomes[index].output
+        if text is None:
+            fail(f"slimhlo-opt: {outcomes[index].crash or outcomes[index].message}")
+            continue
+        if again[index].output != text:
+            fail("a second run changes it")
+        try:
+            before = targets.compile_text(case.text, target)
+            after = before if text == plain[index].output else targets.compile_text(text, target)
+            old, new = figures(before, case.devices), figures(after, case.devices)
+            if args.target == "cpu" and not is_right(after, case):
+                counts["wrong without us"] += not is_right(before, case)
+                fail("results differ")
+                continue
+        except Exception as error:  # XLA's errors have no common base; the others are still run
+            fail(f"{type(error).__name__}: {str(error)[:300]}")
+            continue
+        counts["changed"] += text != plain[index].output
+        if why := worse(old, new):
+            more.append(f"{name}: {why}")
+            counts["worse"] += 1
+        elif (new.collectives, new.moved) != (old.collectives, old.moved) or needs_more(new.total, old.total):
+            counts["better"] += 1
+        else:
+            counts["as good"] += 1
+        for kind, one in (("before", old), ("after", new)):
+            totals[f"collectives {kind}"] += one.collectives
+            totals[f"all-gathers {kind}"] += one.kinds["all-gather"]
+            totals[f"all-to-alls {kind}"] += one.kinds["all-to-all"]
+            totals[f"all-reduces {kind}"] += one.kinds["all-reduce"]
+            totals[f"bytes moved {kind}"] += one.moved
+            totals[f"temporaries {kind}"] += one.temporaries
+        if case.crossing:
+            ratios["before"].append(old.moved / case.crossing)
+            ratios["after"].append(new.moved / case.crossing)
+        if args.figures:
+            print(
+                f"{name[:110]:110s} {dict(old.kinds)} -> {dict(new.kinds)}, moved {old.moved} -> {new.moved} "
+                f"(crossing {case.crossing}), temporaries {old.temporaries} -> {new.temporaries}",
+                flush=True,
+            )
+
+    if len(more) > WORSE_SHARE * len(cases):
+        failures += more
+    elif more:
+        print("\n".join(["modules that take more:", *more]))
+    for failure in failures:
+        print(failure)
+    for name, value in sorted(totals.items()):
+        print(f"  {name:24s} {value}")
+    for kind, all_ratios in ratios.items():
+        print(f"  bytes moved {kind} by those that must cross a border, median: {statistics.median(all_ratios):.2f}")
+    print("  " + ", ".join(f"{name}: {value}" for name, value in sorted(counts.items())))
+    if counts["changed"] < CHANGED_SHARE * len(cases):
+        failures.append("too few modules were changed")
+        print(failures[-1])
+    bad = len({failure.split(":")[0] for failure in failures})
+    print(
+        f"{len(cases) - bad} passed, {bad} failed: {counts['better']} modules better, {counts['as good']} as good, "
+        f"{counts['worse']} worse, slack {SLACK} bytes, {time.monotonic() - started:.0f} s"
+    )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
