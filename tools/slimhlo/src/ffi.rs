@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What MLIR's C API has and melior does not: writing bytecode, printing pipelines; and kernels as
-//! functions of this process. This command's `unsafe` lives here.
+//! What MLIR's C API has and melior does not: writing bytecode; and kernels as functions of this
+//! process. This command's `unsafe` lives here.
 
 use crate::guarded::{Guarded, Order};
-use melior::ir::{Module, OperationRef};
-use melior::pass::{OperationPassManager, PassManager};
-use mlir_sys::{MlirStringRef, mlirOperationWriteBytecode, mlirPassManagerRunOnOp, mlirPrintPassPipeline};
+use melior::ir::Module;
+use mlir_sys::{MlirStringRef, mlirOperationWriteBytecode};
 use slimhlo_nvptx::host::Kernels;
 use slimhlo_runner::HostDevice;
 use std::ffi::c_void;
@@ -20,20 +19,6 @@ pub fn bytecode(module: &Module<'_>) -> Vec<u8> {
         mlirOperationWriteBytecode(module.as_operation().to_raw(), Some(append), (&raw mut bytes).cast())
     }
     bytes
-}
-
-/// Runs the passes of a manager on an op; false after a diagnostic.
-pub fn run(manager: &PassManager<'_>, op: OperationRef<'_, '_>) -> bool {
-    // SAFETY: both are alive, and nothing else holds on to what is inside of the op.
-    unsafe { mlirPassManagerRunOnOp(manager.to_raw(), op.to_raw()).value != 0 }
-}
-
-/// The passes of a manager, in MLIR's textual form: `builtin.module(...)`.
-pub fn pipeline(manager: &OperationPassManager<'_, '_>) -> String {
-    let mut bytes = Vec::<u8>::new();
-    // SAFETY: the manager is alive, and the callback takes the user data for what it is.
-    unsafe { mlirPrintPassPipeline(manager.to_raw(), Some(append), (&raw mut bytes).cast()) }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// # Safety

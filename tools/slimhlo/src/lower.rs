@@ -40,7 +40,7 @@ pub fn lower(
 ) -> Result<()> {
     let manager = PassManager::new(context);
     parse_pass_pipeline(manager.as_operation_pass_manager(), PASSES)?;
-    let done = crate::ffi::run(&manager, module.as_operation());
+    let done = slimhlo_report::ffi::run(&manager, module.as_operation());
     let diagnosed = diagnostics.print(input.text(), quiet);
     match done {
         true => Ok(()),
@@ -53,7 +53,7 @@ pub fn lower(
 pub fn plan(context: &Context, module: &Module<'_>) -> Result<bool> {
     let manager = PassManager::new(context);
     parse_pass_pipeline(manager.as_operation_pass_manager(), PLAN)?;
-    Ok(crate::ffi::run(&manager, module.as_operation()))
+    Ok(slimhlo_report::ffi::run(&manager, module.as_operation()))
 }
 
 /// What a package says of a lowered module.
@@ -231,7 +231,7 @@ fn kernel(
     let scratch = numbers("slimhlo.scratch")
         .iter()
         .map(|bytes| Parameter { bytes: u64::try_from(*bytes).unwrap_or(0), access: Access::Scratch });
-    let location = crate::source::of(function.location()).map(|source| source.to_string());
+    let location = slimhlo_report::source::of(function.location()).map(|source| source.to_string());
     Ok(Kernel {
         name: name.clone(),
         functions: stages,
