@@ -138,7 +138,9 @@ def report(
     if callable(program) and not hasattr(program, "mlir_module_serialized"):
         from slimhlo import _jit
 
-        function = program if isinstance(program, _jit.Jit) else _jit.Jit(program, _jit.Options(None, None, 0, None), {})
+        function = (
+            program if isinstance(program, _jit.Jit) else _jit.Jit(program, _jit.Options(None, None, 0, None), {})
+        )
         platform = platform or function.platform(*args, **kwargs)
         plain = program if hasattr(program, "lower") else function
         # Of slimhlo.jit the program as it came.
@@ -153,5 +155,7 @@ def report(
     elif isinstance(program, str | bytes):
         module = program.encode() if isinstance(program, str) else program
     else:
-        raise TypeError(f"a program is a function, text, bytes, or what JAX has lowered or exported, not {type(program).__name__}")
+        raise TypeError(
+            f"a program is a function, text, bytes, or what JAX has lowered or exported, not {type(program).__name__}"
+        )
     return _slimhlo.report(module, platform=platform, target=target, max_slowdown=max_slowdown, top=top)

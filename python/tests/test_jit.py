@@ -143,9 +143,9 @@ def test_errors_are_those_of_jax():
         jit(lambda x, y: x + y)(jnp.ones(2), jnp.ones(3))
     with pytest.raises(jax.errors.TracerBoolConversionError):
         jit(lambda x: x if x > 0 else -x)(1.0)
-    with pytest.raises(ValueError, match="target: .*abacus"):
+    with pytest.raises(ValueError, match=r"target: .*abacus"):
         jit(energy, target="abacus")(jnp.ones((4, 4)))
-    with pytest.raises(ValueError, match="max_slowdown: .*less than 1"):
+    with pytest.raises(ValueError, match=r"max_slowdown: .*less than 1"):
         jit(energy, max_slowdown=0.5)(jnp.ones((4, 4)))
 
 

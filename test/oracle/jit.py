@@ -104,8 +104,8 @@ def harnesses(count: int) -> list[tuple[str, Callable[[], Case]]]:
 
 def every_of(chosen: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     """Those that JAX says it does on a CPU."""
-    on_cpu = lambda harness: not any(
-        limit.filter(device="cpu", dtype=harness.dtype) for limit in harness.jax_unimplemented
+    on_cpu = lambda harness: (
+        not any(limit.filter(device="cpu", dtype=harness.dtype) for limit in harness.jax_unimplemented)
     )
     return [(number, harness) for number, harness in chosen if on_cpu(harness)]
 
