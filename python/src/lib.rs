@@ -3,13 +3,24 @@
 //! `slimhlo._slimhlo`: what `import slimhlo` needs of Rust. The same library is the PJRT layer: it has
 //! `GetPjrtApi`, so that there is one MLIR in the wheel and not two.
 
+mod memory;
+
+use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use slimhlo_passes::framework::OptionValue;
 // The linker takes `GetPjrtApi` from here.
 pub use slimhlo_pjrt::GetPjrtApi;
 use slimhlo_pjrt::optimizer::{self, Job, Options, Outcome};
 use std::time::Duration;
+
+create_exception!(
+    slimhlo,
+    Error,
+    PyValueError,
+    "A program that slimhlo cannot read or rewrite, with the diagnostic."
+);
 
 /// What was done to a module; `slimhlo.Report` in Python.
 #[pyclass(frozen, get_all, name = "Report", module = "slimhlo")]
@@ -26,25 +37,42 @@ struct Report {
     seconds: f64,
 }
 
+/// What `target` says, or else the platform's, and how much longer programs may take.
+fn options(platform: &str, target: Option<&str>, max_slowdown: Option<f64>) -> PyResult<Options> {
+    let mut options = Options::for_platform(platform);
+    let wrong = |name: &str, error: String| PyValueError::new_err(format!("{name}: {error}"));
+    if let Some(target) = target {
+        options.target = OptionValue::parse(target).map_err(|error| wrong("target", error))?;
+    }
+    if let Some(most) = max_slowdown {
+        options.max_slowdown =
+            OptionValue::parse(&most.to_string()).map_err(|error| wrong("max_slowdown", error))?;
+    }
+    Ok(options)
+}
+
 /// Makes a module smaller, whatever form it is in; returns it in that form, or nothing if it stays as it is.
 /// Other threads of Python run meanwhile.
 #[pyfunction]
-#[pyo3(signature = (module, *, platform, time_limit))]
+#[pyo3(signature = (module, *, platform, target, max_slowdown, threshold, time_limit))]
 fn optimize<'py>(
     py: Python<'py>,
     module: Vec<u8>,
     platform: &str,
+    target: Option<&str>,
+    max_slowdown: Option<f64>,
+    threshold: u64,
     time_limit: Option<f64>,
 ) -> PyResult<(Option<Bound<'py, PyBytes>>, Report)> {
     let time = time_limit.map(Duration::try_from_secs_f64).transpose();
     let time = time.map_err(|error| PyValueError::new_err(format!("time_limit: {error}")))?;
-    let options = Options::for_platform(platform);
-    let job = Job { program: module, options, threshold: 0, time, keep_text: false };
+    let options = options(platform, target, max_slowdown)?;
+    let job = Job { program: module, options, threshold, time, keep_text: false };
     let (outcome, report) = py.detach(|| optimizer::run(job));
     let module = match outcome {
         Outcome::Smaller(bytes) => Some(PyBytes::new(py, &bytes)),
         Outcome::Same | Outcome::Small => None,
-        Outcome::Failed(why) => return Err(PyValueError::new_err(why)),
+        Outcome::Failed(why) => return Err(Error::new_err(why)),
     };
     let optimizer::Report { name, before, after, stages, seconds, .. } = report;
     let stages = stages.into_iter().map(|(name, saved)| (name.to_owned(), saved)).collect();
@@ -55,6 +83,10 @@ fn optimize<'py>(
 #[pymodule]
 fn _slimhlo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("Error", module.py().get_type::<Error>())?;
     module.add_class::<Report>()?;
-    module.add_function(wrap_pyfunction!(optimize, module)?)
+    module.add_class::<memory::Memory>()?;
+    module.add_class::<memory::Line>()?;
+    module.add_function(wrap_pyfunction!(optimize, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::report, module)?)
 }

@@ -23,7 +23,7 @@ mod decide;
 mod inner;
 mod layer;
 mod limits;
-mod mlir;
+pub mod mlir;
 pub mod optimizer;
 mod summary;
 

@@ -4,7 +4,7 @@
 //! and no others, so that what is linked statically stays small.
 
 use melior::Context;
-use melior::diagnostic::DiagnosticSeverity;
+use melior::diagnostic::{Diagnostic, DiagnosticSeverity};
 use melior::dialect::{DialectHandle, DialectRegistry};
 use melior::ir::attribute::StringAttribute;
 use melior::ir::{Module, OperationRef};
@@ -13,6 +13,7 @@ use mlir_sys::{
     MlirDialectRegistry, mlirPassManagerRunOnOp, mlirRegisterTransformsCSE,
     mlirRegisterTransformsCanonicalizer, mlirRegisterTransformsInliner, mlirRegisterTransformsSymbolDCE,
 };
+use slimhlo_passes::memory;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
 unsafe extern "C" {
@@ -70,7 +71,7 @@ impl Said {
         let sink = said.clone();
         context.attach_diagnostic_handler(move |diagnostic| {
             if matches!(diagnostic.severity(), DiagnosticSeverity::Error) {
-                sink.0.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic.to_string());
+                sink.0.lock().unwrap_or_else(PoisonError::into_inner).push(located(&diagnostic));
             }
             true
         });
@@ -80,6 +81,14 @@ impl Said {
     /// The first of them.
     pub fn first(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).first().cloned()
+    }
+}
+
+/// A diagnostic with the line of the user's source that it is about, if the module says.
+fn located(diagnostic: &Diagnostic<'_>) -> String {
+    match memory::source_of(diagnostic.location()) {
+        Some(memory::Source { file, line, .. }) if !file.is_empty() => format!("{file}:{line}: {diagnostic}"),
+        _ => diagnostic.to_string(),
     }
 }
 

@@ -14,6 +14,7 @@ use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
 use slimhlo_forms::Version;
 use slimhlo_passes::PassError;
+use slimhlo_passes::cost::Limit;
 use slimhlo_passes::framework::OptionValue;
 use slimhlo_passes::memory;
 use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize};
@@ -41,10 +42,12 @@ pub struct Job {
 }
 
 /// Options that the layer gives to the default pipeline.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// What compiles what comes out.
     pub target: Target,
+    /// How many times the original's time a function may take.
+    pub max_slowdown: Limit,
 }
 
 impl Options {
@@ -56,11 +59,12 @@ impl Options {
             "cpu" | "host" => "xla-cpu",
             other => other,
         };
-        Self { target: Target::parse(name).unwrap_or_default() }
+        Self { target: Target::parse(name).unwrap_or_default(), max_slowdown: Limit::Usual }
     }
 
-    fn pipeline(self) -> Optimize {
-        Optimize { target: self.target, ..Optimize::default() }
+    /// The default pipeline's.
+    pub fn pipeline(self) -> Optimize {
+        Optimize { target: self.target, max_slowdown: self.max_slowdown, ..Optimize::default() }
     }
 }
 
@@ -135,6 +139,37 @@ pub fn run(job: Job) -> (Outcome, Report) {
         let report = Report { name, seconds: start.elapsed().as_secs_f64(), ..Report::default() };
         return (Outcome::Failed(failed), report);
     }
+}
+
+/// Does other work with a program in the same way: on a thread with a stack for it, while no other program is
+/// worked on. What `work` is handed are a context and the module in it, and the diagnostics since it was read.
+///
+/// # Errors
+/// The program cannot be read, there is no thread, or what `work` says.
+pub fn with_module<T: Send + 'static>(
+    program: Vec<u8>,
+    work: impl FnOnce(&melior::Context, &Module<'_>, &mlir::Said) -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let (sender, receiver) = mpsc::channel();
+    let on_thread = move || {
+        let _at_work = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = || {
+            let context = mlir::context();
+            let module = read(&context, &program)?;
+            let said = mlir::Said::listen(&context);
+            work(&context, &module, &said)
+        };
+        let done = catch_unwind(AssertUnwindSafe(all)).unwrap_or_else(|_| Err("a pass panicked".into()));
+        // Whoever waited may be gone.
+        let _ = sender.send(done);
+    };
+    spawn(on_thread).map_err(|error| format!("there is no thread for it: {error}"))?;
+    receiver.recv().unwrap_or_else(|_| Err("its thread ended".into()))
+}
+
+fn read<'c>(context: &'c melior::Context, program: &[u8]) -> Result<Module<'c>, String> {
+    slimhlo_forms::read_module(context, program)
+        .map_err(|error| format!("it cannot be read: {}", first_line(&error.to_string())))
 }
 
 /// What the thread at work says.
@@ -213,8 +248,7 @@ fn rewrite(
     report: &mut Report,
 ) -> Result<Outcome, String> {
     let context = mlir::context();
-    let module = slimhlo_forms::read_module(&context, &job.program)
-        .map_err(|error| format!("it cannot be read: {}", first_line(&error.to_string())))?;
+    let module = read(&context, &job.program)?;
     report.name = mlir::name(&module);
     // Nobody may be waiting any more.
     let _ = sender.send(Message::Name(report.name.clone()));
@@ -324,7 +358,7 @@ mod tests {
 
     fn job(program: &str) -> Job {
         // XLA for CPU stores what is gathered; others compute it where it is summed.
-        let options = Options { target: Target::xla_cpu() };
+        let options = Options::for_platform("cpu");
         Job { program: program.into(), options, threshold: 1 << 20, time: None, keep_text: false }
     }
 

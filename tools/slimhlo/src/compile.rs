@@ -5,12 +5,13 @@
 use crate::diagnostics::Diagnostics;
 use crate::module::{self, Input};
 use crate::output::{self, Target};
-use crate::{EXIT_STATUS, lower, plan, text};
+use crate::{EXIT_STATUS, lower, plan};
 use anyhow::{Context as _, Result, anyhow};
 use clap::ValueEnum;
 use melior::ir::Module;
 use slimhlo_nvptx::{Chip, Options, PtxVersion, compile, ptxas};
 use slimhlo_package::{Manifest, Package};
+use slimhlo_report::text;
 use slimhlo_runner::Planned;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -2,10 +2,10 @@
 
 //! MLIR's diagnostics, printed the way MLIR's own tools do: `file:line:column: error: ...`, with the line.
 
-use crate::source::{self, Source};
 use console::style;
 use melior::Context;
 use melior::diagnostic::{Diagnostic, DiagnosticSeverity};
+use slimhlo_report::source::{self, Source};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,12 +2,12 @@
 
 //! What `--json` prints. docs/slimhlo.md describes it; `version` grows when a field goes away or changes its meaning.
 
-use crate::pipeline::PassRun;
 use crate::plan::{Plan, Refusal, Scheduled};
-use crate::profile::{Footprint, Profile, Value};
-use crate::source::Source;
 use anyhow::Result;
 use serde::Serialize;
+use slimhlo_report::pipeline::PassRun;
+use slimhlo_report::profile::{Footprint, Profile, Value};
+use slimhlo_report::source::Source;
 
 /// The version of both forms.
 pub const VERSION: u32 = 1;
@@ -116,7 +116,7 @@ pub struct Step<'a> {
 
 impl<'a> From<&'a Profile> for Program<'a> {
     fn from(profile: &'a Profile) -> Self {
-        let step = |step: &'a crate::profile::Step| Step {
+        let step = |step: &'a slimhlo_report::profile::Step| Step {
             op: &step.op,
             live: step.live,
             source: step.source.as_deref(),

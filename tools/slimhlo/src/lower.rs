@@ -4,7 +4,7 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::module::{Diagnosed, Input};
-use crate::sparse;
+use slimhlo_report::sparse;
 use anyhow::{Context as _, Result, anyhow};
 use melior::Context;
 use melior::ir::operation::OperationLike;
@@ -41,7 +41,7 @@ pub fn lower(
 ) -> Result<()> {
     let manager = PassManager::new(context);
     parse_pass_pipeline(manager.as_operation_pass_manager(), PASSES)?;
-    let done = are_dense(module) && crate::ffi::run(&manager, module.as_operation());
+    let done = are_dense(module) && slimhlo_report::ffi::run(&manager, module.as_operation());
     let diagnosed = diagnostics.print(input.text(), quiet);
     match done {
         true => Ok(()),
@@ -54,7 +54,7 @@ pub fn lower(
 pub fn plan(context: &Context, module: &Module<'_>) -> Result<bool> {
     let manager = PassManager::new(context);
     parse_pass_pipeline(manager.as_operation_pass_manager(), PLAN)?;
-    Ok(are_dense(module) && crate::ffi::run(&manager, module.as_operation()))
+    Ok(are_dense(module) && slimhlo_report::ffi::run(&manager, module.as_operation()))
 }
 
 /// Whether kernels can be made of tensors as they are. False after a diagnostic.
@@ -243,7 +243,7 @@ fn kernel(
     let scratch = numbers("slimhlo.scratch")
         .iter()
         .map(|bytes| Parameter { bytes: u64::try_from(*bytes).unwrap_or(0), access: Access::Scratch });
-    let location = crate::source::of(function.location()).map(|source| source.to_string());
+    let location = slimhlo_report::source::of(function.location()).map(|source| source.to_string());
     Ok(Kernel {
         name: name.clone(),
         functions: stages,

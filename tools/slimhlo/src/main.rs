@@ -7,22 +7,17 @@ mod compile;
 mod diagnostics;
 mod ffi;
 mod guarded;
-mod html;
 mod json;
 mod lower;
 mod manual;
 mod module;
 mod optimize;
 mod output;
-mod pipeline;
+mod page_plan;
 mod plan;
-mod profile;
 mod progress;
 mod report;
 mod run;
-mod source;
-mod sparse;
-mod text;
 
 use clap::{Parser, Subcommand};
 use console::style;
@@ -95,7 +90,7 @@ impl InputArgs {
 
     /// The passes as the JSON names them.
     fn pipeline(&self) -> &str {
-        self.pass_pipeline.as_deref().unwrap_or(pipeline::DEFAULT)
+        self.pass_pipeline.as_deref().unwrap_or(slimhlo_report::pipeline::DEFAULT)
     }
 }
 

@@ -3,7 +3,6 @@
 //! Reads and writes modules.
 
 use crate::diagnostics::Diagnostics;
-use crate::source;
 use anyhow::{Context as _, Result, bail};
 use melior::Context;
 use melior::dialect::DialectRegistry;
@@ -11,6 +10,7 @@ use melior::ir::Module;
 use melior::ir::operation::{OperationLike, OperationPrintingFlags, WalkOrder, WalkResult};
 use melior::utility::{register_all_dialects, register_all_passes};
 use slimhlo_forms::Source;
+use slimhlo_report::source;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};

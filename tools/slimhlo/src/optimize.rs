@@ -5,9 +5,8 @@
 use crate::diagnostics::Diagnostics;
 use crate::module::{self, Booleans, Input};
 use crate::output::{self, Target};
-use crate::profile::Profile;
 use crate::progress::Progress;
-use crate::{DOES_NOT_FIT, EXIT_STATUS, InputArgs, json, pipeline, text};
+use crate::{DOES_NOT_FIT, EXIT_STATUS, InputArgs, json};
 use anyhow::{Result, bail};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
@@ -15,6 +14,8 @@ use console::style;
 use slimhlo_forms::Version;
 use slimhlo_passes::Bytes;
 use slimhlo_passes::framework::OptionValue;
+use slimhlo_report::profile::Profile;
+use slimhlo_report::{pipeline, text};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

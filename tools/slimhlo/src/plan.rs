@@ -3,13 +3,14 @@
 //! The buffer plan of `slimhlo compile`: as a table, and for `slimhlo report`.
 
 use crate::diagnostics::Diagnostics;
-use crate::source::Source;
-use crate::{lower, text};
+use crate::lower;
 use melior::Context;
 use melior::ir::Module;
 use serde::Serialize;
 use slimhlo_package::{Buffer, Manifest, Slot, Step};
 use slimhlo_passes::rewrite::copy_of;
+use slimhlo_report::source::Source;
+use slimhlo_report::text;
 use slimhlo_runner::Planned;
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -27,22 +27,22 @@ impl Progress {
         self.0.set_message(message.into());
     }
 
-    /// Pass `index` of `count` begins.
-    pub fn pass(&self, index: usize, count: usize, name: &str) {
+    /// Removes the bar.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl slimhlo_report::pipeline::Progress for Progress {
+    fn pass(&self, index: usize, count: usize, name: &str) {
         self.0.set_style(style("{spinner} {elapsed:>4} [{bar:30}] {pos}/{len} {msg}"));
         self.0.set_length(count as u64);
         self.0.set_position(index as u64);
         self.0.set_message(name.to_owned());
     }
 
-    /// Stage `index` of `count` in a round begins; how many rounds there will be is not known.
-    pub fn stage(&self, round: usize, index: usize, count: usize, name: &str) {
+    fn stage(&self, round: usize, index: usize, count: usize, name: &str) {
         self.pass(index, count, &if round == 1 { name.to_owned() } else { format!("{name}, round {round}") });
-    }
-
-    /// Removes the bar.
-    pub fn finish(&self) {
-        self.0.finish_and_clear();
     }
 }
 

@@ -5,15 +5,15 @@
 use crate::diagnostics::Diagnostics;
 use crate::module::{self, Input};
 use crate::output::{self, Target};
-use crate::pipeline::{self, PassRun};
 use crate::plan::{Plan, Refusal};
-use crate::profile::Profile;
 use crate::progress::Progress;
-use crate::{EXIT_STATUS, InputArgs, html, json, plan, text};
+use crate::{EXIT_STATUS, InputArgs, json, page_plan, plan};
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use console::{Term, style};
+use slimhlo_report::profile::Profile;
+use slimhlo_report::{Findings, html, pipeline, text};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,20 +60,6 @@ pub struct Args {
     quiet: bool,
 }
 
-/// What there is to report.
-pub struct Findings<'a> {
-    /// The module's file, or `-`.
-    pub input: String,
-    /// As it is.
-    pub before: &'a Profile,
-    /// After the passes.
-    pub after: Option<&'a Profile>,
-    /// What they did.
-    pub runs: &'a [PassRun],
-    /// What `slimhlo compile` plans, or why it cannot; nothing if that was not asked for.
-    pub plan: Option<&'a Result<Plan, Refusal>>,
-}
-
 /// `slimhlo report`
 pub fn main(args: &Args) -> Result<ExitCode> {
     let page = args.html.as_deref().map(|path| Target::new(Some(path)));
@@ -116,10 +102,9 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     let (before, runs, after) = outcome?;
 
     let plan = plan.as_ref();
-    let findings =
-        Findings { input: input.name(), before: &before, after: after.as_ref(), runs: &runs, plan };
+    let findings = Findings { input: input.name(), before: &before, after: after.as_ref(), runs: &runs };
     if let Some(page) = &page {
-        output::write(page, html::page(&findings)?.as_bytes())?;
+        output::write(page, html::page(&findings, &page_plan::section(plan)?)?.as_bytes())?;
     }
     if let Some(json) = &json {
         output::write(
@@ -140,49 +125,30 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     }
     let stdout_taken = page.iter().chain(&json).any(|target| *target == Target::Stdout);
     if !args.quiet && !stdout_taken {
-        output::write(&Target::Stdout, print(&findings, args.top, args.plan).as_bytes())?;
+        output::write(&Target::Stdout, print(&findings, plan, args.top, args.plan).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(findings: &Findings<'_>, most: usize, whole_plan: bool) -> String {
-    let Findings { input, before, after, runs, plan } = findings;
-    let heading = |heading: &str| style(heading.to_owned()).bold().to_string();
-    let width =
-        usize::from(Term::stdout().size_checked().map_or(100, |(_, columns)| columns)).clamp(40, 120) - 16;
-    let top = before.footprint.peak.max(after.map_or(0, |after| after.footprint.peak));
-    let mut text = String::new();
-    let _ = writeln!(text, "{}\n{}", heading(input), text::footprints(before, *after));
-    let _ = writeln!(text, "{}\n{}", heading("Memory over the program"), text::chart(before, top, width, 10));
-    if let Some(after) = after.filter(|after| after.footprint.peak != before.footprint.peak) {
-        let _ = writeln!(text, "{}\n{}", heading("After optimization"), text::chart(after, top, width, 10));
-    }
-    if after.is_some() {
-        let _ = writeln!(text, "{}\n{}", heading("What each pass saves"), text::passes(runs));
-    }
-    let peak = before.footprint.peak;
-    let _ = writeln!(
-        text,
-        "{}\n{}",
-        heading(&format!("Largest values alive at the peak{}", before.peak_place())),
-        text::values(before, most)
-    );
-    if let Some(after) = after.filter(|after| after.footprint.peak != peak) {
-        let heading = heading(&format!("And after optimization{}", after.peak_place()));
-        let _ = writeln!(text, "{heading}\n{}", text::values(after, most.min(5)));
-    }
+fn print(
+    findings: &Findings<'_>,
+    plan: Option<&Result<Plan, Refusal>>,
+    most: usize,
+    whole_plan: bool,
+) -> String {
+    let width = usize::from(Term::stdout().size_checked().map_or(100, |(_, columns)| columns)).clamp(40, 120);
+    let mut text = text::report(findings, most, width, &|heading| style(heading).bold().to_string());
+    let mut add = |heading: &str, part: String| {
+        let _ = write!(text, "\n{}\n{part}", style(heading).bold());
+    };
     match plan {
         Some(Ok(plan)) => {
-            let heading = heading("Buffer plan for a GPU, by slimhlo compile");
-            let _ = writeln!(text, "{heading}\n{}", plan::section(plan, most, whole_plan));
+            add("Buffer plan for a GPU, by slimhlo compile", plan::section(plan, most, whole_plan));
         }
         Some(Err(refusal)) => {
-            let _ =
-                writeln!(text, "{}\n  none: {}", heading("Buffer plan for a GPU"), plan::refusal(refusal));
+            add("Buffer plan for a GPU", format!("  none: {}\n", plan::refusal(refusal)));
         }
         None => {}
     }
-    text.truncate(text.trim_end().len());
-    text.push('\n');
     text
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
-use crate::setup;
 use crate::shell::Shell;
 use crate::test::CORPUS;
+use crate::{setup, wheel};
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -55,6 +55,8 @@ enum Benchmark {
     Code,
     /// Time from StableHLO to PTX, against IREE's compiler and XLA's for the CPU
     Compile,
+    /// What slimhlo.jit adds to the time from a function to an executable, against jax.jit, on the CPU
+    Jit,
     /// Memory and run time of the reference programs on an NVIDIA GPU, against JAX; nothing where there is none
     Gpu,
 }
@@ -78,6 +80,7 @@ impl Benchmark {
             Benchmark::Plan => ("bench_plan.py", vec![]),
             Benchmark::Code => ("bench_code.py", vec![]),
             Benchmark::Compile => ("bench_compile.py", vec![]),
+            Benchmark::Jit => ("jit.py", vec!["--time"]),
             Benchmark::Gpu => ("bench_gpu.py", vec![]),
         }
     }
@@ -119,6 +122,15 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
         println!("{}", console::style(format!("==> {}", benchmark.name())).bold());
         if matches!(benchmark, Benchmark::Gpu | Benchmark::Calibrate) {
             if !gpu(shell, &path, benchmark)? {
+                missed.push(benchmark.name());
+            }
+            continue;
+        }
+        if matches!(benchmark, Benchmark::Jit) {
+            let mut words = vec!["-u", &path];
+            words.extend(extra);
+            let python = wheel::built_and_installed(shell)?;
+            if !shell.command(python, words).unchecked().run()?.status.success() {
                 missed.push(benchmark.name());
             }
             continue;

@@ -23,10 +23,13 @@ pub fn main(shell: &Shell, _: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Makes the environment with what builds the wheel, once per state of python/requirements.txt.
+/// Makes the environment with what builds and tests the wheel, once per state of python/*requirements.txt.
 pub fn tools(shell: &Shell) -> Result<()> {
     let file = shell.root.join("python/requirements.txt");
-    let wanted = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let used_in_tests = shell.root.join("python/test-requirements.txt");
+    let read =
+        |file: &Path| fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()));
+    let wanted = read(&file)? + &read(&used_in_tests)?;
     let folder = shell.target.join("wheel-tools");
     let stamp = folder.join("requirements.txt");
     if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == wanted) {
@@ -34,6 +37,7 @@ pub fn tools(shell: &Shell) -> Result<()> {
     }
     environment(shell, &folder)?;
     install(shell, &folder, &["-r", &file.to_string_lossy()])?;
+    install(shell, &folder, &["--no-deps", "-r", &used_in_tests.to_string_lossy()])?;
     // Last, so that an environment that was not finished is made again.
     fs::write(&stamp, wanted)?;
     Ok(())
@@ -85,6 +89,13 @@ pub fn find(shell: &Shell) -> Result<PathBuf> {
     let last = wheels.pop();
     ensure!(last.is_some(), "no wheel in {}", folder.display());
     Ok(last.unwrap_or_default())
+}
+
+/// Builds the wheel and installs it for a benchmark; returns that Python.
+pub fn built_and_installed(shell: &Shell) -> Result<PathBuf> {
+    tools(shell)?;
+    shell.show(&command(shell))?;
+    installed(shell)
 }
 
 /// Installs the wheel into an environment of its own, which sees JAX in the oracle's, and returns its Python.

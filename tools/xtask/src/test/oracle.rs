@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 
 use anyhow::{Result, ensure};
+use duct::Expression;
 
 use super::{Outcome, Run};
 use crate::setup;
@@ -134,7 +135,13 @@ fn script(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
     // -u: lines are progress, and a pipe would hold them back.
     let mut all = vec!["-u", &path];
     all.extend(args);
-    let finished = run.run(&run.shell.command(setup::python(run.shell), all))?;
+    let command = run.shell.command(setup::python(run.shell), all);
+    judged(run, &command)
+}
+
+/// Runs what says at last what passed and what failed.
+pub(super) fn judged(run: &mut Run, command: &Expression) -> Result<Outcome> {
+    let finished = run.run(command)?;
     let figure = finished.output.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("");
     Ok(match counts(figure) {
         Some((passed, failed)) => {

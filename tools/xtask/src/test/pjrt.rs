@@ -56,7 +56,10 @@ pub(super) fn pjrt(run: &mut Run) -> Result<Outcome> {
     Ok(Outcome::tests(passed + with_xla.passed, failed + with_xla.failed, figure))
 }
 
-/// Builds the wheel, installs it, and runs its tests.
+/// Harnesses of JAX's that `slimhlo.jit` is held against `jax.jit` on: a sample, and when all is asked for.
+const HARNESSES: [&str; 2] = ["60", "1000"];
+
+/// Builds the wheel, installs it, runs its tests, and compares with `jax.jit` on JAX's programs.
 pub(super) fn wheel(run: &mut Run) -> Result<Outcome> {
     wheel::tools(run.shell)?;
     if !run.run(&wheel::command(run.shell))?.ok {
@@ -67,7 +70,7 @@ pub(super) fn wheel(run: &mut Run) -> Result<Outcome> {
     let python = wheel::installed(run.shell)?;
     let oracle = run.shell.root.join("test/oracle");
     let words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"];
-    let finished = run.run(&run.shell.command(python, words).env("SLIMHLO_ORACLE", oracle))?;
+    let finished = run.run(&run.shell.command(&python, words).env("SLIMHLO_ORACLE", oracle))?;
     let last = finished.output.lines().rfind(|line| line.contains(" in ")).unwrap_or_default();
     let count = |what: &str| -> usize {
         let words: Vec<&str> = last.split([' ', ',']).collect();
@@ -77,7 +80,11 @@ pub(super) fn wheel(run: &mut Run) -> Result<Outcome> {
     let (passed, failed) = (count("passed"), count("failed") + count("error") + count("errors"));
     let too_large = usize::from(size > LARGEST);
     let failed = (failed + too_large).max((!finished.ok).into());
-    Ok(Outcome::tests(passed, failed, format!("{passed} tests, wheel of {} MiB", size >> 20)))
+    let mut words = vec!["-u", "test/oracle/jit.py", "--count", HARNESSES[usize::from(run.all)]];
+    words.extend((!run.all).then_some("--no-references"));
+    let compared = oracle::judged(run, &run.shell.command(python, words))?;
+    let figure = format!("{passed} tests, wheel of {} MiB; slimhlo.jit: {}", size >> 20, compared.figure);
+    Ok(Outcome::tests(passed + compared.passed, failed + compared.failed, figure))
 }
 
 /// How many libraries it needs that are not everywhere, and how many symbols it shows that it should not.

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! `slimhlo report --html`: one page with everything in it.
+//! One page with everything in it.
 //!
 //! Tables are plain HTML, and readable without scripts. The picture is drawn by page/page.js from [`Data`], which stands in
 //! the page as JSON. Long programs are thinned out: at most [`COLUMNS`] points in time, each the highest of the steps it
 //! stands for, and at most [`DRAWN`] values, the rest in a few groups; the page says so where it happens.
 
 mod lines;
-mod plan;
 
+use crate::Findings;
 use crate::pipeline;
 use crate::profile::{Profile, Value, ValueKind};
-use crate::report::Findings;
 use crate::text;
 use anyhow::Result;
 use serde::Serialize;
@@ -19,20 +18,20 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 /// The most points in time.
-const COLUMNS: usize = 4000;
+pub const COLUMNS: usize = 4000;
 
 /// The most values that are drawn one by one.
-const DRAWN: usize = 600;
+pub const DRAWN: usize = 600;
 
 /// A value whose part of the higher peak is less than one in this many is not drawn by itself.
-const VISIBLE: u64 = 2000;
+pub const VISIBLE: u64 = 2000;
 
 /// The most groups that values are drawn in which are not drawn one by one, and the most lines to group by.
 const GROUPS: usize = 16;
 const LINES: usize = 1000;
 
 /// How many rows a table of values has.
-const ROWS: usize = 40;
+pub const ROWS: usize = 40;
 
 #[derive(Serialize)]
 struct Data {
@@ -82,13 +81,15 @@ type Drawn = (i64, i64, i64, u64, u8, usize, usize, i64, i64, usize, usize);
 
 /// Each text once.
 #[derive(Default)]
-struct Strings {
-    texts: Vec<String>,
+pub struct Strings {
+    /// In the order of their positions.
+    pub texts: Vec<String>,
     index: HashMap<String, i64>,
 }
 
 impl Strings {
-    fn add(&mut self, text: &str) -> i64 {
+    /// The position of a text.
+    pub fn add(&mut self, text: &str) -> i64 {
         if let Some(index) = self.index.get(text) {
             return *index;
         }
@@ -98,13 +99,27 @@ impl Strings {
         index
     }
 
-    fn add_some(&mut self, text: Option<String>) -> i64 {
+    /// The position of a text, or -1.
+    pub fn add_some(&mut self, text: Option<String>) -> i64 {
         text.map_or(-1, |text| self.add(&text))
     }
 }
 
+/// A part of the page that `slimhlo compile` adds: its elements, and the script's data with the script element
+/// around it.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// Elements.
+    pub html: String,
+    /// Data, or nothing if there is nothing to draw.
+    pub data: String,
+}
+
 /// The page.
-pub fn page(findings: &Findings<'_>) -> Result<String> {
+///
+/// # Errors
+/// What is reported cannot be written as JSON.
+pub fn page(findings: &Findings<'_>, plan: &Section) -> Result<String> {
     let Findings { input, before, after, .. } = findings;
     let title = if input == "-" { "standard input" } else { input.as_str() };
     let highest = before.footprint.peak.max(after.map_or(0, |after| after.footprint.peak));
@@ -131,7 +146,6 @@ pub fn page(findings: &Findings<'_>) -> Result<String> {
         tables += &values("after", "after optimization", after, 1, drawn);
     }
     tables += &lines::table(before, *after);
-    let (plan, plan_data) = plan::section(findings.plan)?;
     Ok(fill_in(
         include_str!("page/page.html"),
         &[
@@ -148,15 +162,18 @@ pub fn page(findings: &Findings<'_>) -> Result<String> {
             ("notes", &notes),
             ("tables", tables.trim_end()),
             ("data", &data),
-            ("plan", plan.trim_end()),
-            ("plan_data", &plan_data),
+            ("plan", plan.html.trim_end()),
+            ("plan_data", &plan.data),
             ("plan_js", include_str!("page/plan.js").trim_end()),
         ],
     ))
 }
 
 /// Data as JSON in which nothing can end the script element, or begin a comment.
-fn inline(data: &impl Serialize) -> Result<String> {
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub fn inline(data: &impl Serialize) -> Result<String> {
     Ok(serde_json::to_string(data)?.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"))
 }
 
@@ -181,7 +198,7 @@ fn fill_in(template: &str, parts: &[(&str, &str)]) -> String {
 }
 
 /// Text as HTML, in elements and in quoted attributes.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

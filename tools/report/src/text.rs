@@ -2,6 +2,7 @@
 
 //! What people read in a terminal: amounts, tables, and the memory over the program as a picture.
 
+use crate::Findings;
 use crate::pipeline::{PassRun, summary};
 use crate::profile::Profile;
 use crate::source::Source;
@@ -229,6 +230,38 @@ pub fn chart(profile: &Profile, top: u64, width: usize, height: usize) -> String
     let _ = writeln!(text, "{:>margin$} └{}", "0", "─".repeat(width));
     let last = format!("step {}", count(steps.len() as u64));
     let _ = writeln!(text, "{:>margin$}  step 1{last:>1$}", "", width.saturating_sub(6));
+    text
+}
+
+/// All of a report: totals, the memory over the program, what each pass saves, and at most `most` of the largest
+/// values. `width` is that of the terminal in columns, `heading` makes a heading of a text.
+pub fn report(
+    findings: &Findings<'_>,
+    most: usize,
+    width: usize,
+    heading: &dyn Fn(String) -> String,
+) -> String {
+    let Findings { input, before, after, runs } = findings;
+    let width = width.saturating_sub(16);
+    let top = before.footprint.peak.max(after.map_or(0, |after| after.footprint.peak));
+    let mut text = String::new();
+    let mut add = |title: String, part: &str| {
+        let _ = writeln!(text, "{}\n{part}", heading(title));
+    };
+    add(input.clone(), &footprints(before, *after));
+    add("Memory over the program".into(), &chart(before, top, width, 10));
+    if let Some(after) = after.filter(|after| after.footprint.peak != before.footprint.peak) {
+        add("After optimization".into(), &chart(after, top, width, 10));
+    }
+    if after.is_some() {
+        add("What each pass saves".into(), &passes(runs));
+    }
+    add(format!("Largest values alive at the peak{}", before.peak_place()), &values(before, most));
+    if let Some(after) = after.filter(|after| after.footprint.peak != before.footprint.peak) {
+        add(format!("And after optimization{}", after.peak_place()), &values(after, most.min(5)));
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
     text
 }
 

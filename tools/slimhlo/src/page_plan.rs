@@ -2,12 +2,12 @@
 
 //! The page's part on the buffer plan: memory as boxes, offset against step, drawn by page/plan.js; and a table.
 
-use super::{COLUMNS, DRAWN, ROWS, Strings, VISIBLE, escape};
 use crate::plan::{Place, Plan, Refusal, when};
-use crate::text;
 use anyhow::Result;
 use serde::Serialize;
 use slimhlo_package::Slot;
+use slimhlo_report::html::{COLUMNS, DRAWN, ROWS, Section, Strings, VISIBLE, escape, inline};
+use slimhlo_report::text;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -83,14 +83,15 @@ impl Pile {
 }
 
 /// The section of the page, empty if no plan was asked for; and the script's data, if there is something to draw.
-pub fn section(plan: Option<&Result<Plan, Refusal>>) -> Result<(String, String)> {
+pub fn section(plan: Option<&Result<Plan, Refusal>>) -> Result<Section> {
     const HEADING: &str = "<section class=\"plan\" aria-labelledby=\"plan-heading\">\n\
                            <h2 id=\"plan-heading\">Buffer plan for a GPU</h2>\n";
     match plan {
-        None => Ok((String::new(), String::new())),
+        None => Ok(Section::default()),
         Some(Err(refusal)) => {
             let why = escape(&crate::plan::refusal(refusal));
-            Ok((format!("{HEADING}<p class=\"note\">There is none: {why}</p>\n</section>\n"), String::new()))
+            let html = format!("{HEADING}<p class=\"note\">There is none: {why}</p>\n</section>\n");
+            Ok(Section { html, data: String::new() })
         }
         Some(Ok(plan)) => {
             let planned = plan.planned();
@@ -105,14 +106,15 @@ pub fn section(plan: Option<&Result<Plan, Refusal>>) -> Result<(String, String)>
             let places = plan.places();
             if plan.steps.is_empty() || places.is_empty() {
                 html += "<p class=\"note\">It runs nothing that takes memory.</p>\n</section>\n";
-                return Ok((html, String::new()));
+                return Ok(Section { html, data: String::new() });
             }
             let (data, drawn) = data(plan, &places);
             html += &picture(planned.arena > 0, places.len(), drawn.len());
             html += &rows(plan, &drawn);
             html += "</section>\n";
-            let data = super::inline(&data)?;
-            Ok((html, format!("<script type=\"application/json\" id=\"plan-data\">{data}</script>\n")))
+            let data = inline(&data)?;
+            let data = format!("<script type=\"application/json\" id=\"plan-data\">{data}</script>\n");
+            Ok(Section { html, data })
         }
     }
 }

@@ -9,7 +9,6 @@
 
 use crate::ffi;
 use crate::profile::Profile;
-use crate::progress::Progress;
 use crate::text;
 use anyhow::{Context as _, Result, anyhow, bail};
 use melior::Context;
@@ -28,6 +27,20 @@ use std::time::Instant;
 
 /// What `slimhlo optimize` runs unless told otherwise.
 pub const DEFAULT: &str = "slimhlo-optimize";
+
+/// Whoever wants to know how far passes are.
+pub trait Progress {
+    /// Pass `index` of `count` begins.
+    fn pass(&self, index: usize, count: usize, name: &str);
+    /// Stage `index` of `count` in a round begins; how many rounds there will be is not known.
+    fn stage(&self, round: usize, index: usize, count: usize, name: &str);
+}
+
+/// Nobody does.
+impl Progress for () {
+    fn pass(&self, _: usize, _: usize, _: &str) {}
+    fn stage(&self, _: usize, _: usize, _: usize, _: &str) {}
+}
 
 /// Counters that are not 0, by pass and name.
 pub type Statistics = BTreeMap<String, BTreeMap<String, u64>>;
@@ -159,13 +172,16 @@ impl Watch {
 
 /// Runs the passes of `text`, or else [`DEFAULT`] with `options`, on the module; returns what each did, and the profile at the end.
 /// `before` is that of the module as it is.
+///
+/// # Errors
+/// A pass failed, or `text` is no pipeline of passes on a module.
 pub fn run(
     context: &Context,
     module: &Module<'_>,
     text: Option<&str>,
     options: &Optimize,
     before: Option<Profile>,
-    progress: &Progress,
+    progress: &dyn Progress,
 ) -> Result<(Vec<PassRun>, Option<Profile>)> {
     let module = module.as_operation();
     let mut watch = Watch::new(module, before, options.target);
@@ -182,7 +198,7 @@ fn run_stages(
     module: OperationRef<'_, '_>,
     options: &Optimize,
     watch: Watch,
-    progress: &Progress,
+    progress: &dyn Progress,
 ) -> Result<Watch> {
     let watch = RefCell::new(watch);
     let run = |op: OperationRef<'_, '_>, step: Step<'_>| {
@@ -258,7 +274,7 @@ fn run_each(
     module: OperationRef<'_, '_>,
     text: &str,
     watch: &mut Watch,
-    progress: &Progress,
+    progress: &dyn Progress,
 ) -> Result<()> {
     let passes = passes(context, text)?;
     let count = passes.len();

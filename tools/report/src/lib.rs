@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Where a program's memory goes, and what each pass of the default pipeline saves: what `slimhlo report`
+//! and `slimhlo.report` of Python have in common.
+//!
+//! | file | what it knows |
+//! |---|---|
+//! | `profile.rs`, `source.rs` | the memory model's report, by value, step and line of the user's source |
+//! | `pipeline.rs` | running passes and asking the model after each |
+//! | `text.rs` | amounts, tables and the picture for a terminal |
+//! | `html.rs`, `page` | the page |
+//! | `sparse.rs` | tensors whose bytes are not known |
+//! | `ffi.rs` | the `unsafe` |
+
+pub mod ffi;
+pub mod html;
+pub mod pipeline;
+pub mod profile;
+pub mod source;
+pub mod sparse;
+pub mod text;
+
+use pipeline::PassRun;
+use profile::Profile;
+
+/// What there is to report.
+pub struct Findings<'a> {
+    /// What the report is about: the module's file, `-` for standard input, or its name.
+    pub input: String,
+    /// As it is.
+    pub before: &'a Profile,
+    /// After the passes.
+    pub after: Option<&'a Profile>,
+    /// What they did.
+    pub runs: &'a [PassRun],
+}
