@@ -1,5 +1,5 @@
-// RUN: slimhlo-opt %s --slimhlo-inplace-updates="min-bytes=1 chunk-bytes=1KiB" | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-inplace-updates="min-bytes=1 chunk-bytes=1KiB" --slimhlo-inplace-updates="min-bytes=1 chunk-bytes=1KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-inplace-updates="target=xla-cpu min-bytes=1 chunk-bytes=1KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-inplace-updates="target=xla-cpu min-bytes=1 chunk-bytes=1KiB" --slimhlo-inplace-updates="target=xla-cpu min-bytes=1 chunk-bytes=1KiB" | FileCheck %s
 // RUN: slimhlo-opt %s --slimhlo-inplace-updates | FileCheck %s --check-prefix=SMALL
 
 // SMALL-NOT: stablehlo.while

@@ -1,8 +1,17 @@
-// RUN: slimhlo-opt %s --slimhlo-inplace-updates="min-bytes=1 chunk-bytes=1KiB" | FileCheck %s
-// RUN: slimhlo-opt %s --slimhlo-inplace-updates="min-bytes=1 chunk-bytes=1KiB" --slimhlo-inplace-updates="min-bytes=1 chunk-bytes=1KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-inplace-updates="target=xla-cpu min-bytes=1 chunk-bytes=1KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-inplace-updates="target=xla-cpu min-bytes=1 chunk-bytes=1KiB" --slimhlo-inplace-updates="target=xla-cpu min-bytes=1 chunk-bytes=1KiB" | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-inplace-updates="min-bytes=1 chunk-bytes=1KiB" | FileCheck %s --check-prefix=GPU
 
 // Each is computed of the other in the same place, and no slab would have to be stored on the way: the barrier keeps both as
 // they were until both are read. One of the two is carried by a loop, and comes from an argument that stays as it is.
+// GPUs keep what goes through a barrier apart until kernels are made: no branch, for which they would ask their hosts.
+// GPU-LABEL: func @swapped
+// GPU-NOT: stablehlo.if
+// GPU: %[[XS:.*]] = stablehlo.dynamic_slice
+// GPU: %[[YS:.*]] = stablehlo.dynamic_slice
+// GPU: %[[BOTH:.*]]:2 = stablehlo.optimization_barrier %[[XS]], %[[YS]]
+// GPU: stablehlo.subtract %[[BOTH]]#0, %[[BOTH]]#1
+// GPU-NOT: stablehlo.if
 // CHECK-LABEL: func @swapped
 // CHECK: stablehlo.while
 // CHECK: stablehlo.while(%[[J:[^ ,]*]] = %{{[^ ,]*}}, %[[X:[^ ,]*]] = %{{[^ ,]*}}, %[[Y:[^ ,]*]] = %{{[^ ,]*}})

@@ -1,7 +1,14 @@
-// RUN: slimhlo-opt %s --slimhlo-recompute-residuals --canonicalize --split-input-file | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-recompute-residuals=target=xla-cpu --canonicalize --split-input-file | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-recompute-residuals --canonicalize --split-input-file | FileCheck %s --check-prefix=GPU
 
 // What takes elementary functions and is read at other places than its own is there before it is read: fused with a stencil it would be
 // computed for each of its readers.
+// GPU-LABEL: func.func @stencil
+// GPU-NOT: stablehlo.if
+// GPU: stablehlo.optimization_barrier
+// GPU-NOT: stablehlo.if
+// GPU-LABEL: func.func @elementwise
+// GPU-NOT: stablehlo.optimization_barrier
 // CHECK-LABEL: func.func @stencil
 func.func @stencil(%x0: tensor<4xf32>, %zero: tensor<f32>) -> tensor<4xf32> {
   %c0 = stablehlo.constant dense<0> : tensor<i32>

@@ -4,7 +4,6 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::module::{Diagnosed, Input};
-use slimhlo_report::sparse;
 use anyhow::{Context as _, Result, anyhow};
 use melior::Context;
 use melior::ir::operation::OperationLike;
@@ -20,6 +19,7 @@ use slimhlo_passes::functions::name_of;
 use slimhlo_passes::gpu::form_kernels::ops::size_of_type;
 use slimhlo_passes::gpu::program::{self, Program};
 use slimhlo_passes::rewrite::ops_named;
+use slimhlo_report::sparse;
 use std::collections::HashMap;
 
 /// From what a front end writes to planned kernels. Every pass leaves alone what it has done already.
