@@ -5,7 +5,7 @@
 //! The rule: never more bytes, and of all that is known the least bytes whose time is at most `max-slowdown` times the original's. What
 //! halves a function's temporaries may take a quarter more time, what does less a twentieth ([`Limit`]).
 
-use crate::framework::OptionValue;
+use crate::framework::{Bytes, OptionValue};
 use crate::memory::{self, Footprint};
 use crate::target::Target;
 use melior::ir::OperationRef;
@@ -88,5 +88,61 @@ impl OptionValue for Limit {
             Self::Usual => "usual".into(),
             Self::Times(most) => most.to_string(),
         }
+    }
+}
+
+/// How much memory a program may need.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Room {
+    /// So many bytes.
+    Bytes(u64),
+    /// A share of the chip's memory, more than 0 and at most 1.
+    Share(f64),
+}
+
+impl Room {
+    /// Reads bytes as [`Bytes`] does, or a share: `16GiB`, `0.9`.
+    ///
+    /// # Errors
+    /// What `text` is not.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let share =
+            text.parse::<f64>().ok().filter(|share| text.contains('.') && *share > 0.0 && *share <= 1.0);
+        match share {
+            Some(share) => Ok(Self::Share(share)),
+            None => Bytes::parse(text)
+                .map(|bytes| Self::Bytes(bytes.0))
+                .map_err(|error| format!("{error}, nor a share of the chip's memory such as 0.9")),
+        }
+    }
+
+    /// Bytes on a target.
+    ///
+    /// # Errors
+    /// It is a share, and how much memory there is depends on the machine.
+    pub fn bytes(self, target: Target) -> Result<u64, String> {
+        match (self, target.memory()) {
+            (Self::Bytes(bytes), _) => Ok(bytes),
+            (Self::Share(share), Some(memory)) => Ok((share * memory as f64) as u64),
+            (Self::Share(share), None) => Err(format!(
+                "{share} of what? How much memory there is for {target} depends on the machine: say bytes"
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_bytes_or_a_share() {
+        assert_eq!(Room::parse("16GiB"), Ok(Room::Bytes(16 << 30)));
+        assert_eq!(Room::parse("1"), Ok(Room::Bytes(1)));
+        assert_eq!(Room::parse("0.9"), Ok(Room::Share(0.9)));
+        assert!(Room::parse("1.5").unwrap_err().contains("nor a share"));
+        assert!(Room::parse("much").unwrap_err().contains("'much'"));
+        assert_eq!(Room::Share(0.5).bytes(Target::default()), Ok(40 << 30));
+        assert!(Room::Share(0.5).bytes(Target::xla_cpu()).unwrap_err().contains("xla-cpu"));
     }
 }

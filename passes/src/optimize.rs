@@ -65,6 +65,9 @@ crate::pass_options! {
         /// How many times the original's time a function may take, by the target's rates; usual is 1.25 where temporaries at least halve, and
         /// else 1.05.
         pub max_slowdown: Limit = Limit::Usual,
+        /// What a function may need: it is made the fastest that needs no more, or else the smallest. Time is then bounded only if `max-slowdown` says
+        /// so.
+        pub memory_limit: Option<Bytes> = None,
         /// How much the temporaries of one chunk may take, about, where a value is computed in chunks; none tries several and keeps
         /// what costs least.
         pub chunk_bytes: Option<Bytes> = None,
@@ -347,7 +350,41 @@ impl<'c, 'o> Snapshot<'c, 'o> {
 
 /// Optimizes `module`, a `builtin.module`. `run` runs pipelines on it; `observe` hears of each function that a stage
 /// changed, and of whether that was kept.
+///
+/// With a memory limit and no bound of time, the least of [`BOUNDS`] within which all functions fit is taken.
 pub fn optimize<'c>(
+    module: OperationRef<'c, '_>,
+    options: &Optimize,
+    run: &Run<'_, 'c>,
+    observe: &mut dyn FnMut(&Event<'_>),
+) -> PassResult<'c> {
+    let Optimize { target, chunk_bytes, memory_limit, max_slowdown } = *options;
+    let (Some(limit), Limit::Usual, Some(_)) = (memory_limit, max_slowdown, target.rates()) else {
+        return optimize_within(module, options, run, observe);
+    };
+    let within = |bound| Optimize { target, chunk_bytes, memory_limit, max_slowdown: Limit::Times(bound) };
+    let original = copy_of(module);
+    let mut bound = f64::INFINITY;
+    for tried in BOUNDS {
+        optimize_within(module, &within(tried), run, &mut |_| ())?;
+        let fits = functions(module)
+            .filter_map(|function| Cost::of(function, target))
+            .all(|cost| cost.peak() <= limit.0);
+        move_body(module, copy_of(borrowed(&original)));
+        if fits {
+            bound = tried;
+            break;
+        }
+    }
+    optimize_within(module, &within(bound), run, observe)
+}
+
+/// How many times the original's time a program may take that has to fit, from the least on: what people give for programs that run at
+/// all, and without an end for those that would not otherwise.
+const BOUNDS: [f64; 6] = [1.02, 1.1, 1.25, 1.5, 2.0, 4.0];
+
+/// Optimizes within a bound of time.
+fn optimize_within<'c>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
     run: &Run<'_, 'c>,
@@ -357,7 +394,12 @@ pub fn optimize<'c>(
     let target = options.target;
     let originals: Costs =
         functions(module).map(|function| (name_of(function), Cost::of(function, target))).collect();
-    let rule = Rule { target, limit: options.max_slowdown, originals: &originals };
+    let rule = Rule {
+        target,
+        limit: options.max_slowdown,
+        enough: options.memory_limit.map(|bytes| bytes.0),
+        originals: &originals,
+    };
     let marked = mark(module);
     let original = copy_of(module);
     let mut snapshots = Snapshots::new();
@@ -412,6 +454,8 @@ pub fn optimize<'c>(
 struct Rule<'r> {
     target: Target,
     limit: Limit,
+    /// Bytes that a function may need: nobody wants it smaller for its time.
+    enough: Option<u64>,
     /// What functions cost as they came.
     originals: &'r Costs,
 }
@@ -422,6 +466,9 @@ impl Rule<'_> {
         let (Some(before), Some(after)) = (before, after) else {
             return !matches!(judge, Judge::Better | Judge::Much);
         };
+        if matches!(judge, Judge::Better | Judge::Much) && self.is_enough(before) {
+            return self.is_enough(after) && after.seconds < before.seconds;
+        }
         let less_bytes = match judge {
             Judge::Pass => return true,
             Judge::NotWorse => after.peak() <= before.peak(),
@@ -436,6 +483,26 @@ impl Rule<'_> {
             }
         };
         less_bytes && self.allows(function, before, after)
+    }
+
+    /// Whether what a function needs is no more than it may.
+    fn is_enough(&self, cost: &Cost) -> bool {
+        self.enough.is_some_and(|enough| cost.peak() <= enough)
+    }
+
+    /// Whether what saves less may do as well: because this is slower than it may be, or small enough.
+    fn is_too_dear(&self, function: &str, after: &Cost) -> bool {
+        self.is_enough(after) || self.is_too_slow(function, after)
+    }
+
+    /// Whether one form of a function is better than another: small enough, and then faster; else it needs less, or as good as no more and takes
+    /// less time.
+    fn prefers(&self, one: &Cost, other: &Cost) -> bool {
+        match (self.is_enough(one), self.is_enough(other)) {
+            (true, true) => one.seconds < other.seconds,
+            (false, false) => costs_less(one, other),
+            (fits, _) => fits,
+        }
     }
 
     /// Whether a function takes longer than it may whatever it saves.
@@ -470,7 +537,8 @@ impl Optimize {
             return Search::only(Form::USUAL);
         };
         let temporaries = largest.footprint.temporaries;
-        if temporaries <= largest.peak() / SLACK {
+        let enough = self.memory_limit.is_some_and(|enough| largest.peak() <= enough.0);
+        if enough || temporaries <= largest.peak() / SLACK {
             return Search::Each(Vec::new().into_iter());
         }
         if again { Search::ladder() } else { Search::Each(Form::chunks(temporaries).into_iter()) }
@@ -628,12 +696,12 @@ impl<'c> Stepper<'_, 'c, '_> {
                     continue;
                 }
                 let cost = Cost::of(function, self.target);
-                if cost.is_some_and(|cost| rule.is_too_slow(&name, &cost)) {
+                if cost.is_some_and(|cost| rule.is_too_dear(&name, &cost)) {
                     too_slow = Some(true);
                 }
                 if let Some(cost) = cost
                     && rule.keeps(self.stage.judge, &name, last.cost.as_ref(), Some(&cost))
-                    && found.get(&name).is_none_or(|(_, best)| costs_less(&cost, best))
+                    && found.get(&name).is_none_or(|(_, best)| rule.prefers(&cost, best))
                 {
                     found.insert(name, (copy_of(function), cost));
                 }

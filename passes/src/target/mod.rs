@@ -26,18 +26,55 @@ pub struct Description {
     pub storage: &'static Storage,
     /// What it takes time for; `None` where nobody has measured it, and time is not judged.
     pub rates: Option<&'static Rates>,
+    /// Bytes of the chip's memory, by its vendor's data sheet; `None` where that is the machine's.
+    pub memory: Option<u64>,
 }
 
 /// All targets, the default first.
 const TARGETS: [Description; 8] = [
-    Description { name: "xla-gpu", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
-    Description { name: "h100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
-    Description { name: "a100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::A100) },
-    Description { name: "b200", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::B200) },
-    Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
-    Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
-    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None },
-    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::RATES) },
+    Description {
+        name: "xla-gpu",
+        storage: &xla_gpu::STORAGE,
+        rates: Some(&xla_gpu::H100),
+        memory: Some(80 << 30),
+    },
+    Description {
+        name: "h100",
+        storage: &xla_gpu::STORAGE,
+        rates: Some(&xla_gpu::H100),
+        memory: Some(80 << 30),
+    },
+    Description {
+        name: "a100",
+        storage: &xla_gpu::STORAGE,
+        rates: Some(&xla_gpu::A100),
+        memory: Some(80 << 30),
+    },
+    Description {
+        name: "b200",
+        storage: &xla_gpu::STORAGE,
+        rates: Some(&xla_gpu::B200),
+        memory: Some(180_000_000_000),
+    },
+    Description {
+        name: "xla-tpu",
+        storage: &xla_tpu::STORAGE,
+        rates: Some(&xla_tpu::V5P),
+        memory: Some(95 << 30),
+    },
+    Description {
+        name: "v5p",
+        storage: &xla_tpu::STORAGE,
+        rates: Some(&xla_tpu::V5P),
+        memory: Some(95 << 30),
+    },
+    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None, memory: None },
+    Description {
+        name: "kernels",
+        storage: &kernels::STORAGE,
+        rates: Some(&kernels::RATES),
+        memory: Some(80 << 30),
+    },
 ];
 
 /// Which values a back end stores, and in what form.
@@ -144,6 +181,11 @@ impl Target {
     /// What it takes time for; `None` where time is not judged.
     pub fn rates(self) -> Option<&'static Rates> {
         self.0.rates
+    }
+
+    /// Bytes of the chip's memory; `None` where that is the machine's.
+    pub fn memory(self) -> Option<u64> {
+        self.0.memory
     }
 
     /// Whether it is XLA for CPU, whose legalizations some passes exist for.

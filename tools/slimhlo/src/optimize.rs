@@ -7,13 +7,14 @@ use crate::module::{self, Booleans, Input};
 use crate::output::{self, Target};
 use crate::progress::Progress;
 use crate::{DOES_NOT_FIT, EXIT_STATUS, InputArgs, json};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use console::style;
 use slimhlo_forms::Version;
 use slimhlo_passes::Bytes;
-use slimhlo_passes::framework::OptionValue;
+use slimhlo_passes::cost::Room;
+use slimhlo_passes::optimize::Optimize;
 use slimhlo_report::profile::Profile;
 use slimhlo_report::{pipeline, text};
 use std::path::{Path, PathBuf};
@@ -55,9 +56,10 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     boolean_constants: Booleans,
 
-    /// Exit with status 3 if the result needs more than this, and say what fills it
-    #[arg(long, value_name = "BYTES", value_parser = Bytes::parse)]
-    memory_limit: Option<Bytes>,
+    /// Make the fastest program that needs no more than this, by the target's rates; where there is none, the smallest one,
+    /// with what fills it and exit status 3. Bytes, 16GiB say, or a share of the chip's memory, 0.9 say
+    #[arg(long, value_name = "BYTES", value_parser = Room::parse)]
+    memory_limit: Option<Room>,
 
     /// Write what was done as JSON to a file, or to standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
@@ -85,6 +87,8 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     }
     output::check(&target)?;
     json.iter().try_for_each(output::check)?;
+    let limit = args.memory_limit.map(|room| room.bytes(args.input.target)).transpose();
+    let limit = limit.map_err(anyhow::Error::msg).context("--memory-limit")?;
     let mut input = Input::open(args.input.input.as_deref())?;
 
     let progress = Progress::new(args.quiet);
@@ -97,7 +101,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
 
     progress.say("looking at its memory");
     let passes = args.input.pass_pipeline.as_deref();
-    let options = args.input.options();
+    let options = Optimize { memory_limit: limit.map(Bytes), ..args.input.options() };
     let before = Profile::of(module.as_operation(), options.target);
     let outcome =
         pipeline::run(&context, &module, passes, &options, before.as_ref().ok().cloned(), &progress);
@@ -114,7 +118,6 @@ pub fn main(args: &Args) -> Result<ExitCode> {
         })
     })?;
 
-    let limit = args.memory_limit.map(|limit| limit.0);
     let peak = after.as_ref().map(|after| after.footprint.peak);
     let fits = peak.zip(limit).map(|(peak, limit)| peak <= limit);
     if let Some(json) = json {

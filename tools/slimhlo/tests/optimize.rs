@@ -148,6 +148,25 @@ fn a_limit_that_holds_and_one_that_does_not() {
 }
 
 #[test]
+fn the_fastest_that_fits() {
+    let folder = Folder::new();
+    let module = data("attention_gradient.mlir");
+    let peak_within = |limit: &str, more: &[&str]| {
+        let arguments =
+            [&["optimize", &module, "-o", "out.mlir", "--memory-limit", limit, "--quiet", "--json"], more];
+        folder.run(&arguments.concat()).exits(0).json()["after"]["peak"].as_u64().expect("a number")
+    };
+    // It needs 3.2 GiB as it comes: where these fit, nothing is made smaller for its time.
+    let (roomy, tight) = (peak_within("16GiB", &[]), peak_within("1GiB", &[]));
+    assert!(tight <= 1 << 30 && roomy > 2 << 30, "{roomy} {tight}");
+    // A share of an H100's 80 GiB.
+    assert_eq!(peak_within("0.0125", &[]), tight);
+    let arguments = ["optimize", &module, "--memory-limit", "0.9", "--target", "xla-cpu"];
+    let run = folder.run(&arguments).exits(1);
+    assert!(run.err.contains("depends on the machine"), "{}", run.err);
+}
+
+#[test]
 fn json_adds_up() {
     let folder = Folder::new();
     folder.write("in.mlir", UPDATES);
