@@ -250,7 +250,7 @@ def main() -> int:
     # Small arrays and chunks, so that everything that can happen to large ones happens.
     small = [lower(spec, large=False) for spec in specs]
     large = [lower(spec, large=True) for spec in specs]
-    for texts, options in ((small, "=min-bytes=1 chunk-bytes=64"), (large, "")):
+    for texts, options in ((small, " min-bytes=1 chunk-bytes=64"), (large, "")):
         flags = [*PASSES[:-1], PASSES[-1] + options]
         plain = [text_only(outcome.output) for outcome in driver.run(texts, PASSES[:-1])]
         once = driver.run(texts, flags)
