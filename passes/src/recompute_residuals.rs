@@ -53,7 +53,7 @@
 //! and bodies of more than some thousand are left alone.
 //!
 //! What takes elementary functions and is read at other places than its own, as by the gradient of a stencil or a shift, goes through a
-//! branch that is always taken (`hold.rs`): XLA for CPU would fuse it with what reads it and compute it once for each place, several
+//! branch that is always taken, or a barrier where that is enough (`hold.rs`): XLA for CPU would fuse it with what reads it and compute it once for each place, several
 //! times over. Elsewhere a back end may do with it what it likes. A back end that does not fuse so loses a copy of one turn's values.
 //!
 //! # When it must not fire

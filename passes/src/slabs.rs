@@ -62,11 +62,11 @@
 //!
 //! A field that is overwritten needs no second one beside it, and no copy. Back ends that update in place store each shifted part of a field
 //! that its own update reads: the heat equation takes five fields, and one by slabs. They have to know that all reads of a turn come
-//! before it writes, so a branch that is always taken reads, as in `--slimhlo-inplace-updates`. What is computed around the loop comes before
+//! before it writes, so what a turn reads is held (`hold.rs`: by a barrier, or a branch that is always taken), as in `--slimhlo-inplace-updates`. What is computed around the loop comes before
 //! it because the loop carries it, in one value with rows that change: what only passes through would be taken out of the loop again.
 //!
 //! What is between takes a slab where it took a field, and often stays in caches. What several stages read, and is not made of next to
-//! nothing, goes through a branch that is always taken: back ends that fuse a stage into all that read it would do it many times over. A slab has at least four times, mostly eight times, as many
+//! nothing, is held, too: back ends that fuse a stage into all that read it would do it many times over. A slab has at least four times, mostly eight times, as many
 //! rows as the halo of all stages together; so arithmetic grows by an eighth or so. Results are written once more (the zeros they start
 //! from). Ops of the cone are there three times. A walk over each block per dimension tried and per extent of fields, eight at most,
 //! and with `at-peak` the memory model once per function in which there would be loops.

@@ -130,7 +130,7 @@ struct Fusion<'g, 'c, 'a> {
 }
 
 /// Elementwise operations that an exponential or a quotient takes, about.
-const EXPENSIVE: f64 = 20.0;
+pub(crate) const EXPENSIVE: f64 = 20.0;
 
 /// More places of a kernel are not counted: code of that size no compiler makes.
 const MOST_OFTEN: u32 = 1024;

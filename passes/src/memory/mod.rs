@@ -75,6 +75,7 @@ mod sized;
 mod source;
 mod time;
 
+pub(crate) use fuse::EXPENSIVE;
 pub use print::{PrintMemory, bytes};
 pub use source::{Source, source_of};
 pub(crate) use time::product as product_seconds;

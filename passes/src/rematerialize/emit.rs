@@ -5,6 +5,7 @@
 use super::Kept;
 use super::choose::Choices;
 use super::windows::Windows;
+use crate::hold::Way;
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, uses};
 use crate::stream::fast::{Keys, Table};
@@ -74,11 +75,14 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         let begins = self.kept.ops[first];
         let last = self.last_before(first);
         leaves.extend(last);
+        if leaves.is_empty() {
+            // What is made of constants alone needs none.
+            return;
+        }
         self.build.set_insertion_point_before(begins);
         let types: Vec<Type> = leaves.iter().map(|leaf| leaf.r#type()).collect();
-        let name = "stablehlo.optimization_barrier";
-        let barrier = self.build.op_with_blocks(name, &leaves, &types, &[], begins.location());
-        let held: Vec<Value> = barrier.results().map(Value::from).collect();
+        let held = Way::Barrier.hold(self.build, &types, begins.location(), || leaves.clone());
+        let barrier = defining_op(held[0]).expect("it was made just now");
         if let (Some(last), Some(&held)) = (last, held.last()) {
             let later = uses(last).filter(|used| {
                 used.user != barrier

@@ -3,7 +3,7 @@
 //! How long it takes to do an op again.
 
 use crate::ir;
-use crate::memory::product_seconds;
+use crate::memory::{EXPENSIVE, product_seconds};
 use crate::stream::is_costly;
 use crate::stream::plan::{bytes, is_elementwise, plain};
 use crate::target::Rates;
@@ -12,9 +12,6 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
-
-/// Elementwise operations that an elementary function takes, about, as `memory/fuse.rs` counts them.
-const FUNCTION: f64 = 20.0;
 
 /// Seconds, as a kernel of its own if it is one; `None` for what is not to be done twice.
 pub fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
@@ -39,7 +36,7 @@ pub fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
         _ if op.region_count() > 0 => None,
         // Computed within what reads it.
         _ if is_elementwise(name) || ir::is_fusible(name) => {
-            let each = if is_costly(name) { FUNCTION } else { 1.0 };
+            let each = if is_costly(name) { EXPENSIVE } else { 1.0 };
             Some(elements(result) as f64 * each / rates.elementwise)
         }
         _ => None,

@@ -26,55 +26,18 @@ pub struct Description {
     pub storage: &'static Storage,
     /// What it takes time for; `None` where nobody has measured it, and time is not judged.
     pub rates: Option<&'static Rates>,
-    /// Bytes of the chip's memory, by its vendor's data sheet; `None` where that is the machine's.
-    pub memory: Option<u64>,
 }
 
 /// All targets, the default first.
 const TARGETS: [Description; 8] = [
-    Description {
-        name: "xla-gpu",
-        storage: &xla_gpu::STORAGE,
-        rates: Some(&xla_gpu::H100),
-        memory: Some(80 << 30),
-    },
-    Description {
-        name: "h100",
-        storage: &xla_gpu::STORAGE,
-        rates: Some(&xla_gpu::H100),
-        memory: Some(80 << 30),
-    },
-    Description {
-        name: "a100",
-        storage: &xla_gpu::STORAGE,
-        rates: Some(&xla_gpu::A100),
-        memory: Some(80 << 30),
-    },
-    Description {
-        name: "b200",
-        storage: &xla_gpu::STORAGE,
-        rates: Some(&xla_gpu::B200),
-        memory: Some(180_000_000_000),
-    },
-    Description {
-        name: "xla-tpu",
-        storage: &xla_tpu::STORAGE,
-        rates: Some(&xla_tpu::V5P),
-        memory: Some(95 << 30),
-    },
-    Description {
-        name: "v5p",
-        storage: &xla_tpu::STORAGE,
-        rates: Some(&xla_tpu::V5P),
-        memory: Some(95 << 30),
-    },
-    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None, memory: None },
-    Description {
-        name: "kernels",
-        storage: &kernels::STORAGE,
-        rates: Some(&kernels::RATES),
-        memory: Some(80 << 30),
-    },
+    Description { name: "xla-gpu", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
+    Description { name: "h100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
+    Description { name: "a100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::A100) },
+    Description { name: "b200", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::B200) },
+    Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
+    Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
+    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None },
+    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::RATES) },
 ];
 
 /// Which values a back end stores, and in what form.
@@ -135,9 +98,11 @@ pub enum Schedule {
     LeastAlive,
 }
 
-/// What a back end takes time for, on one chip.
+/// What a back end takes time for on one chip, and how much memory that has.
 #[derive(Debug)]
 pub struct Rates {
+    /// Bytes of memory, by the vendor's data sheet.
+    pub memory: u64,
     /// Bytes per second to and from the device's memory.
     pub bytes: f64,
     /// Multiplications and additions per second in products of 16-bit floats and narrower,
@@ -185,7 +150,7 @@ impl Target {
 
     /// Bytes of the chip's memory; `None` where that is the machine's.
     pub fn memory(self) -> Option<u64> {
-        self.0.memory
+        self.rates().map(|rates| rates.memory)
     }
 
     /// Whether it is XLA for CPU, whose legalizations some passes exist for.

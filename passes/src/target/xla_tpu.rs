@@ -23,6 +23,7 @@ pub(super) static STORAGE: Storage = Storage {
 
 /// v5p: 2.77 TB/s, 459 TFLOP/s of bf16, by Google's page on the chip, in the shares that hold for an H100.
 pub(super) const V5P: Rates = Rates {
+    memory: 95 << 30,
     bytes: 2.3e12,
     narrow_products: 300e12,
     products: 100e12,
