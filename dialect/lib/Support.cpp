@@ -35,6 +35,10 @@ const int64_t *slimhloShapedTypeGetShape(MlirType type, intptr_t *rank) {
   return shape.data();
 }
 
+MlirAttribute slimhloOperationGetAttributes(MlirOperation op) {
+  return wrap(Attribute(unwrap(op)->getAttrDictionary()));
+}
+
 const int64_t *slimhloRankedTensorTypeGetParts(MlirType type, intptr_t *rank, MlirType *element) {
   auto tensor = dyn_cast_or_null<RankedTensorType>(unwrap(type));
   if (!tensor) {

@@ -26,6 +26,7 @@ unsafe extern "C" {
     fn slimhloEmitOpError(op: MlirOperation, message: MlirStringRef);
     fn slimhloEmitOpErrorAt(location: MlirLocation, op_name: MlirStringRef, message: MlirStringRef);
     fn slimhloRegisterDialects(registry: MlirDialectRegistry);
+    fn slimhloOperationGetAttributes(op: MlirOperation) -> MlirAttribute;
     fn slimhloShapedTypeGetShape(ty: MlirType, rank: *mut isize) -> *const i64;
     fn slimhloRankedTensorTypeGetParts(ty: MlirType, rank: *mut isize, element: *mut MlirType) -> *const i64;
     fn slimhloDenseI64ArrayGetData(attribute: MlirAttribute, count: *mut isize) -> *const i64;
@@ -149,6 +150,12 @@ pub fn bounds_attribute<'c>(context: ContextRef<'c>, bounds: &[i64]) -> Attribut
 pub fn attribute_of<'c>(op: OperationRef<'c, '_>, name: &str) -> Option<Attribute<'c>> {
     // SAFETY: the op is alive; a missing attribute comes back null.
     unsafe { option(mlirOperationGetAttributeByName(op.to_raw(), StringRef::new(name).to_raw())) }
+}
+
+/// All attributes of an op, discardable ones among them, as a dictionary: the same one for the same attributes.
+pub fn attributes_of<'c>(op: OperationRef<'c, '_>) -> Attribute<'c> {
+    // SAFETY: the op is alive, and the dictionary belongs to its context.
+    unsafe { Attribute::from_raw(slimhloOperationGetAttributes(op.to_raw())) }
 }
 
 /// The entry of this name in a dictionary.

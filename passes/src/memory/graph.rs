@@ -17,7 +17,7 @@ use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{AttributeLike, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
-use slimhlo_dialect::ffi::{attribute_of, element_type, op_name, string_value};
+use slimhlo_dialect::ffi::{attribute_of, attributes_of, element_type, op_name, string_value};
 use slimhlo_dialect::quant::Quantized;
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers, ScatterDimensionNumbers};
 use slimhlo_dialect::types::{Tensor, is_static};
@@ -1061,10 +1061,7 @@ fn signature_of(op: OperationRef<'_, '_>, operands: &[Id]) -> SmallVec<[usize; 1
     signature.extend(operands.iter().map(|&id| id as usize));
     signature.push(usize::MAX);
     signature.extend(op.results().map(|result| result.r#type().to_raw().ptr as usize));
-    signature.extend(
-        op.attributes()
-            .flat_map(|(name, attribute)| [name.to_raw().ptr as usize, attribute.to_raw().ptr as usize]),
-    );
+    signature.push(attributes_of(op).to_raw().ptr as usize);
     signature
 }
 

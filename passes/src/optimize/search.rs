@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What a stage is tried with, and in which order.
+
+use crate::framework::Bytes;
+use std::ops::Range;
+
+/// What a stage's pipeline is run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    /// Bytes of a chunk.
+    pub(super) chunk: Bytes,
+    /// How many times a value's bytes may be moved in the time that it takes to compute it again.
+    pub(super) moves: u64,
+    /// How many parts what comes after the peak falls into, about.
+    pub(super) windows: u64,
+}
+
+impl Form {
+    /// XLA for CPU has hardly a cost of a turn; what was measured for it (`stream.rs`) is for this size.
+    pub(super) const USUAL: Self = Self { chunk: Bytes(4 << 20), moves: 8, windows: 8 };
+
+    /// Chunks of shares of what temporaries there are.
+    fn chunks(temporaries: u64) -> Vec<Self> {
+        // The largest leaves just enough to halve temporaries; smaller ones mean more turns, each of which starts kernels;
+        // where the times of turns begin to count no command measures by itself.
+        const SHARES: [u64; 6] = [2, 4, 8, 16, 32, 64];
+        const LEAST: u64 = 1 << 20;
+        let chunk = |share: u64| Bytes((temporaries / share).next_power_of_two().max(LEAST));
+        let mut forms: Vec<Self> =
+            SHARES.iter().map(|share| Self { chunk: chunk(*share), ..Self::USUAL }).collect();
+        forms.dedup();
+        forms
+    }
+}
+
+/// What came of a form that was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Outcome {
+    /// The stage did nothing.
+    Unchanged,
+    /// It did nothing worth keeping.
+    Useless,
+    /// What it made is kept, and may take its time.
+    Allowed,
+    /// It takes more time than what saves most may take, or saves more than anybody asks for.
+    TooDear,
+}
+
+/// Which forms of a stage are tried.
+#[derive(Debug)]
+pub(super) enum Search {
+    /// This, or none.
+    Only(Option<Form>),
+    /// The smallest chunks that the time allows.
+    Chunks(Chunks),
+    /// The most computed again that the time allows.
+    Ladder(Ladder),
+}
+
+impl Search {
+    /// The one form that there is.
+    pub(super) fn only(form: Form) -> Self {
+        Self::Only(Some(form))
+    }
+
+    /// Chunks of several sizes, for a function with so many bytes of temporaries.
+    pub(super) fn chunks(temporaries: u64) -> Self {
+        let forms = Form::chunks(temporaries);
+        let open = 0..forms.len();
+        Self::Chunks(Chunks { forms, open, tried: None, larger: 0..0, downwards: false })
+    }
+
+    /// The same, and none that is larger than the first that changed nothing.
+    pub(super) fn downwards(mut self) -> Self {
+        if let Self::Chunks(chunks) = &mut self {
+            chunks.downwards = true;
+        }
+        self
+    }
+
+    /// Values computed again, from those that cost hardly anything on.
+    pub(super) fn ladder() -> Self {
+        Self::Ladder(Ladder { rungs: 0..Ladder::MOVES.len(), tried: 0, wider: false })
+    }
+
+    /// The form, if no other is tried.
+    pub(super) fn single(&self) -> Option<Form> {
+        match self {
+            Self::Only(form) => *form,
+            Self::Chunks(_) | Self::Ladder(_) => None,
+        }
+    }
+
+    /// The next form, by what came of the last one.
+    pub(super) fn next(&mut self, last: Option<Outcome>) -> Option<Form> {
+        match self {
+            Self::Only(form) => form.take(),
+            Self::Chunks(chunks) => chunks.next(last),
+            Self::Ladder(ladder) => ladder.next(last),
+        }
+    }
+}
+
+/// Sizes of chunks by halves: smaller ones take less and, as a rule, longer.
+///
+/// What a size leaves as it is a smaller one mostly does, too. Where none of these is of use, larger ones are tried, one by one: a unit of
+/// what could be computed in chunks may not fit into less, or what is saved may not be worth the time of so many turns.
+#[derive(Debug)]
+pub(super) struct Chunks {
+    /// From the largest on.
+    forms: Vec<Form>,
+    /// Those that may be the smallest which the time allows.
+    open: Range<usize>,
+    /// The last that was tried.
+    tried: Option<usize>,
+    /// Those that were passed over for smaller ones, none of which has been of use yet.
+    larger: Range<usize>,
+    /// Whether these are none of them to be tried.
+    downwards: bool,
+}
+
+impl Chunks {
+    fn next(&mut self, last: Option<Outcome>) -> Option<Form> {
+        let Self { forms, open, tried, larger, downwards } = self;
+        if let Some((tried, outcome)) = tried.zip(last) {
+            match outcome {
+                Outcome::Allowed => *larger = 0..0,
+                Outcome::Unchanged if *downwards => {}
+                Outcome::Useless | Outcome::Unchanged if *open == (0..forms.len()) => {
+                    *larger = 0..tried;
+                }
+                Outcome::Useless | Outcome::Unchanged | Outcome::TooDear => {}
+            }
+            match outcome {
+                Outcome::TooDear => open.end = tried.max(open.start),
+                Outcome::Allowed | Outcome::Useless | Outcome::Unchanged => open.start = tried + 1,
+            }
+        }
+        let next =
+            if open.start < open.end { usize::midpoint(open.start, open.end) } else { larger.next_back()? };
+        *tried = Some(next);
+        forms.get(next).copied()
+    }
+}
+
+/// What is dearer from rung to rung: the most of it that the time allows.
+#[derive(Debug)]
+pub(super) struct Ladder {
+    /// The rungs among which it is.
+    rungs: Range<usize>,
+    /// The last that was tried.
+    tried: usize,
+    /// Whether the parts have been made larger since.
+    wider: bool,
+}
+
+impl Ladder {
+    /// How often a value may be moved in the time that it takes to compute it again. From the first on hardly anything costs too much that
+    /// saves something, and the last computes nearly all again.
+    const MOVES: [u64; 8] = [2, 4, 6, 8, 12, 16, 32, 96];
+    /// Into how many parts what comes after the peak falls: small ones, which hold little at a time, and larger ones, which compute less twice.
+    const WINDOWS: [u64; 2] = [16, 8];
+
+    fn next(&mut self, last: Option<Outcome>) -> Option<Form> {
+        let Self { rungs, tried, wider } = self;
+        let form = |moves, windows| Form { moves: Self::MOVES[moves], windows, ..Form::USUAL };
+        let [narrow, wide] = Self::WINDOWS;
+        if *wider {
+            return None;
+        }
+        match last {
+            Some(Outcome::TooDear) => rungs.end = *tried,
+            Some(Outcome::Allowed | Outcome::Useless | Outcome::Unchanged) => rungs.start = *tried + 1,
+            None => {}
+        }
+        *wider = rungs.start >= rungs.end;
+        *tried = if *wider { rungs.start.checked_sub(1)? } else { usize::midpoint(rungs.start, rungs.end) };
+        Some(form(*tried, if *wider { wide } else { narrow }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, Search};
+
+    /// The chunks that are tried, in MiB, where those below a size take too long, and those out of a range change nothing.
+    fn tried(too_dear_below: u64, changes: std::ops::RangeInclusive<u64>) -> Vec<u64> {
+        let mut search = Search::chunks(1 << 30);
+        let mut last = None;
+        let mut tried = Vec::new();
+        while let Some(form) = search.next(last) {
+            let size = form.chunk.0 >> 20;
+            last = Some(match () {
+                () if !changes.contains(&size) => Outcome::Unchanged,
+                () if size < too_dear_below => Outcome::TooDear,
+                () => Outcome::Allowed,
+            });
+            tried.push(size);
+        }
+        tried
+    }
+
+    #[test]
+    fn the_smallest_allowed_chunk_is_found_by_halves() {
+        assert_eq!(tried(0, 0..=512), [64, 16]);
+        assert_eq!(tried(32, 0..=512), [64, 16, 32]);
+        assert_eq!(tried(128, 0..=512), [64, 256, 128]);
+        assert_eq!(tried(1024, 0..=512), [64, 256, 512]);
+    }
+
+    #[test]
+    fn larger_chunks_are_tried_where_smaller_ones_do_nothing() {
+        assert_eq!(tried(0, 128..=512), [64, 16, 128]);
+        assert_eq!(tried(0, 512..=512), [64, 16, 128, 256, 512]);
+        assert_eq!(tried(0, 16..=32), [64, 16]);
+        assert_eq!(tried(0, 0..=0), [64, 16, 128, 256, 512]);
+    }
+}

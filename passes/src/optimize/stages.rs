@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! The stages of a round, in order, and what each has to show for itself.
+
+/// What a stage has to show for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judge {
+    /// The function must not need more.
+    NotWorse,
+    /// The function must not need more by more than a [`SLACK`]th: the pass takes little to guard against copies that the model
+    /// does not always see.
+    Nearly,
+    /// The function must need less: the stage costs time.
+    Better,
+    /// The function must need less by a [`MATTERS`]th of its temporaries, or by [`MATTERS_BYTES`]: the stage costs as much time where it
+    /// hardly helps.
+    Much,
+    /// What it gains or costs is not in one device's program as it stands (the partitioner decides), so the pass judges
+    /// for itself.
+    Pass,
+}
+
+/// A pass or a few, run and judged together.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// What people call it.
+    pub name: &'static str,
+    /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk, `$moves`
+    /// and `$windows` for what [`rematerialize`](crate::rematerialize) is asked for.
+    pub pipeline: &'static str,
+    /// What runs after them if they have changed something; nothing for MLIR's own passes, which do not say whether they
+    /// have.
+    pub tidy: &'static str,
+    /// What it has to show for itself.
+    pub judge: Judge,
+    /// It legalizes for XLA for CPU, and is for no other target.
+    pub legalizes: bool,
+}
+
+/// What [`TIDY`] is, for others to be made of.
+macro_rules! tidy {
+    () => {
+        // Regions have one block each, and dead ops go anyway. What one go over a function leaves, if anything, the next stage or round
+        // takes: a second go, which mostly finds nothing, takes as long as the first.
+        "func.func(canonicalize{region-simplify=disabled max-iterations=1},cse)"
+    };
+}
+
+/// What leaves the module simple after a stage, as the next one finds it.
+pub(super) const TIDY: &str = tidy!();
+
+/// What is left to do after patterns and folds: they leave nothing dead.
+const MERGE: &str = "func.func(cse)";
+
+/// What loops over chunks leave is simplified at once: it would be in the next round, and all other stages then had to look at it again.
+const SIMPLIFY: &str = "func.func(slimhlo-simplify{settle=false},cse)";
+
+/// The stages of a round, in order.
+pub const STAGES: &[Stage] = &[
+    Stage {
+        name: "inline and simplify",
+        // Callees are simplified where they arrive.
+        pipeline: concat!("inline{default-pipeline=},", tidy!(), ",symbol-dce"),
+        tidy: "",
+        judge: Judge::Pass,
+        legalizes: false,
+    },
+    Stage {
+        name: "known branches",
+        pipeline: "func.func(slimhlo-known-branches)",
+        tidy: TIDY,
+        // Back ends take them as well: what is in a branch is as much there.
+        judge: Judge::Pass,
+        legalizes: false,
+    },
+    Stage {
+        name: "simplify",
+        pipeline: "func.func(slimhlo-simplify{settle=false})",
+        tidy: MERGE,
+        judge: Judge::NotWorse,
+        legalizes: false,
+    },
+    Stage {
+        name: "scatters to updates",
+        pipeline: "func.func(slimhlo-scatter-to-update)",
+        tidy: TIDY,
+        judge: Judge::NotWorse,
+        legalizes: false,
+    },
+    Stage {
+        name: "exchanges of shards",
+        // What a partitioner gathers for a scatter or a slice the model does not see either.
+        pipeline: "func.func(slimhlo-simplify{partitioned-only=true settle=false},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
+        tidy: TIDY,
+        judge: Judge::Pass,
+        legalizes: false,
+    },
+    Stage {
+        name: "one computation of shards",
+        pipeline: "slimhlo-merge-shards",
+        tidy: TIDY,
+        // Others gain by it.
+        judge: Judge::Pass,
+        legalizes: false,
+    },
+    Stage {
+        name: "updates to pads",
+        pipeline: "func.func(slimhlo-dus-to-pad)",
+        tidy: TIDY,
+        judge: Judge::NotWorse,
+        legalizes: false,
+    },
+    Stage {
+        name: "pads",
+        pipeline: "func.func(slimhlo-coalesce-pads{settle=false})",
+        tidy: MERGE,
+        judge: Judge::NotWorse,
+        legalizes: false,
+    },
+    Stage {
+        name: "shared gather indices",
+        pipeline: "func.func(slimhlo-reuse-gather-indices)",
+        tidy: TIDY,
+        judge: Judge::NotWorse,
+        legalizes: false,
+    },
+    Stage {
+        name: "residuals of loops",
+        pipeline: "func.func(slimhlo-recompute-residuals{target=$target})",
+        tidy: TIDY,
+        judge: Judge::Better,
+        legalizes: false,
+    },
+    Stage {
+        name: "order of updates",
+        // Whether an update is computed again inside of what reads it, the array copied for that, is a matter of what back ends fuse.
+        pipeline: "func.func(slimhlo-inplace-updates{target=$target steps=false})",
+        tidy: TIDY,
+        judge: Judge::Nearly,
+        legalizes: false,
+    },
+    Stage {
+        name: "updates in place",
+        pipeline: "func.func(slimhlo-inplace-updates{target=$target chunk-bytes=$chunk})",
+        tidy: TIDY,
+        judge: Judge::Better,
+        legalizes: false,
+    },
+    Stage {
+        name: "chunks",
+        pipeline: "func.func(slimhlo-stream{target=$target chunk-bytes=$chunk settle=false})",
+        tidy: SIMPLIFY,
+        judge: Judge::Much,
+        legalizes: false,
+    },
+    Stage {
+        name: "slabs",
+        pipeline: "func.func(slimhlo-slabs{target=$target slab-bytes=$chunk at-peak})",
+        tidy: TIDY,
+        judge: Judge::Much,
+        legalizes: false,
+    },
+    Stage {
+        name: "values again",
+        pipeline: "func.func(slimhlo-rematerialize{target=$target moves=$moves windows=$windows})",
+        tidy: SIMPLIFY,
+        judge: Judge::Better,
+        legalizes: false,
+    },
+    Stage {
+        name: "updates of narrow floats",
+        pipeline: "func.func(slimhlo-narrow-updates)",
+        tidy: TIDY,
+        // What it does not let be copied the model does not see.
+        judge: Judge::Nearly,
+        legalizes: true,
+    },
+    Stage {
+        name: "late splats",
+        pipeline: "func.func(slimhlo-late-splats)",
+        tidy: TIDY,
+        judge: Judge::NotWorse,
+        legalizes: true,
+    },
+];

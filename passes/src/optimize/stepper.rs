@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Runs a stage, in one form or in several, and keeps or takes back what it did to each function.
+
+use super::rule::{Costs, Rule};
+use super::search::{Form, Outcome, Search};
+use super::stages::{Stage, TIDY};
+use super::{Event, Run, Step};
+use crate::cost::Cost;
+use crate::framework::{PassError, changes, fingerprint};
+use crate::functions::{functions, is_public, name_of};
+use crate::rewrite::{borrowed, copy_of, put_in_place, walk};
+use crate::target::Target;
+use melior::ir::operation::WalkResult;
+use melior::ir::{Operation, OperationRef};
+use slimhlo_dialect::ffi::op_name;
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+/// A function as it is after the last stage that was kept.
+pub(super) struct Snapshot<'c, 'o> {
+    copy: Copied<'c, 'o>,
+    /// Of the copy; most are never asked for.
+    fingerprint: OnceCell<u64>,
+    pub(super) cost: Option<Cost>,
+}
+
+/// A function's copy.
+enum Copied<'c, 'o> {
+    Own(Operation<'c>),
+    /// In the copy of the module as it came.
+    Original(OperationRef<'c, 'o>),
+}
+
+/// Functions of a module by name.
+pub(super) type Snapshots<'c, 'o> = HashMap<String, Snapshot<'c, 'o>>;
+
+impl<'c, 'o> Snapshot<'c, 'o> {
+    fn of(function: OperationRef<'c, '_>, target: Target) -> Self {
+        Self {
+            copy: Copied::Own(copy_of(function)),
+            fingerprint: OnceCell::new(),
+            cost: Cost::of(function, target),
+        }
+    }
+
+    fn copy(&self) -> OperationRef<'c, '_> {
+        match &self.copy {
+            Copied::Own(copy) => borrowed(copy),
+            Copied::Original(copy) => *copy,
+        }
+    }
+
+    fn fingerprint(&self) -> u64 {
+        *self.fingerprint.get_or_init(|| fingerprint(self.copy()))
+    }
+}
+
+/// Runs one stage.
+pub(super) struct Stepper<'s, 'c, 'o> {
+    pub(super) module: OperationRef<'c, 'o>,
+    pub(super) round: usize,
+    pub(super) index: usize,
+    pub(super) stage: &'static Stage,
+    pub(super) run: &'s Run<'s, 'c>,
+    pub(super) target: Target,
+}
+
+impl<'c> Stepper<'_, 'c, '_> {
+    /// Runs the stage, in one form, on a module whose fingerprint is `now`; returns that of what it leaves.
+    pub(super) fn run(&self, form: Form, now: u64) -> Result<u64, PassError<'c>> {
+        let Self { module, round, index, stage, .. } = *self;
+        let pipeline = match index {
+            0 if is_flat(module) => TIDY.to_owned(),
+            _ => stage
+                .pipeline
+                .replace("$chunk", &form.chunk.to_string())
+                .replace("$moves", &form.moves.to_string())
+                .replace("$windows", &form.windows.to_string())
+                .replace("$target", self.target.name()),
+        };
+        let changes_before = changes();
+        (self.run)(module, Step { round, stage: index, pipeline: &pipeline })?;
+        // Our own passes say whether they changed something.
+        let unchanged = !stage.tidy.is_empty() && changes() == changes_before;
+        debug_assert!(!unchanged || fingerprint(module) == now, "{} changed what it did not say", stage.name);
+        if unchanged {
+            return Ok(now);
+        }
+        if !stage.tidy.is_empty() {
+            (self.run)(module, Step { round, stage: index, pipeline: stage.tidy })?;
+        }
+        Ok(fingerprint(module))
+    }
+
+    /// Runs the stage in several forms, and leaves of each function the form that costs least: the fastest of those whose
+    /// peak is the least, or nearly. Returns the fingerprint of what it leaves, and what functions that it changed cost.
+    pub(super) fn best_of(
+        &self,
+        mut forms: Search,
+        now: u64,
+        snapshots: &Snapshots<'c, '_>,
+        rule: Rule<'_>,
+    ) -> Result<(u64, Costs), PassError<'c>> {
+        let mut found: HashMap<String, (Operation<'c>, Cost)> = HashMap::new();
+        let mut outcome = None;
+        while let Some(form) = forms.next(outcome) {
+            if self.run(form, now)? == now {
+                outcome = Some(Outcome::Unchanged);
+                continue;
+            }
+            let mut came = Outcome::Useless;
+            for function in functions(self.module).collect::<Vec<_>>() {
+                let name = name_of(function);
+                let Some(last) = snapshots.get(&name) else { continue };
+                if last.fingerprint() == fingerprint(function) {
+                    continue;
+                }
+                if let Some(cost) = Cost::of(function, self.target) {
+                    let kept = rule.keeps(self.stage.judge, &name, last.cost.as_ref(), Some(&cost));
+                    came = came.max(match () {
+                        () if rule.is_too_dear(&name, &cost) => Outcome::TooDear,
+                        () if kept => Outcome::Allowed,
+                        () => Outcome::Useless,
+                    });
+                    if kept && found.get(&name).is_none_or(|(_, best)| rule.prefers(&cost, best)) {
+                        found.insert(name, (copy_of(function), cost));
+                    }
+                }
+                put_in_place(function, copy_of(last.copy()));
+            }
+            outcome = Some(came);
+        }
+        if found.is_empty() {
+            return Ok((now, Costs::new()));
+        }
+        let mut costs = Costs::with_capacity(found.len());
+        for function in functions(self.module).collect::<Vec<_>>() {
+            if let Some((name, (best, cost))) = found.remove_entry(&name_of(function)) {
+                put_in_place(function, best);
+                costs.insert(name, Some(cost));
+            }
+        }
+        Ok((fingerprint(self.module), costs))
+    }
+}
+
+/// Functions after the first stage. If that changed nothing, they are as in `original`, the copy of the module as it came,
+/// and cost as much as before.
+pub(super) fn first<'c: 'o, 'o>(
+    module: OperationRef<'c, '_>,
+    original: Option<OperationRef<'c, 'o>>,
+    rule: Rule<'_>,
+) -> Snapshots<'c, 'o> {
+    let Some(original) = original else {
+        let snapshot = |function| (name_of(function), Snapshot::of(function, rule.target));
+        return functions(module).map(snapshot).collect();
+    };
+    functions(original)
+        .map(|function| {
+            let name = name_of(function);
+            let cost = rule.originals.get(&name).copied().flatten();
+            let copy = Copied::Original(function);
+            (name, Snapshot { copy, fingerprint: OnceCell::new(), cost })
+        })
+        .collect()
+}
+
+/// Keeps or takes back what a stage did to each function, where `costs` already says what some cost; true if something was taken back.
+pub(super) fn settle<'c, 'o>(
+    stepper: &Stepper<'_, 'c, '_>,
+    snapshots: &mut Snapshots<'c, 'o>,
+    rule: Rule<'_>,
+    costs: &Costs,
+    observe: &mut dyn FnMut(&Event<'_>),
+) -> bool {
+    let Stepper { round, stage, target, .. } = *stepper;
+    let mut now = Snapshots::with_capacity(snapshots.len());
+    let mut taken_back = false;
+    let functions: Vec<OperationRef> = functions(stepper.module).collect();
+    // Something has changed: where there is one function, that.
+    let alone = functions.len() == 1;
+    for function in functions {
+        let name = name_of(function);
+        let Some(last) = snapshots.remove(&name) else {
+            now.insert(name, Snapshot::of(function, target));
+            continue;
+        };
+        let changed = OnceCell::new();
+        if !alone && last.fingerprint() == *changed.get_or_init(|| fingerprint(function)) {
+            now.insert(name, last);
+            continue;
+        }
+        let after = costs.get(&name).copied().unwrap_or_else(|| Cost::of(function, target));
+        let kept = rule.keeps(stage.judge, &name, last.cost.as_ref(), after.as_ref());
+        observe(&Event { round, stage, function: &name, before: last.cost, after, kept });
+        if kept {
+            let copy = Copied::Own(copy_of(function));
+            now.insert(name, Snapshot { copy, fingerprint: changed, cost: after });
+        } else {
+            put_in_place(function, copy_of(last.copy()));
+            now.insert(name, last);
+            taken_back = true;
+        }
+    }
+    *snapshots = now;
+    taken_back
+}
+
+/// Whether there is nothing to inline, and no function that only others of the module call.
+fn is_flat(module: OperationRef<'_, '_>) -> bool {
+    let mut flat = functions(module).all(is_public);
+    walk(module, |op| {
+        flat &= op_name(op) != "func.call";
+        if flat { WalkResult::Advance } else { WalkResult::Interrupt }
+    });
+    flat
+}
