@@ -24,7 +24,8 @@
 //! Where bytes alone are judged: it ends when a whole round, the first stages included, has left every function's fingerprint as it was. A second run
 //! does that same round on the same IR, and all stages are deterministic. For the same reason a stage is not run on what it
 //! has left as it was before. There are at most [`ROUNDS`] rounds; what keeps changing
-//! for so long ends there (no program known does).
+//! for so long ends there (no program known does). A stage that is tried with several sizes is not tried again either on functions that
+//! cost about what they did when none was of use: simplification has dropped a word since, no more.
 //!
 //! # What it costs
 //!
@@ -48,7 +49,7 @@ use melior::ir::OperationRef;
 use rule::{Costs, Rule, SLACK, with_slack};
 use search::{Form, Search};
 pub use stages::{Judge, STAGES, Stage};
-use stepper::{Snapshots, Stepper, first, settle};
+use stepper::{Snapshots, Stepper, first, is_near, settle, standing};
 
 crate::pass_options! {
     /// Rewrite a module so that it needs less memory: all passes, in order, function by function.
@@ -177,6 +178,8 @@ fn optimize_within<'c>(
     let mut snapshots = Snapshots::new();
     // What each stage has been seen to leave as it was, or was made to.
     let mut settled = [None; STAGES.len()];
+    // What functions cost when a search among forms of the stage found none of use.
+    let mut searched = [None; STAGES.len()];
     let mut now = if marked { fingerprint(module) } else { before };
     for round in 0..ROUNDS {
         let start = now;
@@ -186,6 +189,10 @@ fn optimize_within<'c>(
             }
             let stepper = Stepper { module, round, index, stage, run, target };
             let forms = options.forms(stage, &snapshots);
+            let standing = forms.single().is_none().then(|| standing(&snapshots));
+            if standing.zip(searched[index]).is_some_and(|(now, then)| is_near(now, then)) {
+                continue;
+            }
             let (mut after, costs) = match forms.single() {
                 Some(only) => (stepper.run(only, now)?, Costs::new()),
                 None => stepper.best_of(forms, now, &snapshots, rule)?,
@@ -198,6 +205,7 @@ fn optimize_within<'c>(
                 after = fingerprint(module);
             }
             settled[index] = (after == now).then_some(now);
+            searched[index] = standing.filter(|_| after == now);
             now = after;
         }
         if now == start {

@@ -133,8 +133,10 @@ impl Chunks {
                 Outcome::Useless | Outcome::Unchanged | Outcome::TooDear => {}
             }
             match outcome {
-                Outcome::TooDear => open.end = tried.max(open.start),
-                Outcome::Allowed | Outcome::Useless | Outcome::Unchanged => open.start = tried + 1,
+                Outcome::TooDear => open.end = open.end.min(tried),
+                Outcome::Allowed | Outcome::Useless | Outcome::Unchanged => {
+                    open.start = open.start.max(tried + 1);
+                }
             }
         }
         let next =

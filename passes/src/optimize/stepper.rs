@@ -2,7 +2,7 @@
 
 //! Runs a stage, in one form or in several, and keeps or takes back what it did to each function.
 
-use super::rule::{Costs, Rule};
+use super::rule::{Costs, Rule, SLACK};
 use super::search::{Form, Outcome, Search};
 use super::stages::{Stage, TIDY};
 use super::{Event, Run, Step};
@@ -143,6 +143,21 @@ impl<'c> Stepper<'_, 'c, '_> {
         }
         Ok((fingerprint(self.module), costs))
     }
+}
+
+/// What all functions cost together: bytes and seconds.
+pub(super) fn standing(snapshots: &Snapshots<'_, '_>) -> (u64, f64) {
+    // In any order the same sum.
+    let mut costs: Vec<_> = snapshots.values().filter_map(|snapshot| snapshot.cost).collect();
+    costs.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
+    let bytes = costs.iter().map(Cost::peak).fold(0, u64::saturating_add);
+    (bytes, costs.iter().map(|cost| cost.seconds).sum())
+}
+
+/// Whether what all functions cost together differs by no more than a [`SLACK`]th.
+pub(super) fn is_near((bytes, seconds): (u64, f64), (bytes_then, seconds_then): (u64, f64)) -> bool {
+    bytes.abs_diff(bytes_then) <= bytes_then / SLACK
+        && (seconds - seconds_then).abs() <= seconds_then / SLACK as f64
 }
 
 /// Functions after the first stage. If that changed nothing, they are as in `original`, the copy of the module as it came,
