@@ -4,7 +4,7 @@
 
 use super::rule::{Costs, Rule, SLACK};
 use super::search::{Form, Outcome, Search};
-use super::stages::{Stage, TIDY};
+use super::stages::{Judge, Stage, TIDY};
 use super::{Event, Run, Step};
 use crate::cost::Cost;
 use crate::framework::{PassError, changes, fingerprint};
@@ -93,6 +93,16 @@ impl<'c> Stepper<'_, 'c, '_> {
         Ok(fingerprint(module))
     }
 
+    /// What the stage has to show for itself. The first one has nothing left to inline after the first round; what it then merges may be there
+    /// for longer.
+    fn judge(&self) -> Judge {
+        if self.index == 0 && self.round > 0 && is_flat(self.module) {
+            Judge::NotWorse
+        } else {
+            self.stage.judge
+        }
+    }
+
     /// Runs the stage in several forms, and leaves of each function the form that costs least: the fastest of those whose
     /// peak is the least, or nearly. Returns the fingerprint of what it leaves, and what functions that it changed cost.
     pub(super) fn best_of(
@@ -117,7 +127,7 @@ impl<'c> Stepper<'_, 'c, '_> {
                     continue;
                 }
                 if let Some(cost) = Cost::of(function, self.target) {
-                    let kept = rule.keeps(self.stage.judge, &name, last.cost.as_ref(), Some(&cost));
+                    let kept = rule.keeps(self.judge(), &name, last.cost.as_ref(), Some(&cost));
                     came = came.max(match () {
                         () if rule.is_too_dear(&name, &cost) => Outcome::TooDear,
                         () if kept => Outcome::Allowed,
@@ -190,6 +200,7 @@ pub(super) fn settle<'c, 'o>(
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> bool {
     let Stepper { round, stage, target, .. } = *stepper;
+    let judge = stepper.judge();
     let mut now = Snapshots::with_capacity(snapshots.len());
     let mut taken_back = false;
     let functions: Vec<OperationRef> = functions(stepper.module).collect();
@@ -207,7 +218,7 @@ pub(super) fn settle<'c, 'o>(
             continue;
         }
         let after = costs.get(&name).copied().unwrap_or_else(|| Cost::of(function, target));
-        let kept = rule.keeps(stage.judge, &name, last.cost.as_ref(), after.as_ref());
+        let kept = rule.keeps(judge, &name, last.cost.as_ref(), after.as_ref());
         observe(&Event { round, stage, function: &name, before: last.cost, after, kept });
         if kept {
             let copy = Copied::Own(copy_of(function));
