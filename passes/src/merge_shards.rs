@@ -52,17 +52,17 @@
 //! * Shardings that differ, are on several meshes, or not understood: `mhlo.sharding`, parts of axes.
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
-use crate::ir::{self, Builder, discardable_attributes, remove_discardable_attributes};
+use crate::ir::{self, Builder, discardable_attributes, is_narrow, remove_discardable_attributes};
+use crate::ops::class;
+use crate::ops::reducers::combiner;
 use crate::rewrite::{defining_op, location_of, set_attribute, uses, walk};
 use crate::shards::{
     Layout, Mesh, SHARDING, all_reduce, constant_on_shards, counted, is_manual_throughout,
     manual_computation, next_channel, partitions,
 };
 use crate::stream::cuts::{Cuts, is_simple};
-use crate::stream::emit::is_narrow;
-use crate::stream::fast::{Keys, Table};
 use crate::stream::own_shards::levels;
-use crate::stream::{combiner, plan};
+use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
@@ -235,7 +235,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
             }
             CONSTANT => false,
             name => {
-                let known = plan::is_elementwise(name) || name == CONSTRAINT || moves(name);
+                let known = class::is_elementwise(name) || name == CONSTRAINT || moves(name);
                 known
                     && match self.cuts.is_own(op) {
                         Some(summed) => summed.is_empty() || name == "stablehlo.reduce",
@@ -280,7 +280,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     fn is_made_again(&self, op: OperationRef<'c, 'a>) -> bool {
         op_name(op) == CONSTANT
             && ir::first_result(op).is_some_and(|value| {
-                plan::plain(value).is_some()
+                ir::plain(value).is_some()
                     && says_no_more(op)
                     && (self.is_whole(value) || ir::splat_constant(value).is_some())
                     && self.local_type(value).is_some()
@@ -292,7 +292,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     }
 
     fn local_type(&self, value: Value<'c, 'a>) -> Option<Type<'c>> {
-        let tensor = plan::plain(value)?;
+        let tensor = ir::plain(value)?;
         let local = self.layout(value).local_shape(tensor.shape, &self.mesh.grid)?;
         Some(Tensor::get(&local, tensor.element, None))
     }

@@ -134,12 +134,13 @@ mod moves;
 mod uneven;
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::is_narrow;
 use crate::ir::{self, Builder};
+use crate::ops::class;
 use crate::rewrite::{
     carry_attributes, defining_op, has_one_use, is_unused, location_of, ops_named, users, walk,
 };
 use crate::splat::{Splat, Splats};
-use crate::stream::emit::is_narrow;
 use classes::{Class, Made, classes};
 use emit::Body;
 pub(crate) use emit::next_channel;
@@ -903,7 +904,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             for producer in producers {
                 let name = op_name(producer);
                 let removable =
-                    ir::is_fusible(name) || is_move(producer) || name == "sdy.sharding_constraint";
+                    class::is_fusible(name) || is_move(producer) || name == "sdy.sharding_constraint";
                 if removable && is_unused(producer) && !pending.contains(&producer) {
                     pending.push(producer);
                 }

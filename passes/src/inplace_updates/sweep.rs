@@ -5,11 +5,14 @@
 use super::chain::{argument_attribute, is_donated};
 use crate::hold::Way;
 use crate::ir::{self, Builder};
+use crate::ir::{bytes, plain};
+use crate::ops::access::{Along, Source};
+use crate::ops::class::is_elementwise;
+use crate::ops::loops;
 use crate::rewrite::{defining_op, has_one_use, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
-use crate::stream::fast::Keys;
-use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, is_elementwise, plain};
-use crate::stream::turns;
+use crate::stream::plan::{Chunk, Plan};
+use crate::tables::Keys;
 use crate::target::Storage;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
@@ -56,7 +59,7 @@ pub fn run<'c: 'a, 'a>(
         match op_name(op) {
             "func.func" => blocks.extend(function_places(op)),
             "sdy.manual_computation" => blocks.extend(manual_places(op)),
-            "stablehlo.while" if !turns::may_vanish(op) => blocks.extend(loop_places(op)),
+            "stablehlo.while" if !loops::may_vanish(op) => blocks.extend(loop_places(op)),
             _ => {}
         }
         WalkResult::Advance

@@ -5,8 +5,8 @@
 use super::emit::sharding;
 use super::layout::{Grid, Layout, Mesh};
 use crate::ir::{self, Builder};
+use crate::ops::access;
 use crate::rewrite::set_attribute;
-use crate::stream::plan;
 use melior::ir::attribute::{DenseElementsAttribute, IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -135,7 +135,7 @@ pub(crate) fn counted<'c: 'a, 'a>(
     if op_name(op) != "stablehlo.iota" {
         return None;
     }
-    let dim = plan::iota_dimension(op)?;
+    let dim = access::iota_dimension(op)?;
     let axes = layout.0.get(dim).filter(|axes| !axes.is_empty())?;
     let location = op.location();
     let element = ir::element_of(ty);

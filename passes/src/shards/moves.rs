@@ -5,6 +5,7 @@
 
 use super::layout::{Known, Layout, SHARDING};
 use crate::ir::{self, discardable_attributes};
+use crate::ops::class;
 use crate::rewrite::{defining_op, users};
 use crate::splat::{Splat, Splats};
 use melior::ir::attribute::DenseElementsAttribute;
@@ -181,7 +182,7 @@ pub fn is_elementwise(op: OperationRef<'_, '_>) -> bool {
         "transpose",
     ];
     let name = op_name(op);
-    if !ir::is_fusible(name)
+    if !class::is_fusible(name)
         || name.strip_prefix("stablehlo.").is_none_or(|name| OTHERS.binary_search(&name).is_ok())
         || op.result_count() != 1
         || op.operand_count() == 0

@@ -12,11 +12,13 @@
 //!
 //! Inside of manual computations over all axes of their mesh values are what one device has: nothing is cut there.
 
-use super::fast::{Keys, Table};
-use super::plan;
 use crate::ir;
+use crate::ops::access;
+use crate::ops::class;
+use crate::ops::products;
 use crate::rewrite::walk;
 use crate::shards::{Layout, Mesh, is_manual_throughout, partitions};
+use crate::tables::{Keys, Table};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -333,7 +335,7 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
                     }
                     None => 1,
                 };
-                floor = floor.saturating_add(plan::bytes(value) / pieces.max(1));
+                floor = floor.saturating_add(ir::bytes(value) / pieces.max(1));
             }
         }
         self.floor = self.floor.max(floor);
@@ -362,9 +364,9 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
         // What is there at first counts on each device.
         let counts_once = |init: usize| {
             let element = op.results().next().map(|result| ir::element_of(result.r#type()));
-            let combine = super::combiner(op).zip(element).filter(|_| op.result_count() == 1);
+            let combine = crate::ops::reducers::combiner(op).zip(element).filter(|_| op.result_count() == 1);
             combine.is_some_and(|(combine, element)| {
-                super::fresh_identity_of(op, init, combine, element) == Some(None)
+                crate::ops::reducers::fresh_identity_of(op, init, combine, element) == Some(None)
             })
         };
         match name {
@@ -530,7 +532,7 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
                     None => self.all_mixed(to),
                 }
             }
-            _ if plan::is_elementwise(name) || name.starts_with("chlo.") => {
+            _ if class::is_elementwise(name) || name.starts_with("chlo.") => {
                 let to = result()?;
                 let own = shape(to)?;
                 for from in op.operands() {
@@ -550,7 +552,7 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
     }
 
     fn dot(&mut self, op: OperationRef<'c, 'a>, along: &mut Vec<u32>) -> Option<()> {
-        let numbers = ir::dot_numbers(op)?;
+        let numbers = products::dot_numbers(op)?;
         let (left, right) = (op.operands().next()?, op.operands().nth(1)?);
         let to: Value<'c, 'a> = op.results().next()?.into();
         let rank = |value: Value<'c, 'a>| ffi::shape(value.r#type()).map(<[i64]>::len);
@@ -769,8 +771,8 @@ pub(crate) fn is_simple(op: OperationRef<'_, '_>, name: &str) -> bool {
         && counts()
         && op.result_count() > 0
         && ir::discardable_attributes(op).is_empty()
-        && plan::is_closed(op)
-        && op.operands().chain(op.results().map(Value::from)).all(|value| plan::plain(value).is_some())
+        && access::is_closed(op)
+        && op.operands().chain(op.results().map(Value::from)).all(|value| ir::plain(value).is_some())
 }
 
 fn body<'c: 'a, 'a>(op: OperationRef<'c, 'a>, region: usize) -> Option<melior::ir::BlockRef<'c, 'a>> {

@@ -4,15 +4,18 @@
 
 use super::beside::{Readers, Sunk, repeated};
 use super::parts::Parts;
-use super::plan::{self, Along, Chunk, Plan, Source, bytes};
-use super::{Consumer, Role, is_costly, turns};
+use super::plan::{Chunk, Plan};
+use super::{Consumer, Role};
 use crate::hold;
-use crate::ir::{self, Builder, element_of};
+use crate::ir::{self, Builder, bytes, element_of, is_narrow};
+use crate::ops::access::{Along, Source};
+use crate::ops::class::{self, is_costly};
+use crate::ops::loops;
 use crate::rewrite::{defining_op, is_unused, location_of};
 use crate::target::Storage;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Location, OperationRef, RegionLike, Type, Value, ValueLike};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
@@ -531,7 +534,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         }
     }
 
-    /// All turns of a loop for one chunk, see `turns.rs`.
+    /// All turns of a loop for one chunk, see `ops/loops.rs`.
     fn turns(
         &self,
         op: OperationRef<'c, 'a>,
@@ -541,7 +544,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         size: i64,
     ) -> OperationRef<'c, 'a> {
         let build = self.build;
-        let turns = turns::of(op, result, along, self.plan.units).expect("planned as a loop in chunks");
+        let turns = loops::of(op, result, along, self.plan.units).expect("planned as a loop in chunks");
         let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
         let body = |op: OperationRef<'c, 'a>| op.region(1).ok()?.first_block()?.first_operation();
         // Splats in the chunk's shape are made before the loop.
@@ -840,12 +843,6 @@ fn with_element<'c>(ty: Type<'c>, element: Type<'c>) -> Type<'c> {
     Tensor::get(tensor.shape, element, None)
 }
 
-/// Whether a value's elements are floats of less than 32 bits.
-pub fn is_narrow(value: Value<'_, '_>) -> bool {
-    let element = element_of(value.r#type());
-    element.is_float() && plan::element_bytes(element).is_some_and(|size| size < 4)
-}
-
 /// Whether the loop's body makes a value itself: splats, and what a few ops make of positions and splats.
 pub fn is_made_again(value: Value<'_, '_>) -> bool {
     ir::splat_constant(value).is_some() || follows_from_positions(value, &mut { MOST_MADE_AGAIN })
@@ -861,7 +858,7 @@ fn follows_from_positions(value: Value<'_, '_>, left: &mut usize) -> bool {
     let simple = name == "stablehlo.iota"
         || ir::splat_constant(value).is_some()
         || matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.reshape")
-        || (plan::is_elementwise(name) && !is_costly(name));
+        || (class::is_elementwise(name) && !is_costly(name));
     simple
         && op.result_count() == 1
         && op.region_count() == 0

@@ -27,8 +27,9 @@
 //! as large as what the loop around takes for its chunk: as many rows as there are in that, mostly, which is enough for a product of
 //! matrices to be fast.
 
-use super::{dot_numbers, plan};
+use crate::ir;
 use crate::ir::{Builder, element_of};
+use crate::ops::products::dot_numbers;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Type, Value, ValueLike};
@@ -57,7 +58,7 @@ impl Parts {
     pub fn of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, ty: Type<'c>, (least, most): (i64, i64)) -> Option<Self> {
         let numbers = dot_numbers(op)?;
         let result = Tensor::new(ty)?;
-        let all = plan::type_bytes(ty);
+        let all = ir::type_bytes(ty);
         let most = most.min(all / LEAST).max(least);
         let within = |size: &i64| *size >= LEAST && all / size <= most;
         let dim = result.shape.iter().position(within)?;
@@ -70,7 +71,7 @@ impl Parts {
         let batch = [numbers.lhs_batching_dimensions(), numbers.rhs_batching_dimensions()];
         let contracted = [numbers.lhs_contracting_dimensions(), numbers.rhs_contracting_dimensions()];
         let free = |index: usize| -> Option<Vec<usize>> {
-            let rank = plan::plain(op.operands().nth(index)?)?.rank();
+            let rank = ir::plain(op.operands().nth(index)?)?.rank();
             let is_free =
                 |dim: &usize| ![batch[index], contracted[index]].iter().any(|of| of.contains(&(*dim as i64)));
             Some((0..rank).filter(is_free).collect())
