@@ -18,12 +18,13 @@ use crate::{setup, wheel};
   cargo xtask bench memory --target tpu --write-docs   for a v5p, and the table goes into docs/benchmarks.md
   cargo xtask bench memory --target cpu                with run times
   cargo xtask bench model --target h100                how far the memory model and its times are from XLA's
+  cargo xtask bench plan                               what slimhlo compile allocates, against XLA for an H100
   cargo xtask bench calibrate                          how far the estimates are from what the GPU here takes")]
 pub struct Args {
     /// Benchmarks to run; all when none is named
     #[arg(value_enum)]
     benchmarks: Vec<Benchmark>,
-    /// What `memory` and `model` ask XLA for: gpu (h100, a100, b200), tpu (v5p) or cpu
+    /// What `memory`, `model` and `plan` ask XLA for: gpu (h100, a100, b200), tpu (v5p) or cpu
     #[arg(long, default_value = "gpu", value_parser = ["gpu", "tpu", "cpu", "h100", "a100", "b200", "v5p", "xla-gpu", "xla-tpu", "xla-cpu"])]
     target: String,
     /// `memory` writes its table into docs/benchmarks.md; for gpu and tpu
@@ -48,7 +49,8 @@ enum Benchmark {
     RunTime,
     /// Time of the default pipeline: against Enzyme-JAX's, and per op up to 100,000 ops
     Passes,
-    /// What slimhlo compile allocates for the reference programs, against their floors and XLA
+    /// What slimhlo compile allocates for the reference programs, some larger ones and a sample of JAX's tests, against their floors
+    /// and XLA for --target; launches and read-backs of each
     Plan,
     /// The machine code of the reference programs' kernels: instructions, widths of accesses and bytes in flight, against what
     /// full bandwidth takes
@@ -135,7 +137,7 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
             }
             continue;
         }
-        if matches!(benchmark, Benchmark::Memory | Benchmark::Model) {
+        if matches!(benchmark, Benchmark::Memory | Benchmark::Model | Benchmark::Plan) {
             setup::device_compilers(shell)?;
         }
         let slimhlo = shell.target.join("release/slimhlo").to_string_lossy().into_owned();
@@ -146,6 +148,9 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
             words = vec!["-u", &path, "--slimhlo", &slimhlo];
         }
         words.extend(extra);
+        if matches!(benchmark, Benchmark::Plan) {
+            words.extend(["--target", args.target.as_str(), "--cache", answers.as_str()]);
+        }
         let done = shell.command(setup::python(shell), words).unchecked().run()?;
         if !done.status.success() {
             missed.push(benchmark.name());
