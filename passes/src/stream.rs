@@ -649,22 +649,22 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
 }
 
 /// Whether a dot's algorithm adds up products in this type.
-fn accumulates_in<'c>(algorithm: Attribute<'c>, element: Type<'c>) -> bool {
+pub(crate) fn accumulates_in<'c>(algorithm: Attribute<'c>, element: Type<'c>) -> bool {
     DotAlgorithm::try_from(algorithm).is_ok_and(|algorithm| algorithm.accumulation_type() == Some(element))
 }
 
-fn scatter_numbers<'c>(op: OperationRef<'c, '_>) -> Option<ScatterDimensionNumbers<'c>> {
+pub(crate) fn scatter_numbers<'c>(op: OperationRef<'c, '_>) -> Option<ScatterDimensionNumbers<'c>> {
     ffi::attribute_of(op, "scatter_dimension_numbers")?.try_into().ok()
 }
 
 /// The dimension of the scatter indices that belongs to a dimension of the updates that is no window dimension.
-fn indices_dim(numbers: ScatterDimensionNumbers<'_>, dim: usize) -> usize {
+pub(crate) fn indices_dim(numbers: ScatterDimensionNumbers<'_>, dim: usize) -> usize {
     let batch = (0..dim).filter(|&dim| !numbers.update_window_dims().contains(&(dim as i64))).count();
     batch + usize::from(batch as i64 >= numbers.index_vector_dim())
 }
 
 /// The dimensions of a scatter's updates that may be taken in chunks.
-fn scatter_dims(op: OperationRef<'_, '_>, commutes: bool) -> Option<Vec<usize>> {
+pub(crate) fn scatter_dims(op: OperationRef<'_, '_>, commutes: bool) -> Option<Vec<usize>> {
     if op.operand_count() != 3 {
         return None;
     }
