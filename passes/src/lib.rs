@@ -21,6 +21,7 @@ mod tables;
 pub mod target;
 mod ties;
 
+pub mod batch_slices;
 pub mod coalesce_pads;
 pub mod dus_to_pad;
 pub mod gpu;
@@ -39,6 +40,7 @@ pub mod shards;
 pub mod simplify;
 pub mod slabs;
 pub mod stream;
+pub mod unstack;
 
 pub use framework::{
     Anchor, Bytes, Changed, Options, Pass, PassContext, PassError, PassInfo, PassResult, Pipeline,
@@ -52,6 +54,7 @@ use std::sync::LazyLock;
 pub fn passes() -> &'static [PassInfo] {
     static PASSES: LazyLock<Vec<PassInfo>> = LazyLock::new(|| {
         vec![
+            PassInfo::of::<batch_slices::BatchSlices>(),
             PassInfo::of::<coalesce_pads::CoalescePads>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<gpu::emit::EmitGpu>(),
@@ -74,6 +77,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<slabs::Slabs>(),
             PassInfo::of::<stream::Stream>(),
             PassInfo::of::<gpu::to_kernels::ToKernels>(),
+            PassInfo::of::<unstack::Unstack>(),
         ]
     });
     &PASSES

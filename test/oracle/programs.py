@@ -27,6 +27,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import attention_programs  # noqa: F401  registers its own
+import network_programs  # noqa: F401
 import training_programs  # noqa: F401
 from program import PROGRAMS, VARIANTS, Array, Goal, Traced, program, spec
 

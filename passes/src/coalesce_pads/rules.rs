@@ -304,16 +304,47 @@ fn is_used_in_sums(op: OperationRef<'_, '_>) -> bool {
     })
 }
 
+/// One operand of an elementwise op, within the padded part and outside.
+enum Operand<'c, 'a> {
+    Padded(Pad<'c, 'a>),
+    Splat(Splat<'c, 'a>, Tensor<'c>),
+}
+
+/// Operands within the padded part, which has this shape, and scalars for outside of it.
+fn sides<'c, 'a>(
+    site: &Site<'c, 'a>,
+    operands: &[Operand<'c, 'a>],
+    shape: &[i64],
+) -> (Vec<Value<'c, 'a>>, Vec<Value<'c, 'a>>) {
+    let (build, location) = (&site.build, site.location);
+    let (mut inside, mut outside) = (Vec::new(), Vec::new());
+    for operand in operands {
+        match operand {
+            Operand::Padded(pad) => {
+                inside.push(pad.operand);
+                outside.push(pad.padding);
+            }
+            Operand::Splat(scalar, tensor) => {
+                let one = scalar.materialize(build, location);
+                outside.push(one);
+                // The predicate of a select and the limits of a clamp may be scalars.
+                inside.push(if tensor.rank() == 0 {
+                    one
+                } else {
+                    let ty = Tensor::get(shape, tensor.element, None);
+                    build.broadcast_scalar(one, ty, location)
+                });
+            }
+        }
+    }
+    (inside, outside)
+}
+
 /// An elementwise op on pads alike, and splats, is a pad of that op on what they pad.
 ///
 /// The op on the scalars gives the padding. Fewer elements are computed; what was fused into the op still is, the pad
 /// being a map of indices.
 pub fn elementwise_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
-    /// One operand, within the padded part and outside.
-    enum Operand<'c, 'a> {
-        Padded(Pad<'c, 'a>),
-        Splat(Splat<'c, 'a>, Tensor<'c>),
-    }
     if !site.is_bare() {
         return None;
     }
@@ -377,26 +408,7 @@ pub fn elementwise_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>>
         return None;
     }
     let (build, location) = (&site.build, site.location);
-    let (mut inside, mut outside) = (Vec::new(), Vec::new());
-    for operand in &operands {
-        match operand {
-            Operand::Padded(pad) => {
-                inside.push(pad.operand);
-                outside.push(pad.padding);
-            }
-            Operand::Splat(scalar, tensor) => {
-                let one = scalar.materialize(build, location);
-                outside.push(one);
-                // The predicate of a select and the limits of a clamp may be scalars.
-                inside.push(if tensor.rank() == 0 {
-                    one
-                } else {
-                    let ty = Tensor::get(like.shape, tensor.element, None);
-                    build.broadcast_scalar(one, ty, location)
-                });
-            }
-        }
-    }
+    let (inside, outside) = sides(site, &operands, like.shape);
     let compute = |operands: &[Value<'c, 'a>], shape: &[i64]| {
         let copy = build.copy_with(site.op, operands, &[], &[Tensor::get(shape, element, None)]);
         copy.result(0).ok().map(Value::from)

@@ -17,7 +17,7 @@ use crate::target::Storage;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Type, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
@@ -404,8 +404,6 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, storage: &'static Storage, build: &Buil
     }
 
     build.set_insertion_point_before(anchor);
-    let slab_type =
-        |value: Value<'c, 'a>| plan.chunk_type(value.r#type(), Along { dim: *dim, run: 1, from: 0 }, *slab);
     let mut operands = vec![build.i64_constant(0, location)];
     operands.extend(places.iter().map(|place| place.old));
     operands.extend(&captured);
@@ -433,28 +431,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, storage: &'static Storage, build: &Buil
             wholes.insert(ir::key(*whole), copy.result(0).expect("constants have a result").into());
         }
     }
-    let zero = build.i64_constant(0, location);
-    let starts = |rank: usize, dim: usize, at: Value<'c, 'a>| {
-        let mut starts = vec![zero; rank];
-        starts[dim] = at;
-        starts
-    };
-    let slab_of = |index: usize| {
-        let rank = plain(arrays[index]).map_or(0, |tensor| tensor.rank());
-        build.dynamic_slice(arrays[index], &starts(rank, *dim, at), slab_type(arrays[index]), location)
-    };
-    let slabs: Vec<Value<'c, 'a>> = if read.len() == 1 {
-        vec![slab_of(read[0])]
-    } else {
-        // All slabs are read before any is written. Slabs that are not held would be computed wherever one is used: an update would read
-        // what the one before has written, or a copy of it.
-        let types: Vec<Type> = read.iter().map(|&index| slab_type(arrays[index])).collect();
-        let way = Way::of(storage, || {
-            let end = build.i64_constant(plan.units, location);
-            build.compare(ComparisonDirection::Lt, at, end, location)
-        });
-        way.hold(build, &types, location, || read.iter().map(|&index| slab_of(index)).collect())
-    };
+    let slabs = slabs(step, &read, (at, arrays), storage, build, location);
     let maker = Loop {
         build,
         // It makes chunks, and no loop of its own.
@@ -487,7 +464,12 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, storage: &'static Storage, build: &Buil
     for (place, array) in places.iter().zip(arrays) {
         let rank = plain(place.old).map_or(0, |tensor| tensor.rank());
         let new = chunks[plan.position_of_all(place.new, *dim).expect("new contents are planned")];
-        next.push(build.dynamic_update_slice(*array, new, &starts(rank, *dim, at), location));
+        next.push(build.dynamic_update_slice(
+            *array,
+            new,
+            &starts(rank, *dim, at, build, location),
+            location,
+        ));
     }
     next.extend(given);
     build.terminator("stablehlo.return", &next, location);
@@ -496,6 +478,54 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, storage: &'static Storage, build: &Buil
         let result = op.result(1 + index).expect("a result per operand").into();
         build.replace_all_uses_with(place.new, result);
     }
+    erase_dead(plan, build);
+}
+
+/// Where a slab begins that begins at `at` along a dimension.
+fn starts<'c: 'a, 'a>(
+    rank: usize,
+    dim: usize,
+    at: Value<'c, 'a>,
+    build: &Builder<'c, 'a>,
+    location: Location<'c>,
+) -> Vec<Value<'c, 'a>> {
+    let mut starts = vec![build.i64_constant(0, location); rank];
+    starts[dim] = at;
+    starts
+}
+
+/// The slabs that begin at `at` of those of the loop's arrays that are read.
+fn slabs<'c: 'a, 'a>(
+    step: &Step<'c, 'a>,
+    read: &[usize],
+    (at, arrays): (Value<'c, 'a>, &[Value<'c, 'a>]),
+    storage: &'static Storage,
+    build: &Builder<'c, 'a>,
+    location: Location<'c>,
+) -> Vec<Value<'c, 'a>> {
+    let Step { plan, dim, slab, .. } = step;
+    let slab_type =
+        |value: Value<'c, 'a>| plan.chunk_type(value.r#type(), Along { dim: *dim, run: 1, from: 0 }, *slab);
+    let slab_of = |index: usize| {
+        let array = arrays[index];
+        let rank = plain(array).map_or(0, |tensor| tensor.rank());
+        build.dynamic_slice(array, &starts(rank, *dim, at, build, location), slab_type(array), location)
+    };
+    if let [only] = read {
+        return vec![slab_of(*only)];
+    }
+    // All slabs are read before any is written. Slabs that are not held would be computed wherever one is used: an update would read
+    // what the one before has written, or a copy of it.
+    let types: Vec<Type> = read.iter().map(|&index| slab_type(arrays[index])).collect();
+    let way = Way::of(storage, || {
+        let end = build.i64_constant(plan.units, location);
+        build.compare(ComparisonDirection::Lt, at, end, location)
+    });
+    way.hold(build, &types, location, || read.iter().map(|&index| slab_of(index)).collect())
+}
+
+/// Erases what was computed in one piece and is computed in slabs now.
+fn erase_dead<'c: 'a, 'a>(plan: &Plan<'c, 'a>, build: &Builder<'c, 'a>) {
     let dead: Vec<_> = plan
         .chunks
         .iter()

@@ -327,7 +327,7 @@ impl<'c: 'a, 'a> Asked<'c, 'a, '_> {
 }
 
 /// Whether windows that slide over an array reach from one element of a dimension to no other.
-fn is_apart_in_windows(op: OperationRef<'_, '_>, rank: usize, dim: usize) -> bool {
+pub fn is_apart_in_windows(op: OperationRef<'_, '_>, rank: usize, dim: usize) -> bool {
     let is = |name: &str, wanted: i64| {
         ffi::attribute_of(op, name)
             .is_none_or(|attribute| ffi::dense_i64_array(attribute).is_some_and(|of| of[dim] == wanted))

@@ -3,9 +3,9 @@
 //! Products: what a `dot_general` batches over and contracts, and how much work it is.
 
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, ValueLike};
+use melior::ir::{Attribute, OperationRef, Type, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
+use slimhlo_dialect::stablehlo::attrs::{DotAlgorithm, DotDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
 
 /// Contracted elements up to which a dot is computed as easily as what follows it.
@@ -54,4 +54,9 @@ pub fn multiplications(op: OperationRef<'_, '_>) -> i64 {
         (contracted > THIN).then(|| contracted.saturating_mul(results))
     };
     count().unwrap_or(0)
+}
+
+/// Whether a dot's algorithm adds up products in this type.
+pub fn accumulates_in<'c>(algorithm: Attribute<'c>, element: Type<'c>) -> bool {
+    DotAlgorithm::try_from(algorithm).is_ok_and(|algorithm| algorithm.accumulation_type() == Some(element))
 }

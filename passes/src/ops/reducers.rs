@@ -2,7 +2,7 @@
 
 //! What reductions and scatters do with two elements, and what they start from.
 
-use crate::ir::{self, discardable_attributes};
+use crate::ir::{self, discardable_attributes, plain};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
@@ -86,4 +86,24 @@ pub fn scatter_numbers<'c>(op: OperationRef<'c, '_>) -> Option<ScatterDimensionN
 pub fn indices_dim(numbers: ScatterDimensionNumbers<'_>, dim: usize) -> usize {
     let batch = (0..dim).filter(|&dim| !numbers.update_window_dims().contains(&(dim as i64))).count();
     batch + usize::from(batch as i64 >= numbers.index_vector_dim())
+}
+
+/// The dimensions of a scatter's updates that may be taken in chunks.
+pub fn scatter_dims(op: OperationRef<'_, '_>, commutes: bool) -> Option<Vec<usize>> {
+    if op.operand_count() != 3 {
+        return None;
+    }
+    let numbers = scatter_numbers(op)?;
+    let updates = plain(op.operands().nth(2)?)?;
+    let mut dims = Vec::new();
+    for dim in (0..updates.rank()).filter(|&dim| !numbers.update_window_dims().contains(&(dim as i64))) {
+        // A dimension paired with one of the input does not accumulate: each chunk would have its own part.
+        if !numbers.scatter_indices_batching_dims().contains(&(indices_dim(numbers, dim) as i64)) {
+            dims.push(dim);
+        }
+        if !commutes && updates.shape[dim] > 1 {
+            break;
+        }
+    }
+    Some(dims)
 }

@@ -81,6 +81,13 @@ pub const STAGES: &[Stage] = &[
         legalizes: false,
     },
     Stage {
+        name: "stacks",
+        pipeline: "func.func(slimhlo-unstack)",
+        tidy: SIMPLIFY,
+        judge: Judge::NotWorse,
+        legalizes: false,
+    },
+    Stage {
         name: "scatters to updates",
         pipeline: "func.func(slimhlo-scatter-to-update)",
         tidy: TIDY,
@@ -144,6 +151,13 @@ pub const STAGES: &[Stage] = &[
         pipeline: "func.func(slimhlo-inplace-updates{target=$target chunk-bytes=$chunk})",
         tidy: TIDY,
         judge: Judge::Better,
+        legalizes: false,
+    },
+    Stage {
+        name: "slices of a batch",
+        pipeline: "func.func(slimhlo-batch-slices{target=$target chunk-bytes=$chunk})",
+        tidy: SIMPLIFY,
+        judge: Judge::Much,
         legalizes: false,
     },
     Stage {

@@ -114,48 +114,9 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         totals: &[Member<'c, 'a>],
         olds: &Olds<'c, 'a>,
     ) -> Vec<Self> {
-        let total: FxHashMap<usize, Member<'c, 'a>> =
-            totals.iter().map(|total| (ir::op_key(total.op), *total)).collect();
-        // The dimensions along which values are taken; none if they are taken in different ways.
-        let mut taken: FxHashMap<usize, Option<usize>> =
-            targets.iter().map(|target| (ir::key(target.value), Some(target.dim))).collect();
         let wanted: FxHashSet<usize> = targets.iter().map(|target| ir::key(target.value)).collect();
-        let mut found: Vec<Member<'c, 'a>> = Vec::new();
-        let mut places: FxHashMap<usize, usize> = FxHashMap::default();
-        let mut retained: FxHashSet<usize> = FxHashSet::default();
-        let ops: Vec<_> = std::iter::successors(block.first_operation(), |op| op.next_in_block()).collect();
-        for op in ops.into_iter().rev() {
-            let Some(value) = ir::first_result(op).filter(|_| op.result_count() == 1) else {
-                continue;
-            };
-            if let Some(total) = total.get(&ir::op_key(op)) {
-                taken.entry(ir::key(total.value)).or_insert(Some(total.dim));
-                places.insert(ir::op_key(op), found.len());
-                found.push(*total);
-                continue;
-            }
-            let Some(Some(dim)) = taken.get(&ir::key(value)).copied() else { continue };
-            let alone = uses(value).all(|used| {
-                let user = ir::op_key(used.user);
-                places.contains_key(&user) && !retained.contains(&user)
-            });
-            let is_target = wanted.contains(&ir::key(value));
-            let fits = plain(value).is_some_and(|tensor| dim < tensor.rank())
-                && discardable_attributes(op).is_empty()
-                && (alone || is_target || is_free(op));
-            let Some(dims) = fits.then(|| operand_dims(op, dim)).flatten() else { continue };
-            if !alone && !is_target {
-                retained.insert(ir::op_key(op));
-            }
-            for (operand, dim) in op.operands().zip(dims) {
-                let known = taken.entry(ir::key(operand)).or_insert(dim);
-                if *known != dim {
-                    *known = None;
-                }
-            }
-            places.insert(ir::op_key(op), found.len());
-            found.push(Member { op, value, dim });
-        }
+        let (found, places) = Self::found(block, targets, totals, &wanted);
+        let total: FxHashSet<usize> = totals.iter().map(|total| ir::op_key(total.op)).collect();
         // Users are found before what they use.
         let mut group: Vec<usize> = (0..found.len()).collect();
         let operands = |at: usize| {
@@ -202,7 +163,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
                 users[operand].extend(&own);
             }
             for number in own {
-                if total.contains_key(&ir::op_key(member.op)) {
+                if total.contains(&ir::op_key(member.op)) {
                     cones[number].totals.push(member);
                     continue;
                 }
@@ -230,6 +191,57 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         }
         cones.retain(Self::stands_alone);
         cones
+    }
+
+    /// All that targets and totals are computed from slab by slab, users first, and the place of each op among that.
+    fn found(
+        block: BlockRef<'c, 'a>,
+        targets: &[Member<'c, 'a>],
+        totals: &[Member<'c, 'a>],
+        wanted: &FxHashSet<usize>,
+    ) -> (Vec<Member<'c, 'a>>, FxHashMap<usize, usize>) {
+        let total: FxHashMap<usize, Member<'c, 'a>> =
+            totals.iter().map(|total| (ir::op_key(total.op), *total)).collect();
+        // The dimensions along which values are taken; none if they are taken in different ways.
+        let mut taken: FxHashMap<usize, Option<usize>> =
+            targets.iter().map(|target| (ir::key(target.value), Some(target.dim))).collect();
+        let mut found: Vec<Member<'c, 'a>> = Vec::new();
+        let mut places: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut retained: FxHashSet<usize> = FxHashSet::default();
+        let ops: Vec<_> = std::iter::successors(block.first_operation(), |op| op.next_in_block()).collect();
+        for op in ops.into_iter().rev() {
+            let Some(value) = ir::first_result(op).filter(|_| op.result_count() == 1) else {
+                continue;
+            };
+            if let Some(total) = total.get(&ir::op_key(op)) {
+                taken.entry(ir::key(total.value)).or_insert(Some(total.dim));
+                places.insert(ir::op_key(op), found.len());
+                found.push(*total);
+                continue;
+            }
+            let Some(Some(dim)) = taken.get(&ir::key(value)).copied() else { continue };
+            let alone = uses(value).all(|used| {
+                let user = ir::op_key(used.user);
+                places.contains_key(&user) && !retained.contains(&user)
+            });
+            let is_target = wanted.contains(&ir::key(value));
+            let fits = plain(value).is_some_and(|tensor| dim < tensor.rank())
+                && discardable_attributes(op).is_empty()
+                && (alone || is_target || is_free(op));
+            let Some(dims) = fits.then(|| operand_dims(op, dim)).flatten() else { continue };
+            if !alone && !is_target {
+                retained.insert(ir::op_key(op));
+            }
+            for (operand, dim) in op.operands().zip(dims) {
+                let known = taken.entry(ir::key(operand)).or_insert(dim);
+                if *known != dim {
+                    *known = None;
+                }
+            }
+            places.insert(ir::op_key(op), found.len());
+            found.push(Member { op, value, dim });
+        }
+        (found, places)
     }
 
     /// Forgets about olds that may not be overwritten slab by slab: that something else reads, or as a whole. What the loop waits for may.

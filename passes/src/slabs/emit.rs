@@ -97,15 +97,28 @@ pub fn run<'c: 'a, 'a>(
     build.terminator("stablehlo.return", &next, location);
     build.set_insertion_point_before(anchor);
 
-    let result = |index: usize| -> Value<'c, 'a> { op.result(index).expect("a result per operand").into() };
-    let mut results: Vec<Value<'c, 'a>> = (1..=cone.targets.len()).map(result).collect();
-    let sums = 1 + results.len()..1 + results.len() + cone.totals.len();
-    let around = match (held, first) {
-        (Some(held), _) => held.around(result(sums.end), build, location),
+    let around = |all: Option<Value<'c, 'a>>| match (held, first) {
+        (Some(held), _) => held.around(all.expect("a result per operand"), build, location),
         (None, Some(ends)) => ends.around,
         (None, None) => Ends::of(cone, (low, high), build).around,
     };
-    for Around { target, from, rows } in around {
+    leave(cone, op, around, build, location);
+}
+
+/// Has the loop's results take the place of what it computes; `around` says what was computed around it, where that is held of the value
+/// that comes after sums, if anything is.
+fn leave<'c: 'a, 'a>(
+    cone: &Cone<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    around: impl FnOnce(Option<Value<'c, 'a>>) -> Vec<Around<'c, 'a>>,
+    build: &Builder<'c, 'a>,
+    location: Location<'c>,
+) {
+    let result = |index: usize| -> Value<'c, 'a> { op.result(index).expect("a result per operand").into() };
+    let mut results: Vec<Value<'c, 'a>> = (1..=cone.targets.len()).map(result).collect();
+    let sums = 1 + results.len()..1 + results.len() + cone.totals.len();
+    let all = op.result(sums.end).ok().map(Value::from);
+    for Around { target, from, rows } in around(all) {
         let start = build.i64_constant(from, location);
         results[target] = put(build, results[target], rows, cone.targets[target].dim, start, location);
     }

@@ -8,14 +8,13 @@ use crate::ir::{self, bytes, discardable_attributes, element_bytes, element_of, 
 use crate::ops::access::{Stop, is_closed, keeps_shape};
 use crate::ops::class::is_elementwise;
 use crate::ops::loops;
-use crate::ops::products::dot_numbers;
-use crate::ops::reducers::{combiner, fresh_identity, indices_dim, keeps_one, scatter_numbers};
+use crate::ops::products::{accumulates_in, dot_numbers};
+use crate::ops::reducers::{combiner, fresh_identity, indices_dim, keeps_one, scatter_dims, scatter_numbers};
 use crate::rewrite::{defining_op, users, uses};
 use crate::tables::Keys;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, OperationRef, Type, TypeLike, Value, ValueLike};
+use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::DotAlgorithm;
 use slimhlo_dialect::types::Tensor;
 use std::rc::Rc;
 
@@ -402,31 +401,6 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
         }
         Ok(())
     }
-}
-
-/// Whether a dot's algorithm adds up products in this type.
-fn accumulates_in<'c>(algorithm: Attribute<'c>, element: Type<'c>) -> bool {
-    DotAlgorithm::try_from(algorithm).is_ok_and(|algorithm| algorithm.accumulation_type() == Some(element))
-}
-
-/// The dimensions of a scatter's updates that may be taken in chunks.
-fn scatter_dims(op: OperationRef<'_, '_>, commutes: bool) -> Option<Vec<usize>> {
-    if op.operand_count() != 3 {
-        return None;
-    }
-    let numbers = scatter_numbers(op)?;
-    let updates = plain(op.operands().nth(2)?)?;
-    let mut dims = Vec::new();
-    for dim in (0..updates.rank()).filter(|&dim| !numbers.update_window_dims().contains(&(dim as i64))) {
-        // A dimension paired with one of the input does not accumulate: each chunk would have its own part.
-        if !numbers.scatter_indices_batching_dims().contains(&(indices_dim(numbers, dim) as i64)) {
-            dims.push(dim);
-        }
-        if !commutes && updates.shape[dim] > 1 {
-            break;
-        }
-    }
-    Some(dims)
 }
 
 /// The scatter whose result this one goes on with, if nothing else needs that and both combine alike.

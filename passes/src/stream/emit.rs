@@ -791,7 +791,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                     let copy =
                         build.copy_with(op, &[accumulator, indices, updates], &[], &[accumulator.r#type()]);
                     if consumer.widen.is_some() {
-                        self.retype_region(copy, element);
+                        retype_region(build, copy, element);
                     }
                     accumulator = copy.result(0).expect("consumers have one result").into();
                 }
@@ -810,7 +810,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             }
         };
         if consumer.widen.is_some() && op.region_count() > 0 {
-            self.retype_region(copy, element);
+            retype_region(build, copy, element);
         }
         let result = copy.result(0).expect("consumers have one result").into();
         match consumer.role {
@@ -819,21 +819,21 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             Role::Reduce { combine, .. } => build.binary(combine, accumulator, result, location),
         }
     }
+}
 
-    /// Lets the one binary op of a reducer compute in `element`.
-    fn retype_region(&self, op: OperationRef<'c, 'a>, element: Type<'c>) {
-        let ty = Tensor::get(&[], element, None);
-        let Some(block) = op.region(0).ok().and_then(|region| region.first_block()) else { return };
-        for index in 0..block.argument_count() {
-            if let Ok(argument) = block.argument(index) {
-                self.build.set_type(argument.into(), ty);
-            }
+/// Lets the one binary op of a reducer compute in `element`.
+pub fn retype_region<'c: 'a, 'a>(build: &Builder<'c, 'a>, op: OperationRef<'c, 'a>, element: Type<'c>) {
+    let ty = Tensor::get(&[], element, None);
+    let Some(block) = op.region(0).ok().and_then(|region| region.first_block()) else { return };
+    for index in 0..block.argument_count() {
+        if let Ok(argument) = block.argument(index) {
+            build.set_type(argument.into(), ty);
         }
-        let mut nested = block.first_operation();
-        while let Some(op) = nested {
-            op.results().for_each(|result| self.build.set_type(result.into(), ty));
-            nested = op.next_in_block();
-        }
+    }
+    let mut nested = block.first_operation();
+    while let Some(op) = nested {
+        op.results().for_each(|result| build.set_type(result.into(), ty));
+        nested = op.next_in_block();
     }
 }
 

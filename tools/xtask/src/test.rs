@@ -99,6 +99,8 @@ pub enum Step {
     ShardedStreams,
     /// Gradients of loops do, with less stored for them
     Residuals,
+    /// Networks and their gradients in slices of the batch do
+    BatchSlices,
     /// Programs of all families do, through the default pipeline and through all passes
     Families,
     /// The default pipeline over JAX's own programs: same bits, never more memory, idempotent, deterministic
@@ -145,6 +147,7 @@ impl Step {
             | Step::ShardedFields
             | Step::ShardedStreams
             | Step::Residuals
+            | Step::BatchSlices
             | Step::Families
             | Step::Elementwise
             | Step::Kernels
@@ -177,6 +180,7 @@ impl Step {
                 | Step::ShardedFields
                 | Step::ShardedStreams
                 | Step::Residuals
+                | Step::BatchSlices
                 | Step::Elementwise
                 | Step::Referees
                 | Step::Empty
@@ -221,6 +225,7 @@ impl Step {
             Step::ShardedFields => oracle::generated(run, "sharded_fields.py", 60),
             Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 100),
             Step::Residuals => oracle::generated(run, "residuals.py", 80),
+            Step::BatchSlices => oracle::generated(run, "batch_slices.py", 40),
             Step::Families => oracle::generated(run, "families.py", 1600),
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),

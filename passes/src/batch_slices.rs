@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-batch-slices`: a program that keeps a dimension apart, a slice of it at a time.
+//!
+//! # What it matches
+//!
+//! A function at whose peak (by the [memory model](crate::memory)) values are alive that have a dimension in common, the batch, which
+//! what they are made of has, too, and what is made of them: elementwise ops, products along others, convolutions, windows, normalizations
+//! by row, gathers, sorts along others. What adds the dimension up (a loss, the gradient of a parameter) ends it.
+//!
+//! ```mlir
+//! %h = stablehlo.dot_general %x, %w                              // [64, 1024] of [64, 512] and [512, 1024]
+//! %a = stablehlo.tanh %h
+//! ...                                                            // layers, and back
+//! %dw = stablehlo.dot_general %x, %dh, contracting_dims = [0] x [0]
+//! ```
+//!
+//! becomes
+//!
+//! ```mlir
+//! %loop:4 = stablehlo.while(%i = 0, %sum = zeros, %xs = %x, %ws = %w)
+//!   do {
+//!     %some = stablehlo.dynamic_slice %xs, %i, 0, sizes = [16, 512]
+//!     %h = stablehlo.dot_general %some, %ws                      // [16, 1024]
+//!     %a = stablehlo.tanh %h
+//!     ...
+//!     %part = stablehlo.dot_general %some, %dh, contracting_dims = [0] x [0]
+//!     %next = stablehlo.add %sum, %part
+//!   }
+//! ```
+//!
+//! A whole train step in micro-batches is the largest case.
+//!
+//! # How
+//!
+//! From each of the largest values at the peak, along each of its dimensions, a region grows both ways (`region.rs`) by what ops do with a dimension (`rules.rs`). An op that
+//! needs all of it, or a sum that is complete only after the loop, stays outside, with all that is made of it: so the region is one that can be
+//! done at once. The region that has most inside at the peak is taken. Sums of what is cheap to compute of arguments (how many words a batch has) are
+//! computed before the loop.
+//!
+//! # Why it is right
+//!
+//! Each element that is kept apart is computed by the same ops of the same elements. Sums over the dimension are added up in another order,
+//! slice by slice, narrow floats in f32; extremes are the same in any order. What is compared with its own sum ([`crate::ties`]) is left alone.
+//!
+//! # Why it pays, and what it costs
+//!
+//! What stays in the loop takes a slice's share of what it took. The price is a kernel per op and slice, sums that are read and
+//! written in each turn, and smaller products. The pipeline tries several sizes and judges each by the target's rates. Growing is linear in the ops of the
+//! block, for each of [`SEEDS`] values.
+//!
+//! # When it must not fire
+//!
+//! * Little at the peak would stay inside: less than a [`LEAST_SHARE`]th of it.
+//! * Loops (random numbers are made in them), barriers that users put, custom calls and what comes from other devices are not taken in.
+//! * A function with effects whose order matters; targets whose rates nobody knows.
+//! * Programs for more than one partition: a slice of a batch that is cut would be some devices'.
+
+mod emit;
+pub(crate) mod region;
+pub(crate) mod rules;
+
+use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::{self, Builder};
+use crate::memory::{self, Profile};
+use crate::rewrite::context_of;
+use crate::shards::is_partitioned;
+use crate::target::Target;
+use crate::ties::Ties;
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, RegionLike, Type, Value};
+use region::{Body, Region, has_effects};
+use rules::Rules;
+
+crate::pass_options! {
+    /// Compute what keeps a dimension apart a slice of that dimension at a time.
+    ///
+    /// Where values at a function's peak have a dimension in common that all ops around keep apart or add up (the batch of a
+    /// training step), these ops become a `while` over slices of it. What leaves is put in its place; sums over the dimension, such as
+    /// gradients of parameters, are added up from turn to turn. Only the order of accumulation changes.
+    ///
+    /// ```mlir
+    /// %h = stablehlo.dot_general %x, %w
+    /// %dw = stablehlo.dot_general %x, %dh, contracting_dims = [0] x [0]
+    /// // becomes
+    /// %loop:4 = stablehlo.while(%i = %c0, %sum = %zeros, %xs = %x, %ws = %w) ...
+    /// ```
+    pub struct BatchSlices {
+        /// What compiles the module.
+        pub target: Target = Target::default(),
+        /// How much of what is now alive at the peak one slice may take, about.
+        pub chunk_bytes: Bytes = Bytes(4 << 20),
+    }
+}
+
+const LOOPS: Statistic = Statistic::new(c"num-loops", c"loops over slices");
+const OPS: Statistic = Statistic::new(c"num-ops", c"ops done in slices");
+
+/// Which part of what is alive at the peak has to be inside of a region.
+const LEAST_SHARE: u64 = 8;
+/// How many of the largest values at the peak a region is grown from.
+const SEEDS: usize = 6;
+
+impl Pass for BatchSlices {
+    const ARGUMENT: &'static str = "slimhlo-batch-slices";
+    const STATISTICS: &'static [Statistic] = &[LOOPS, OPS];
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        if self.target.rates().is_none() || is_partitioned(root) {
+            return Ok(Changed::No);
+        }
+        let Some(profile) = memory::profile(root, self.target) else { return Ok(Changed::No) };
+        let Some(body) = root.region(0).ok().and_then(|region| region.first_block()).and_then(Body::of)
+        else {
+            return Ok(Changed::No);
+        };
+        if body.ops.iter().any(|op| has_effects(*op)) {
+            return Ok(Changed::No);
+        }
+        let Some(best) = self.best(root, &body, &profile) else { return Ok(Changed::No) };
+        let Some(turns) = best.turns(self.chunk_bytes.0) else { return Ok(Changed::No) };
+        context.count(&LOOPS, 1);
+        context.count(&OPS, best.region.members.len() as u64);
+        emit::run(&best.region, turns, &Builder::new(root));
+        Ok(Changed::Yes)
+    }
+}
+
+/// A region, and the bytes of what is alive at the peak that would stay inside.
+struct Choice<'c, 'a> {
+    region: Region<'c, 'a>,
+    inside: u64,
+    /// The same without what is added up in all turns.
+    saved: u64,
+}
+
+impl Choice<'_, '_> {
+    /// The fewest slices of which one takes no more than `most` bytes, or the most that there can be.
+    fn turns(&self, most: u64) -> Option<i64> {
+        let divisors = (2..=self.region.units).filter(|turns| self.region.units % turns == 0);
+        let enough = |turns: &i64| self.inside / turns.cast_unsigned() <= most;
+        let mut last = None;
+        for turns in divisors {
+            last = Some(turns);
+            if enough(&turns) {
+                break;
+            }
+        }
+        last
+    }
+}
+
+impl BatchSlices {
+    /// The region that has most inside at the peak.
+    fn best<'c: 'a, 'a>(
+        &self,
+        root: OperationRef<'c, 'a>,
+        body: &Body<'c, 'a>,
+        profile: &Profile<'c, 'a>,
+    ) -> Option<Choice<'c, 'a>> {
+        let alive =
+            |op: OperationRef<'c, 'a>| profile.alive.get(&ir::op_key(op)).copied().unwrap_or_default();
+        let total: u64 = profile.alive.values().sum();
+        let mut seeds: Vec<(u64, Value<'c, 'a>)> = body
+            .ops
+            .iter()
+            .filter_map(|op| Some((alive(*op), ir::first_result(*op)?)))
+            .filter(|(bytes, _)| *bytes > 0)
+            .collect();
+        seeds.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+        let mut best: Option<Choice> = None;
+        // What a region of so many units has sliced already.
+        let mut known: Vec<(Value<'c, 'a>, usize)> = Vec::new();
+        for (_, seed) in seeds.into_iter().take(SEEDS) {
+            let Some(tensor) = ir::plain(seed) else { continue };
+            for (dim, &size) in tensor.shape.iter().enumerate() {
+                if size < 2 || known.contains(&(seed, dim)) {
+                    continue;
+                }
+                let rules = Rules {
+                    units: size,
+                    storage: self.target.storage(),
+                    ties: Ties::new(root),
+                    f32: Type::float32(context_of(root)),
+                };
+                let Some(region) = Region::around(body, &rules, seed, dim) else { continue };
+                known.extend(region.all());
+                let inside: u64 = region.inner().map(alive).sum();
+                let saved = inside.saturating_sub(region.added());
+                let enough = inside > total / LEAST_SHARE && saved > 0;
+                if enough && best.as_ref().is_none_or(|best| saved > best.saved) {
+                    best = Some(Choice { region, inside, saved });
+                }
+            }
+        }
+        best
+    }
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Which ops keep a dimension apart, found from one value on, both ways.
+
+use super::rules::{Results, Role, Rules, Sum};
+use crate::ir::{self, Builder};
+use crate::ops::access::Along;
+use crate::ops::class;
+use crate::rewrite::{defining_op, uses};
+use crate::tables::{Keys, Table};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::{BlockRef, OperationRef, Value};
+use slimhlo_dialect::ffi::{self, op_name};
+use std::collections::BTreeSet;
+
+/// Which part of what a region is grown from takes what is computed before the loop, at most, and in how many ops.
+const SMALL: i64 = 16;
+/// See [`SMALL`].
+const FEW: usize = 64;
+
+/// A function's block: its ops in order.
+pub struct Body<'c, 'a> {
+    /// All but the one that ends it.
+    pub ops: Vec<OperationRef<'c, 'a>>,
+    /// The one that ends it.
+    pub end: OperationRef<'c, 'a>,
+    block: BlockRef<'c, 'a>,
+    places: Table<usize, usize>,
+}
+
+/// An op of a region, and how it takes slices.
+pub struct Member<'c, 'a> {
+    /// The op.
+    pub op: OperationRef<'c, 'a>,
+    /// How it takes slices, and what comes of them.
+    pub role: Role<'c>,
+}
+
+/// Ops that are done slice by slice, and what is around them.
+pub struct Region<'c, 'a> {
+    /// Elements of the dimension that is sliced, at most as many slices.
+    pub units: i64,
+    /// The ops, in order.
+    pub members: Vec<Member<'c, 'a>>,
+    /// Results that something else uses, or parts of which are added up.
+    pub outputs: Vec<Output<'c, 'a>>,
+    /// The first op that needs one of these: the loop goes before it.
+    pub anchor: OperationRef<'c, 'a>,
+    /// Ops after that which need none: they go before the loop.
+    pub early: Vec<OperationRef<'c, 'a>>,
+    /// What the members' own results are, by key, for those that are slices.
+    pub slices: Table<usize, Along>,
+}
+
+/// What a loop leaves.
+pub struct Output<'c, 'a> {
+    /// The value that it stands for.
+    pub value: Value<'c, 'a>,
+    /// The place of its op among the members.
+    pub member: usize,
+}
+
+impl<'c: 'a, 'a> Body<'c, 'a> {
+    /// The block of a function or of a region; none if it is not one block.
+    pub fn of(block: BlockRef<'c, 'a>) -> Option<Self> {
+        let end = block.terminator()?;
+        let all = std::iter::successors(block.first_operation(), |op| op.next_in_block());
+        let ops: Vec<OperationRef> = all.filter(|op| *op != end).collect();
+        let places = ops.iter().enumerate().map(|(place, op)| (ir::op_key(*op), place)).collect();
+        Some(Self { ops, end, block, places })
+    }
+
+    /// Whether an op is one of the block's.
+    pub fn has(&self, op: OperationRef<'c, 'a>) -> bool {
+        op.block() == Some(self.block)
+    }
+
+    /// The place of the block's op that is, or has inside, an op; as many as there are for the one that ends it.
+    fn place(&self, mut op: OperationRef<'c, 'a>) -> Option<usize> {
+        while op.block() != Some(self.block) {
+            op = op.parent_operation()?;
+        }
+        Some(self.places.get(&ir::op_key(op)).copied().unwrap_or(self.ops.len()))
+    }
+
+    /// The place of the op that makes a value, if that is one of the block's.
+    pub fn maker(&self, value: Value<'c, 'a>) -> Option<usize> {
+        defining_op(value).and_then(|op| self.places.get(&ir::op_key(op)).copied())
+    }
+
+    /// Whether an op of the block, or one inside of it, uses a value of another op of the block.
+    fn takes(&self, op: OperationRef<'c, 'a>, is: &dyn Fn(Value<'c, 'a>) -> bool) -> bool {
+        if op.operands().any(is) {
+            return true;
+        }
+        let mut found = false;
+        if op.region_count() > 0 {
+            crate::rewrite::walk(op, |inner| {
+                found |= inner.operands().any(is);
+                if found { WalkResult::Interrupt } else { WalkResult::Advance }
+            });
+        }
+        found
+    }
+}
+
+/// A region in the making.
+struct Growth<'b, 'c, 'a> {
+    body: &'b Body<'c, 'a>,
+    rules: &'b Rules<'c, 'a>,
+    roles: Vec<Option<Role<'c>>>,
+    /// Values that are sliced, by key.
+    sliced: Table<usize, Along>,
+    /// Places that are to be looked at: those of ops that use what is sliced, and those of ops that make it.
+    pending: BTreeSet<usize>,
+}
+
+impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
+    /// All that can be reached from a value's dimension.
+    fn of_all(
+        body: &'b Body<'c, 'a>,
+        rules: &'b Rules<'c, 'a>,
+        seed: Value<'c, 'a>,
+        dim: usize,
+    ) -> Option<Self> {
+        let along = rules.all_of(seed, dim)?;
+        let (roles, sliced) = (vec![None; body.ops.len()], Table::default());
+        let mut growth = Self { body, rules, roles, sliced, pending: BTreeSet::new() };
+        growth.slice(seed, along);
+        growth.grow();
+        Some(growth)
+    }
+
+    fn slice(&mut self, value: Value<'c, 'a>, along: Along) {
+        if self.sliced.insert(ir::key(value), along).is_some() {
+            return;
+        }
+        self.pending.extend(self.body.maker(value));
+        let here = |op: &OperationRef<'c, 'a>| self.body.places.get(&ir::op_key(*op)).copied();
+        let users: Vec<usize> = uses(value).filter_map(|used| here(&used.user)).collect();
+        self.pending.extend(users);
+    }
+
+    fn of(&self, value: Value<'c, 'a>) -> Option<Along> {
+        self.sliced.get(&ir::key(value)).copied()
+    }
+
+    /// How an op takes part, by what is sliced of its results or its operands so far.
+    fn role(&self, op: OperationRef<'c, 'a>) -> Option<Role<'c>> {
+        let made = op
+            .results()
+            .enumerate()
+            .find_map(|(number, result)| self.rules.of_result(op, number, self.of(result.into())?));
+        let taken = || {
+            let sliced =
+                op.operands().enumerate().filter_map(|(index, value)| Some((index, self.of(value)?)));
+            sliced.into_iter().find_map(|(index, along)| self.rules.of_operand(op, index, along))
+        };
+        let role = made.or_else(taken)?;
+        // What one op takes in one way another may not make in another.
+        let agrees =
+            op.operands().zip(&role.operands).all(|(operand, along)| match (along, self.of(operand)) {
+                (Some(along), Some(known)) => *along == known || !self.is_made(operand),
+                (None, Some(_)) => !self.is_made(operand),
+                _ => true,
+            });
+        agrees.then_some(role)
+    }
+
+    /// Whether a value is made by a member so far.
+    fn is_made(&self, value: Value<'c, 'a>) -> bool {
+        self.body.maker(value).is_some_and(|place| self.roles[place].is_some())
+    }
+
+    fn grow(&mut self) {
+        while let Some(place) = self.pending.pop_first() {
+            if self.roles[place].is_some() {
+                continue;
+            }
+            let op = self.body.ops[place];
+            let Some(role) = self.role(op) else { continue };
+            if let Results::Kept(results) = &role.results {
+                for (result, along) in op.results().zip(results) {
+                    self.slice(result.into(), *along);
+                }
+            }
+            for (operand, along) in op.operands().zip(&role.operands) {
+                if let Some(along) = along {
+                    self.slice(operand, *along);
+                }
+            }
+            self.roles[place] = Some(role);
+        }
+    }
+
+    /// Leaves out sums that are had of arguments for little, with all that they are made of: they are there before the loop. What
+    /// a loss is divided by, the number of words in a batch, is needed within it.
+    fn leave_little(&mut self, most: i64) {
+        for place in 0..self.body.ops.len() {
+            let is_sum = self.roles[place]
+                .as_ref()
+                .is_some_and(|role| matches!(role.results, Results::Added(Sum::Reduce { .. })));
+            if is_sum && let Some(little) = self.little_before(place, most) {
+                little.into_iter().for_each(|place| self.roles[place] = None);
+            }
+        }
+    }
+
+    /// The places of all that an op is made of, with its own, if these are few cheap ops whose results take `most` bytes at most.
+    fn little_before(&self, place: usize, mut most: i64) -> Option<BTreeSet<usize>> {
+        let (mut all, mut pending) = (BTreeSet::new(), vec![place]);
+        while let Some(place) = pending.pop() {
+            if !all.insert(place) {
+                continue;
+            }
+            let op = self.body.ops[place];
+            let cheap = class::is_fusible(op_name(op))
+                || matches!(op_name(op), "stablehlo.reduce" | "stablehlo.iota");
+            most -= op.results().map(|result| ir::bytes(result.into())).sum::<i64>();
+            if !cheap || most < 0 || all.len() > FEW {
+                return None;
+            }
+            pending.extend(op.operands().filter_map(|operand| self.body.maker(operand)));
+        }
+        Some(all)
+    }
+
+    /// Leaves out what does not fit what it is made of; if all is done `at_once`, also what needs something that is there only after that: which ops do.
+    fn settle(&mut self, at_once: bool) -> Vec<bool> {
+        let body = self.body;
+        let mut after = vec![false; body.ops.len()];
+        for (place, &op) in body.ops.iter().enumerate() {
+            let is_late = |value: Value<'c, 'a>| body.maker(value).is_some_and(|maker| after[maker]);
+            let member = |value: Value<'c, 'a>| {
+                let role = body.maker(value).map(|maker| self.roles[maker].as_ref());
+                role.flatten().map(|role| matches!(role.results, Results::Kept(_)))
+            };
+            let fits = self.roles[place].as_ref().is_some_and(|role| {
+                op.operands().zip(&role.operands).all(|(operand, along)| match (member(operand), along) {
+                    (None, _) => true,
+                    (Some(kept), Some(along)) => kept && self.of(operand) == Some(*along),
+                    (Some(_), None) => false,
+                })
+            });
+            let late = at_once && body.takes(op, &is_late);
+            if fits && !late {
+                continue;
+            }
+            after[place] = late || at_once && body.takes(op, &|value| member(value).is_some());
+            self.roles[place] = None;
+        }
+        after
+    }
+
+    /// Leaves out what is made of what is outside, and wanted there: it can as well be there before.
+    fn trim(&mut self) {
+        for (place, &op) in self.body.ops.iter().enumerate() {
+            let Some(role) = &self.roles[place] else { continue };
+            if !matches!(role.results, Results::Kept(_)) || op.operands().any(|operand| self.is_made(operand))
+            {
+                continue;
+            }
+            let outside = |used: crate::rewrite::Use<'c, 'a>| {
+                self.body
+                    .place(used.user)
+                    .is_none_or(|place| self.roles.get(place).is_none_or(Option::is_none))
+            };
+            if op.results().any(|result| uses(result.into()).any(outside)) {
+                self.roles[place] = None;
+            }
+        }
+    }
+}
+
+impl<'c: 'a, 'a> Region<'c, 'a> {
+    /// All that can be done slice by slice with `seed`.
+    pub fn around(
+        body: &Body<'c, 'a>,
+        rules: &Rules<'c, 'a>,
+        seed: Value<'c, 'a>,
+        dim: usize,
+    ) -> Option<Self> {
+        let mut growth = Growth::of_all(body, rules, seed, dim)?;
+        growth.leave_little(ir::bytes(seed) / SMALL);
+        growth.settle(true);
+        growth.trim();
+        let after = growth.settle(true);
+        Self::close(body, rules, growth.roles, &after)
+    }
+
+    /// All that keeps the elements of `dim` of `seed` apart, whether or not it can be done at once: each op may be taken apart where it is.
+    pub fn apart(
+        body: &Body<'c, 'a>,
+        rules: &Rules<'c, 'a>,
+        seed: Value<'c, 'a>,
+        dim: usize,
+    ) -> Option<Self> {
+        let mut growth = Growth::of_all(body, rules, seed, dim)?;
+        let after = growth.settle(false);
+        Self::close(body, rules, growth.roles, &after)
+    }
+
+    fn close(
+        body: &Body<'c, 'a>,
+        rules: &Rules<'c, 'a>,
+        roles: Vec<Option<Role<'c>>>,
+        after: &[bool],
+    ) -> Option<Self> {
+        let is_member: Vec<bool> = roles.iter().map(Option::is_some).collect();
+        let mut members: Vec<Member<'c, 'a>> = Vec::new();
+        let (mut outputs, mut slices) = (Vec::new(), Table::default());
+        for (op, role) in body.ops.iter().zip(roles) {
+            let Some(role) = role else { continue };
+            for (number, result) in op.results().map(Value::from).enumerate() {
+                let outside = uses(result).any(|used| {
+                    body.place(used.user).is_none_or(|at| !is_member.get(at).copied().unwrap_or(false))
+                });
+                match &role.results {
+                    Results::Kept(along) => {
+                        slices.insert(ir::key(result), along[number]);
+                        if outside {
+                            outputs.push(Output { value: result, member: members.len() });
+                        }
+                    }
+                    Results::Added(_) => outputs.push(Output { value: result, member: members.len() }),
+                }
+            }
+            members.push(Member { op: *op, role });
+        }
+        let first = after.iter().position(|after| *after);
+        let anchor = first.map_or(body.end, |first| body.ops[first]);
+        let early = (first.unwrap_or(body.ops.len())..body.ops.len())
+            .filter(|&place| !after[place] && !is_member[place])
+            .map(|place| body.ops[place])
+            .collect();
+        (!outputs.is_empty()).then_some(Self { units: rules.units, members, outputs, anchor, early, slices })
+    }
+
+    /// Members whose results stay in the loop: all that is made of them is made there.
+    pub fn inner(&self) -> impl Iterator<Item = OperationRef<'c, 'a>> {
+        let out: Keys = self.outputs.iter().map(|output| ir::key(output.value)).collect();
+        self.members
+            .iter()
+            .map(|member| member.op)
+            .filter(move |op| !op.results().any(|result| out.contains(&ir::key(result.into()))))
+    }
+
+    /// All values that are slices, with the dimension.
+    pub fn all(&self) -> impl Iterator<Item = (Value<'c, 'a>, usize)> {
+        let results = self.members.iter().flat_map(|member| member.op.results()).map(Value::from);
+        results.filter_map(|value| Some((value, self.slices.get(&ir::key(value))?.dim)))
+    }
+
+    /// Bytes of what is added up, which is there in all turns.
+    pub fn added(&self) -> u64 {
+        let sums = self
+            .outputs
+            .iter()
+            .filter(|output| matches!(self.members[output.member].role.results, Results::Added(_)));
+        sums.map(|output| ir::bytes(output.value).cast_unsigned()).sum()
+    }
+
+    /// Moves what has to be there before the loop.
+    pub fn make_room(&self, build: &Builder<'c, 'a>) {
+        for op in &self.early {
+            build.move_before(*op, self.anchor);
+        }
+    }
+}
+
+/// Whether an op has to stay where it is beside others.
+pub fn has_effects(op: OperationRef<'_, '_>) -> bool {
+    matches!(
+        op_name(op),
+        "stablehlo.infeed"
+            | "stablehlo.outfeed"
+            | "stablehlo.send"
+            | "stablehlo.recv"
+            | "stablehlo.create_token"
+            | "stablehlo.after_all"
+    ) || op_name(op) == "stablehlo.custom_call"
+        && ffi::attribute_of(op, "has_side_effect").is_some_and(|flag| flag.to_string() == "true")
+        || !op_name(op).starts_with("stablehlo.") && !op_name(op).starts_with("chlo.")
+}

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random networks and their gradients, as XLA computes them before and after --slimhlo-batch-slices.
+
+    python test/oracle/batch_slices.py --opt target/debug/slimhlo-opt --count 60 --seed 1
+
+Each program is a small network of layers that keep a batch apart (products, convolutions of several layouts, with groups and strides, pooling, attention,
+normalizations, gathers, sorts, running sums, reshapes that merge the batch with tokens) or that do not (statistics over the batch), with a
+loss: outputs, gradients of parameters, of inputs, or of each sample by itself. f32 and f64, bf16 in part. Sums over the batch are added up in another
+order, so results may differ by some ulp of the largest of all; what is left alone must be the same text. The networks are smooth but for maxima, whose
+operands are far apart. Sizes of slices are drawn, too.
+"""
+
+from __future__ import annotations
+
+import collections
+import sys
+import time
+from collections.abc import Callable
+
+import xla_cpu  # noqa: F401  # first: it sets the flags with which JAX starts
+
+# isort: split
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from opt import Driver
+from stream import Program, Source, arguments, differences, report, run
+
+CHANGED_SHARE = 0.6
+SIMPLE = ["--inline", "--canonicalize", "--cse", "--slimhlo-simplify", "--canonicalize", "--cse"]
+CHUNKS = (1, 1, 1024, 16384)
+BATCHES = (4, 6, 8, 12)
+
+Array = jax.Array
+Layer = Callable[[Array, "Weights"], Array]
+
+
+class Weights:
+    """Parameters, drawn as layers ask for them when a network is first built, and handed out in order after that."""
+
+    def __init__(self, source: Source, dtype: str, given: list[Array] | None = None) -> None:
+        self.source, self.dtype, self.given = source, dtype, given
+        self.made: list[np.ndarray] = []
+        self.at = 0
+
+    def __call__(self, *shape: int) -> Array:
+        if self.given is not None:
+            self.at += 1
+            return self.given[self.at - 1]
+        scale = 1 / np.sqrt(max(1, np.prod(shape[:-1])))
+        self.made.append((self.source.random.standard_normal(shape) * scale).astype(jnp.dtype(self.dtype)))
+        return jnp.asarray(self.made[-1])
+
+
+def dense(x: Array, w: Weights) -> Array:
+    return jnp.tanh(x @ w(x.shape[-1], 6) + w(6))
+
+
+def mixed(x: Array, w: Weights) -> Array:
+    """The batch and all but the last dimension are one for a while."""
+    rows = x.reshape(-1, x.shape[-1])
+    return jax.nn.gelu(rows @ w(x.shape[-1], 8)).reshape(*x.shape[:-1], 8)
+
+
+def normalized(x: Array, w: Weights) -> Array:
+    mean = x.mean(-1, keepdims=True)
+    spread = jnp.mean((x - mean) ** 2, -1, keepdims=True)
+    return (x - mean) * lax.rsqrt(spread + 0.1) * w(x.shape[-1])
+
+
+def of_batch(x: Array, w: Weights) -> Array:
+    """Statistics of the batch: what slices must end at."""
+    axes = tuple(range(x.ndim - 1))
+    return (x - x.mean(axes)) * lax.rsqrt(x.var(axes) + 0.1) * w(x.shape[-1])
+
+
+def running(x: Array, w: Weights) -> Array:
+    return jnp.cumsum(x * w(x.shape[-1]), axis=1) / 4
+
+
+def sorted_rows(x: Array, w: Weights) -> Array:
+    return jnp.sort(x, axis=-1) * w(x.shape[-1])
+
+
+def attention(x: Array, w: Weights) -> Array:
+    q, k, v = (x @ w(x.shape[-1], 6) for _ in range(3))
+    scores = jax.nn.softmax(jnp.einsum("bqd,bkd->bqk", q, k), -1)
+    return jnp.einsum("bqk,bkd->bqd", scores, v)
+
+
+def turned(x: Array, w: Weights) -> Array:
+    return jnp.swapaxes(x, 0, 1)[::-1].swapaxes(0, 1) + w(x.shape[-1])
+
+
+def shifted(x: Array, w: Weights) -> Array:
+    return jnp.concatenate([x[:, 1:], x[:, :1]], 1) + jnp.pad(x, ((0, 0), (1, 0), (0, 0)))[:, :-1] * w(x.shape[-1])
+
+
+def picked(x: Array, w: Weights) -> Array:
+    index = jnp.argmax(lax.stop_gradient(x), axis=1)[:, None]
+    return x + jnp.take_along_axis(x, index, axis=1) * w(x.shape[-1])
+
+
+def convolved(x: Array, w: Weights, *, layout: str, groups: int, stride: int) -> Array:
+    features = x.shape[-1] // groups * groups
+    x = x[..., :features]
+    numbers = ("NHWC", "HWIO", "NHWC") if layout == "NHWC" else ("NCHW", "OIHW", "NCHW")
+    kernel = (3, 3, features // groups, 4) if layout == "NHWC" else (4, features // groups, 3, 3)
+    x = x if layout == "NHWC" else jnp.moveaxis(x, -1, 1)
+    x = lax.conv_general_dilated(
+        x, w(*kernel), (stride, stride), "SAME", dimension_numbers=numbers, feature_group_count=groups
+    )
+    return jnp.tanh(x if layout == "NHWC" else jnp.moveaxis(x, 1, -1))
+
+
+def largest(x: Array, w: Weights) -> Array:
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "SAME") * w(x.shape[-1])
+
+
+def mean_of_windows(x: Array, w: Weights) -> Array:
+    return lax.reduce_window(x, 0.0, lax.add, (1, 3, 3, 1), (1, 1, 1, 1), "SAME") / 9 * w(x.shape[-1])
+
+
+def grouped(x: Array, w: Weights) -> Array:
+    folded = x.reshape(*x.shape[:-1], 2, -1)
+    mean = folded.mean((1, 2, 4), keepdims=True)
+    return ((folded - mean) * lax.rsqrt(folded.var((1, 2, 4), keepdims=True) + 0.1)).reshape(x.shape) * w(x.shape[-1])
+
+
+def network(source: Source) -> tuple[str, tuple[int, ...], Callable[[Array, Weights], Array]]:
+    """Layers, and the shape of one sample."""
+    kind = str(source.one(("rows", "tokens", "tokens", "images", "images")))
+    if kind == "rows":
+        shape: tuple[int, ...] = (6,)
+        choices: tuple[Layer, ...] = (dense, normalized, sorted_rows, of_batch)
+    elif kind == "tokens":
+        shape = (5, 6)
+        choices = (dense, mixed, normalized, running, attention, turned, shifted, picked)
+    else:
+        shape = (8, 8, 4)
+
+        def convolution(x: Array, w: Weights, how: tuple = ()) -> Array:
+            return convolved(x, w, layout=how[0], groups=how[1], stride=how[2])
+
+        hows = [(source.one(("NHWC", "NCHW")), int(source.one((1, 1, 2, 4))), int(source.one((1, 2)))) for _ in range(4)]
+        convolutions = tuple(lambda x, w, how=how: convolution(x, w, how) for how in hows)
+        choices = (*convolutions, largest, mean_of_windows, grouped, mixed)
+    layers = [choices[source.random.integers(len(choices))] for _ in range(2 + source.random.integers(4))]
+
+    def apply(x: Array, w: Weights) -> Array:
+        for layer in layers:
+            y = layer(x, w)
+            x = x + y if y.shape == x.shape else y
+        return x.reshape(x.shape[0], -1) @ w(int(np.prod(x.shape[1:])), 5)
+
+    return kind, shape, apply
+
+
+def program(number: int, seed: int) -> Program:
+    source = Source(seed * 100_003 + number)
+    kind, shape, apply = network(source)
+    dtype = str(source.one(("float32", "float32", "float64", "bfloat16")))
+    batch = int(source.one(BATCHES))
+    weights = Weights(source, dtype)
+    # Values that are far apart, so that the largest of them is no matter of rounding.
+    count = batch * int(np.prod(shape))
+    values = source.random.permutation(count).reshape(batch, *shape) / count * 4 - 2
+    x = values.astype(jnp.dtype(dtype))
+    embeds = bool(source.random.integers(3) == 0)
+    labels = source.random.integers(0, 5, batch).astype(np.int32)
+    mask = (source.random.integers(0, 4, batch) > 0).astype(np.float32)
+    apply(jnp.asarray(x), weights)
+    table = (source.random.standard_normal((7, *shape)) / 2).astype(jnp.dtype(dtype))
+    rows = source.random.integers(0, 7, batch).astype(np.int32)
+
+    def logits(parameters: list[Array], x: Array, table: Array, rows: Array) -> Array:
+        given = Weights(source, dtype, parameters)
+        return apply(x + table[rows] if embeds else x, given)
+
+    def loss(parameters: list[Array], x: Array, table: Array, rows: Array, labels: Array, mask: Array) -> Array:
+        scores = jax.nn.log_softmax(logits(parameters, x, table, rows).astype(jnp.promote_types(dtype, "float32")))
+        found = -jnp.take_along_axis(scores, labels[:, None], 1)[:, 0]
+        return jnp.sum(found * mask) / jnp.maximum(mask.sum(), 1)
+
+    wanted = str(source.one(("outputs", "gradients", "gradients", "gradients", "inputs", "samples")))
+
+    def step(parameters: list[Array], x: Array, table: Array, rows: Array, labels: Array, mask: Array) -> object:
+        if wanted == "outputs":
+            found = logits(parameters, x, table, rows)
+            return found, found.max(0), jnp.mean(found, 0)
+        if wanted == "inputs":
+            return jax.grad(loss, argnums=1)(parameters, x, table, rows, labels, mask)
+        if wanted == "samples":
+
+            def one(x: Array, row: Array, label: Array) -> list[Array]:
+                return jax.grad(loss)(parameters, x[None], table, row[None], label[None], jnp.ones(1))
+
+            each = jax.vmap(one)(x, rows, labels)
+            return [jnp.sum(jnp.clip(g, -0.5, 0.5), 0) for g in each]
+        value, (gradients, of_table) = jax.value_and_grad(loss, argnums=(0, 2))(parameters, x, table, rows, labels, mask)
+        return value, [p - 0.1 * g for p, g in zip(parameters, gradients, strict=True)], of_table
+
+    inputs = [*weights.made, x, table, rows, labels, mask]
+
+    def flat(*given: Array) -> object:
+        return step(list(given[:-5]), *given[-5:])
+
+    text = jax.jit(flat, keep_unused=True).lower(*inputs).as_text()
+    return Program(
+        name=f"{kind} {wanted} {number}",
+        text=text,
+        reference=text,
+        inputs=inputs,
+        terms=batch * 64,
+        exact=False,
+        cancels=True,
+        chunk_bytes=int(source.one(CHUNKS)),
+        rounds=jnp.dtype(dtype),
+    )
+
+
+def main() -> int:
+    jax.config.update("jax_enable_x64", True)
+    args = arguments(__doc__, 60)
+    started = time.monotonic()
+    programs = [program(number, args.seed) for number in range(args.count)]
+    driver = Driver(args.opt).ready()
+    findings: list[tuple[Program, str, str]] = []
+    changed: collections.Counter[str] = collections.Counter()
+    same = 0
+    for chunk_bytes in sorted(set(CHUNKS)):
+        some = [each for each in programs if each.chunk_bytes == chunk_bytes]
+        texts = [each.text for each in some]
+        plain = driver.run(texts, SIMPLE)
+        sliced = driver.run(texts, [*SIMPLE, f"--slimhlo-batch-slices=chunk-bytes={chunk_bytes}"])
+        for each, before, after in zip(some, plain, sliced, strict=True):
+            if before.output is None or after.output is None:
+                findings.append((each, f"the driver fails: {after.crash or after.message}", ""))
+                continue
+            if after.output == before.output:
+                continue
+            changed[each.name.rpartition(" ")[0]] += 1
+            try:
+                expected = run(before.output, each.inputs)
+                wrong = differences(each, after.output, expected)
+                found = run(after.output, each.inputs)
+                same += all(x.tobytes() == y.tobytes() for x, y in zip(expected, found, strict=True))
+            except Exception as error:
+                wrong = [f"it does not run: {error}"]
+            findings.extend((each, text, after.output) for text in wrong)
+    wrong = report(findings, args.dump)
+    share = changed.total() / max(1, len(programs))
+    print(
+        f"{len(programs) - wrong} passed, {wrong} failed: {changed.total()} changed ({share:.1%}; {dict(sorted(changed.items()))}) and executed "
+        f"before and after, {same} of them with the same bits; {time.monotonic() - started:.0f} s"
+    )
+    return 0 if share >= CHANGED_SHARE and not findings else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
