@@ -246,7 +246,26 @@ def overhead(turns: int) -> int:
         f"slimhlo.jit adds {means[0]:.1%} to the time of a compile by jax.jit (goal: {MOST:.0%}), {means[2]:.1%} where the program is "
         f"small; XLA takes {means[1] - means[0]:+.1%} more for what it is handed"
     )
+    per_call()
     return 1 if means[0] > MOST else 0
+
+
+def per_call() -> None:
+    """What a call takes that compiles nothing."""
+    for count in (2, 20, 200):
+        args = [jnp.ones(8)] * count
+        times = []
+        for make in (jax.jit, slimhlo.jit):
+            function = make(lambda *args: args[0] + 1)
+            function(*args)
+            tries = []
+            for _ in range(5):
+                started = time.process_time()
+                for _ in range(300):
+                    function(*args)
+                tries.append((time.process_time() - started) / 300)
+            times.append(min(tries) * 1e6)
+        print(f"a call with {count} arguments: jax.jit {times[0]:.1f} us, slimhlo.jit {times[1]:.1f} us")
 
 
 def main() -> int:

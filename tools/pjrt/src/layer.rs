@@ -30,14 +30,16 @@ struct Layer {
     inner: Inner,
     /// The inner plugin's table with functions of the layer in it.
     table: Vec<usize>,
-    /// Versions that were handed out, by the inner plugin's, with what is said of slimhlo. They are pointed
-    /// to for good.
-    versions: Mutex<BTreeMap<(Vec<u8>, Option<u64>), &'static str>>,
+    /// Versions that were handed out, with what is said of slimhlo. They are pointed to for good.
+    versions: Mutex<BTreeMap<VersionKey, &'static str>>,
     /// The plugin's attributes, where slimhlo has to change them.
     attributes: OnceLock<Option<&'static [NamedValue]>>,
     /// Why programs are not touched has been said.
     said: OnceLock<()>,
 }
+
+/// A version of the inner plugin's, and the bytes that programs may take.
+type VersionKey = (Vec<u8>, Option<u64>);
 
 /// Plugins that can be in one process, each with a layer around it.
 const SLOTS: usize = 8;
