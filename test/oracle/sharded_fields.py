@@ -22,6 +22,7 @@ import pathlib
 import statistics
 import sys
 import time
+from collections.abc import Callable
 
 import jax_start
 
@@ -122,11 +123,11 @@ def figures(executable: object, devices: int) -> Figures:
     return Figures(kinds.total(), kinds, moved, floor + stats.temp_size_in_bytes, stats.temp_size_in_bytes)
 
 
-def is_right(executable: object, case: field_modules.Case) -> bool:
+def is_right(executable: object, inputs: list[np.ndarray], expected: list[np.ndarray]) -> bool:
     """Whether each device's part of each result is NumPy's."""
-    results = xla_cpu.run(executable, case.inputs)
+    results = xla_cpu.run(executable, inputs)
     devices = tuple(executable.local_devices())
-    for shards, whole, layout in zip(results, case.expected, executable.get_output_shardings(), strict=True):
+    for shards, whole, layout in zip(results, expected, executable.get_output_shardings(), strict=True):
         where = GSPMDSharding(devices, layout).devices_indices_map(whole.shape)
         for shard, device in zip(shards, devices, strict=True):
             if shard.tobytes() != np.ascontiguousarray(whole[where[device]]).tobytes():
@@ -185,12 +186,15 @@ def main() -> int:
     for index, (number, case) in enumerate(chosen):
         name = f"#{number} {case.name}"
 
-        def fail(why: str, name: str = name, index: int = index, number: int = number) -> None:
-            failures.append(f"{name}: {why}")
+        def keep(index: int = index, number: int = number) -> None:
             if args.keep:
                 args.keep.mkdir(parents=True, exist_ok=True)
                 (args.keep / f"{number}.before.mlir").write_text(cases[index].text)
                 (args.keep / f"{number}.after.mlir").write_text(outcomes[index].output or "")
+
+        def fail(why: str, name: str = name, keep: Callable[[], None] = keep) -> None:
+            failures.append(f"{name}: {why}")
+            keep()
 
         text = outcomes[index].output
         if text is None:
@@ -202,8 +206,8 @@ def main() -> int:
             before = targets.compile_text(case.text, target)
             after = before if text == plain[index].output else targets.compile_text(text, target)
             old, new = figures(before, case.devices), figures(after, case.devices)
-            if args.target == "cpu" and not is_right(after, case):
-                counts["wrong without us"] += not is_right(before, case)
+            if args.target == "cpu" and not is_right(after, case.inputs, case.expected):
+                counts["wrong without us"] += not is_right(before, case.inputs, case.expected)
                 fail("results differ")
                 continue
         except Exception as error:  # XLA's errors have no common base; the others are still run
@@ -212,6 +216,7 @@ def main() -> int:
         counts["changed"] += text != plain[index].output
         if why := worse(old, new):
             more.append(f"{name}: {why}")
+            keep()
             counts["worse"] += 1
         elif (new.collectives, new.moved) != (old.collectives, old.moved) or needs_more(new.total, old.total):
             counts["better"] += 1
