@@ -590,6 +590,8 @@ class Case:
     inputs: list[np.ndarray]
     expected: list[np.ndarray]
     devices: int
+    tile: int
+    """Bytes that one device holds of the largest argument or result."""
     crossing: int | None
     """Bytes; nothing is said of loops and calls."""
 
@@ -680,7 +682,9 @@ def draw(random: np.random.Generator, most: int = 16, scale: int = 1) -> Case:
     if f.is_gspmd:
         name += "-gspmd"
     must_cross = None if turns > 1 or is_called else crossing(f, results)
-    return Case(name, text, inputs, evaluate(f, inputs, results), f.devices, must_cross)
+    size = max(math.prod(each.shape) // parts_of(f, at_boundary(f, each)) for each in (*f.arguments, *results))
+    tile = size * np.dtype(f.dtype).itemsize
+    return Case(name, text, inputs, evaluate(f, inputs, results), f.devices, tile, must_cross)
 
 
 LOOPED = (halo, constant_update, moved_update, rotate)
@@ -709,6 +713,11 @@ def at_boundary(f: Fields, node: Node) -> Cut:
             size //= parts
         kept.append(tuple(dim))
     return tuple(kept)
+
+
+def parts_of(f: Fields, cut: Cut) -> int:
+    """How many parts an array is cut into."""
+    return math.prod(f.parts(cut, dim) for dim in range(len(cut)))
 
 
 def owners(f: Fields, node: Node) -> list[tuple[slice, ...]]:

@@ -108,7 +108,7 @@ fn read<'c: 'a, 'a>(op: OperationRef<'c, 'a>, devices: usize) -> Option<(Value<'
     };
     let array = cut.operands().next()?;
     let mut starts = vec![Vec::with_capacity(size.len()); devices];
-    for dim in 0..size.len() {
+    for (dim, &width) in size.iter().enumerate() {
         match op_name(cut) {
             "stablehlo.slice" => {
                 let start = *ir::i64_array(cut, "start_indices")?.get(dim)?;
@@ -116,7 +116,7 @@ fn read<'c: 'a, 'a>(op: OperationRef<'c, 'a>, devices: usize) -> Option<(Value<'
             }
             _ => {
                 let table = numbers_of(cut.operands().nth(1 + dim)?, devices)?;
-                let most = shape_of(array)[dim] - size[dim];
+                let most = shape_of(array)[dim] - width;
                 starts.iter_mut().zip(table).for_each(|(starts, at)| starts.push(at.clamp(0, most)));
             }
         }
