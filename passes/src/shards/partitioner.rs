@@ -86,6 +86,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     /// as where ops do not say how they are laid out.
     pub(super) fn sent_by_partitioner(&self, target: &Target<'c, 'a>) -> Option<Sent> {
         self.known.by_op.then_some(())?;
+        // Slices of one array: what their computations exchange is one in the end (`share.rs`).
+        let array = target.op.operands().next()?;
+        if op_name(target.op) == "stablehlo.slice"
+            && users(array).filter(|user| is_move(*user)).nth(1).is_some()
+        {
+            return None;
+        }
         let mut sent = Sent::default();
         // Slices that are part of a rotation.
         let mut free: FxHashSet<usize> = FxHashSet::default();
@@ -300,7 +307,20 @@ pub struct Traffic {
 /// module for one device, or whose shardings are not understood.
 pub fn traffic<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Option<Traffic> {
     let partitions = partitions(module).filter(|&partitions| partitions > 1)?;
-    let known = Known::new(module, partitions)?;
+    Some(traffic_of(module, &Known::new(module, partitions)?))
+}
+
+/// Whether a module is expected to send more than it did before. Nothing is expected where ops did not say how they are laid out.
+pub fn sends_more<'c: 'a, 'a>(before: OperationRef<'c, 'a>, after: OperationRef<'c, 'a>) -> bool {
+    let count = partitions(before).filter(|&partitions| partitions > 1);
+    let known = count.and_then(|count| Known::new(before, count)).filter(|known| known.by_op);
+    known.zip(traffic(after)).is_some_and(|(known, after)| {
+        let before = traffic_of(before, &known);
+        after.collectives > before.collectives || after.bytes > before.bytes
+    })
+}
+
+fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Traffic {
     let mut traffic = Traffic::default();
     let mut pending: Vec<(OperationRef<'c, 'a>, u64, bool)> = vec![(module, 1, false)];
     let mut free: FxHashSet<usize> = FxHashSet::default();
@@ -333,7 +353,7 @@ pub fn traffic<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Option<Traffic> {
             }
         }
     }
-    Some(traffic)
+    traffic
 }
 
 /// What a collective that is written down brings to a device.
