@@ -24,7 +24,8 @@ pub struct Args {
     /// Benchmarks to run; all when none is named
     #[arg(value_enum)]
     benchmarks: Vec<Benchmark>,
-    /// What `memory`, `model` and `plan` ask XLA for: gpu (h100, a100, b200), tpu (v5p) or cpu
+    /// What `memory`, `model`, `plan` and the benchmarks of sharded programs ask XLA for: gpu (h100, a100, b200), tpu (v5p) or
+    /// cpu
     #[arg(long, default_value = "gpu", value_parser = ["gpu", "tpu", "cpu", "h100", "a100", "b200", "v5p", "xla-gpu", "xla-tpu", "xla-cpu"])]
     target: String,
     /// `memory` writes its table into docs/benchmarks.md; for gpu and tpu
@@ -61,6 +62,12 @@ enum Benchmark {
     Jit,
     /// Memory and run time of the reference programs on an NVIDIA GPU, against JAX; nothing where there is none
     Gpu,
+    /// Generated programs of sharded fields under XLA for --target, 8 devices: collectives, bytes moved and memory, alone and after slimhlo
+    ShardedFields,
+    /// A step of an ocean model on 2 by 4 devices under XLA for --target: the same, and time
+    OceanStep,
+    /// What XLA's partitioner for --target sends for single ops, against what the passes expect of it
+    Partitioner,
 }
 
 /// How close the model is to be: its peak within 10% and 1 MiB of XLA's for 90 in 100 modules, times within 1.5 times the estimate's
@@ -84,6 +91,9 @@ impl Benchmark {
             Benchmark::Compile => ("bench_compile.py", vec![]),
             Benchmark::Jit => ("jit.py", vec!["--time"]),
             Benchmark::Gpu => ("bench_gpu.py", vec![]),
+            Benchmark::ShardedFields => ("sharded_fields.py", vec!["--most", "8", "--count", "100", "--seed", "2"]),
+            Benchmark::OceanStep => ("ocean_step.py", vec![]),
+            Benchmark::Partitioner => ("partitioner_ops.py", vec![]),
         }
     }
 
@@ -137,11 +147,20 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
             }
             continue;
         }
-        if matches!(benchmark, Benchmark::Memory | Benchmark::Model | Benchmark::Plan) {
+        let of_shards = [Benchmark::ShardedFields, Benchmark::OceanStep, Benchmark::Partitioner];
+        let of_programs = [Benchmark::Memory, Benchmark::Model, Benchmark::Plan];
+        if of_programs.contains(&benchmark) || of_shards.contains(&benchmark) {
             setup::device_compilers(shell)?;
         }
         let slimhlo = shell.target.join("release/slimhlo").to_string_lossy().into_owned();
         let mut words = vec!["-u", &path, "--opt", &driver];
+        if of_shards.contains(&benchmark) {
+            words.extend(["--target", args.target.as_str()]);
+        }
+        if matches!(benchmark, Benchmark::Partitioner) {
+            shell.show(&shell.cargo(["build", "--release", "--package=slimhlo"]))?;
+            words = vec!["-u", &path, "--slimhlo", &slimhlo, "--target", args.target.as_str()];
+        }
         if matches!(benchmark, Benchmark::Plan | Benchmark::Code | Benchmark::Compile) {
             setup::assembler_environment(shell)?;
             shell.show(&shell.cargo(["build", "--release", "--package=slimhlo"]))?;
