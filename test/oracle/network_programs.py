@@ -65,9 +65,9 @@ def resnet_step(batch: int = 256, size: int = 224, width: int = 64) -> Traced:
     return descent(loss, params, spec((batch, size, size, 3)), spec((batch,), jnp.int32))
 
 
-def vit_step(batch: int = 256, size: int = 224, layers: int = 6, width: int = 384) -> Traced:
-    """A vision transformer: patches of 16 by 16, unrolled layers, 6 heads."""
-    heads, tokens = 6, (size // 16) ** 2
+def vit_step(batch: int = 256, size: int = 224, layers: int = 6, width: int = 512) -> Traced:
+    """A vision transformer: patches of 16 by 16, unrolled layers, 8 heads."""
+    heads, tokens = 8, (size // 16) ** 2
 
     def loss(params: dict, x: Array, labels: Array) -> Array:
         x = convolve(x, params["patches"], 16).reshape(batch, tokens, width) + params["places"]
