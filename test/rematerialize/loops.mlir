@@ -6,8 +6,8 @@
 // CHECK: do {
 // CHECK: %[[SCORES:.*]] = stablehlo.dot_general %{{.*}} -> tensor<1024x1024xf32>
 // CHECK: %[[TOKEN:.*]] = stablehlo.dot_general %{{.*}} -> tensor<64x64xf32>
-// CHECK: %[[HELD:.*]]:2 = stablehlo.optimization_barrier %{{.*}}, %[[TOKEN]]
-// CHECK: %[[AGAIN:.*]] = stablehlo.dot_general %[[HELD]]#0, %{{.*}} -> tensor<1024x1024xf32>
+// CHECK: %[[HELD:.*]]:3 = stablehlo.optimization_barrier %{{.*}}, %{{.*}}, %[[TOKEN]]
+// CHECK: %[[AGAIN:.*]] = stablehlo.dot_general %[[HELD]]#1, %{{.*}} -> tensor<1024x1024xf32>
 // CHECK: stablehlo.exponential %[[AGAIN]]
 // CHECK-NOT: optimization_barrier
 func.func @body(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>) -> tensor<1024x64xf32> {
