@@ -4,9 +4,10 @@
 //!
 //! # What it matches
 //!
-//! A function at whose peak (by the [memory model](crate::memory)) values are alive that have a dimension in common, the batch, which
-//! what they are made of has, too, and what is made of them: elementwise ops, products along others, convolutions, windows, normalizations
-//! by row, gathers, sorts along others. What adds the dimension up (a loss, the gradient of a parameter) ends it.
+//! A function at whose peak (by the [memory model](crate::memory)) values are alive that have a dimension in common,
+//! the batch, which what they are made of has, too, and what is made of them: elementwise ops, products along others,
+//! convolutions, windows, normalizations by row, gathers, sorts along others. What adds the dimension up (a loss, the
+//! gradient of a parameter) ends it.
 //!
 //! ```mlir
 //! %h = stablehlo.dot_general %x, %w                              // [64, 1024] of [64, 512] and [512, 1024]
@@ -33,26 +34,29 @@
 //!
 //! # How
 //!
-//! From each of the largest values at the peak, along each of its dimensions, a region grows both ways (`region.rs`) by what ops do with a dimension (`rules.rs`). An op that
-//! needs all of it, or a sum that is complete only after the loop, stays outside, with all that is made of it: so the region is one that can be
-//! done at once. The region that has most inside at the peak is taken. Sums of what is cheap to compute of arguments (how many words a batch has) are
-//! computed before the loop.
+//! From each of the largest values at the peak, along each of its dimensions, a region grows both ways (`region.rs`)
+//! by what ops do with a dimension (`rules.rs`). An op that needs all of it, or a sum that is complete only after the
+//! loop, stays outside, with all that is made of it: so the region is one that can be done at once. The region that
+//! has most inside at the peak is taken. Sums of what is cheap to compute of arguments (how many words a batch has)
+//! are computed before the loop.
 //!
 //! # Why it is right
 //!
-//! Each element that is kept apart is computed by the same ops of the same elements. Sums over the dimension are added up in another order,
-//! slice by slice, narrow floats in f32; extremes are the same in any order. What is compared with its own sum ([`crate::ties`]) is left alone.
+//! Each element that is kept apart is computed by the same ops of the same elements. Sums over the dimension are added
+//! up in another order, slice by slice, narrow floats in f32; extremes are the same in any order. What is compared
+//! with its own sum ([`crate::ties`]) is left alone.
 //!
 //! # Why it pays, and what it costs
 //!
-//! What stays in the loop takes a slice's share of what it took. The price is a kernel per op and slice, sums that are read and
-//! written in each turn, and smaller products. The pipeline tries several sizes and judges each by the target's rates. Growing is linear in the ops of the
-//! block, for each of [`SEEDS`] values.
+//! What stays in the loop takes a slice's share of what it took. The price is a kernel per op and slice, sums that are
+//! read and written in each turn, and smaller products. The pipeline tries several sizes and judges each by the
+//! target's rates. Growing is linear in the ops of the block, for each of [`SEEDS`] values.
 //!
 //! # When it must not fire
 //!
 //! * Little at the peak would stay inside: less than a [`LEAST_SHARE`]th of it.
-//! * Loops (random numbers are made in them), barriers that users put, custom calls and what comes from other devices are not taken in.
+//! * Loops (random numbers are made in them), barriers that users put, custom calls and what comes from other devices
+//!   are not taken in.
 //! * A function with effects whose order matters; targets whose rates nobody knows.
 //! * Programs for more than one partition: a slice of a batch that is cut would be some devices'.
 
@@ -75,9 +79,10 @@ use rules::Rules;
 crate::pass_options! {
     /// Compute what keeps a dimension apart a slice of that dimension at a time.
     ///
-    /// Where values at a function's peak have a dimension in common that all ops around keep apart or add up (the batch of a
-    /// training step), these ops become a `while` over slices of it. What leaves is put in its place; sums over the dimension, such as
-    /// gradients of parameters, are added up from turn to turn. Only the order of accumulation changes.
+    /// Where values at a function's peak have a dimension in common that all ops around keep apart or add up (the
+    /// batch of a training step), these ops become a `while` over slices of it. What leaves is put in its place; sums
+    /// over the dimension, such as gradients of parameters, are added up from turn to turn. Only the order of
+    /// accumulation changes.
     ///
     /// ```mlir
     /// %h = stablehlo.dot_general %x, %w

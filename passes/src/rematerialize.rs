@@ -4,8 +4,8 @@
 //!
 //! # What it matches
 //!
-//! A function at whose peak (by the [memory model](crate::memory)) values are alive that only much later ops need: what the forward part
-//! of an unrolled training step keeps for the backward part, layer by layer.
+//! A function at whose peak (by the [memory model](crate::memory)) values are alive that only much later ops need:
+//! what the forward part of an unrolled training step keeps for the backward part, layer by layer.
 //!
 //! ```mlir
 //! %scores = stablehlo.dot_general %q, %k                       // [4, 8, 512, 512]
@@ -30,27 +30,33 @@
 //!
 //! # How
 //!
-//! What comes after the peak falls into windows, between which as little as possible is alive that both need: layers, mostly. From the last
-//! window to the first: what it needs from before the peak is kept, for its bytes, or computed again from other values, for the seconds
-//! that takes; values that later windows keep are there anyway. A minimum cut ([`crate::min_cut`]) finds the cheapest choice. So a window
-//! pays for all it computes again itself, and is begun from what is small: the layer's input.
+//! Where a loop runs at a function's peak and the function itself has nothing to give, the same is done in the loop's
+//! body, where what the loop is given is there.
+//!
+//! What comes after the peak falls into windows, between which as little as possible is alive that both need: layers,
+//! mostly. From the last window to the first: what it needs from before the peak is kept, for its bytes, or computed
+//! again from other values, for the seconds that takes; values that later windows keep are there anyway. A minimum cut
+//! ([`crate::min_cut`]) finds the cheapest choice. So a window pays for all it computes again itself, and is begun
+//! from what is small: the layer's input.
 //!
 //! # Why it is right
 //!
-//! The same ops are done on the same values. What is compared with its own sum ([`crate::ties`]) is not computed twice. What goes through
-//! barriers (`jax.checkpoint`, what users name to be saved) is kept, not computed again; so is what has effects, regions other than
-//! reductions', several results, or comes from other devices.
+//! The same ops are done on the same values. What is compared with its own sum ([`crate::ties`]) is not computed
+//! twice. What goes through barriers (`jax.checkpoint`, what users name to be saved) is kept, not computed again; so
+//! is what has effects, regions other than reductions', several results, or comes from other devices.
 //!
 //! # Why it pays, and what it costs
 //!
-//! Kept for all layers at once are their inputs, in place of all that is between. The price is time: a byte must be saved for at most as long as moving it `moves` times takes,
-//! and a pipeline tries several prices and keeps what costs least. Each window is a maximum flow over what is before it, up to what is kept.
+//! Kept for all layers at once are their inputs, in place of all that is between. The price is time: a byte must be
+//! saved for at most as long as moving it `moves` times takes, and a pipeline tries several prices and keeps what
+//! costs least. Each window is a maximum flow over what is before it, up to what is kept.
 //!
 //! # When it must not fire
 //!
-//! * Nothing much is alive at the peak that only later ops need, or what would be kept instead is as large: less than a
-//!   [`LEAST_SHARE`]th of what is alive would go.
-//! * Back ends that drop barriers before they look for what is computed twice (`Storage::barriers_hold`), or whose rates nobody knows.
+//! * Nothing much is alive at the peak that only later ops need, or what would be kept instead is as large: less than
+//!   a [`LEAST_SHARE`]th of what is alive would go.
+//! * Back ends that drop barriers before they look for what is computed twice (`Storage::barriers_hold`), or whose
+//!   rates nobody knows.
 //! * Programs for more than one partition: what is large there depends on the partitioner.
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
@@ -59,10 +65,10 @@ use crate::memory::{self, Profile};
 use crate::rewrite::uses;
 use crate::shards::is_partitioned;
 use crate::tables::{Keys, Table};
-use crate::target::Target;
+use crate::target::{Rates, Target};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
+use melior::ir::{BlockRef, OperationRef, Value};
 use slimhlo_dialect::ffi::op_name;
 
 mod choose;
@@ -76,9 +82,10 @@ use windows::Windows;
 crate::pass_options! {
     /// Compute again, where it is needed late, what would be kept for long.
     ///
-    /// Values from before a function's peak that only ops after it need are kept, or computed again from others that are, whichever costs
-    /// less: a minimum cut by bytes and by seconds on the target, for each part of what comes after the peak. A barrier keeps back ends from
-    /// finding that both are the same. The same ops are done on the same values.
+    /// Values from before a function's peak that only ops after it need are kept, or computed again from others that
+    /// are, whichever costs less: a minimum cut by bytes and by seconds on the target, for each part of what comes
+    /// after the peak. A barrier keeps back ends from finding that both are the same. The same ops are done on the
+    /// same values.
     ///
     /// ```mlir
     /// %p = ... softmax of %q times %k
@@ -116,27 +123,44 @@ impl Pass for Rematerialize {
         if is_partitioned(root) {
             return Ok(Changed::No);
         }
-        let Some(kept) = memory::profile(root, self.target).and_then(|profile| Kept::of(root, profile))
-        else {
-            return Ok(Changed::No);
-        };
-        let windows = Windows::of(&kept, self.windows);
-        let choices = Choices::of(&kept, &windows, self.moves, rates);
-        let alive: u64 = kept.profile.alive.values().sum();
-        let saved = choices.saved(&kept);
-        if saved == 0 || saved < alive / LEAST_SHARE {
-            return Ok(Changed::No);
+        for (block, profile) in memory::profiles(root, self.target) {
+            let Some(kept) = Kept::of(block, profile) else { continue };
+            if self.again(&kept, rates, root, context) {
+                return Ok(Changed::Yes);
+            }
         }
-        let again = emit::run(&kept, &windows, &choices, &Builder::new(root));
-        context.count(&AGAIN, again as u64);
-        context.count(&SAVED, saved);
-        Ok(Changed::from(again > 0))
+        Ok(Changed::No)
     }
 }
 
-/// What a function keeps from before its peak for after it.
+impl Rematerialize {
+    /// Computes again what one block keeps for long; whether that is anything.
+    fn again<'c: 'a, 'a>(
+        &self,
+        kept: &Kept<'c, 'a>,
+        rates: &Rates,
+        root: OperationRef<'c, 'a>,
+        context: &PassContext<'_>,
+    ) -> bool {
+        let windows = Windows::of(kept, self.windows);
+        let choices = Choices::of(kept, &windows, self.moves, rates);
+        let alive: u64 = kept.profile.alive.values().sum();
+        let saved = choices.saved(kept);
+        if saved == 0 || saved < alive / LEAST_SHARE {
+            return false;
+        }
+        let again = emit::run(kept, &windows, &choices, &Builder::new(root));
+        context.count(&AGAIN, again as u64);
+        context.count(&SAVED, saved);
+        again > 0
+    }
+}
+
+/// What a function, or the body of a loop, keeps from before its peak for after it.
 struct Kept<'c, 'a> {
-    /// The ops of the function's block, but for the one that ends it.
+    /// What is from outside of it is there.
+    block: BlockRef<'c, 'a>,
+    /// The ops of the block, but for the one that ends it.
     ops: Vec<OperationRef<'c, 'a>>,
     /// Where each is among them, by its key.
     places: Table<usize, usize>,
@@ -159,8 +183,7 @@ struct Late<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Kept<'c, 'a> {
-    fn of(function: OperationRef<'c, 'a>, profile: Profile<'c, 'a>) -> Option<Self> {
-        let block = function.region(0).ok()?.first_block()?;
+    fn of(block: BlockRef<'c, 'a>, profile: Profile<'c, 'a>) -> Option<Self> {
         let end = block.terminator()?;
         let ops: Vec<OperationRef> = std::iter::successors(block.first_operation(), |op| op.next_in_block())
             .filter(|op| *op != end)
@@ -169,7 +192,7 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
             ops.iter().enumerate().map(|(place, op)| (ir::op_key(*op), place)).collect();
         let after = places.get(&ir::op_key(profile.peak?))? + 1;
         let returned = end.operands().map(ir::key).collect();
-        let mut kept = Self { ops, places, after, profile, returned, values: Vec::new() };
+        let mut kept = Self { block, ops, places, after, profile, returned, values: Vec::new() };
         kept.values = kept.late(block);
         Some(kept)
     }

@@ -4,8 +4,9 @@
 //!
 //! # What it matches
 //!
-//! A concatenate, and all that is made of it by ops that keep its parts apart, of which nothing is ever wanted but slices that lie within one
-//! part: what vectorizers leave that batch a loop's turns or a Jacobian's directions (Reactant's Jacobians, `vmap` over lists of fields).
+//! A concatenate, and all that is made of it by ops that keep its parts apart, of which nothing is ever wanted but
+//! slices that lie within one part: what vectorizers leave that batch a loop's turns or a Jacobian's directions
+//! (Reactant's Jacobians, `vmap` over lists of fields).
 //!
 //! ```mlir
 //! %all = stablehlo.concatenate %a, %b, dim = 0                   // [2, 4096, 4096] of two of [1, 4096, 4096]
@@ -24,9 +25,9 @@
 //!
 //! # Why it pays, and what it costs
 //!
-//! The stacked value is stored where two kernels read it, and all of it is there until the last part has been read; parts come and go, and are computed
-//! within what reads them. An op becomes as many as there are parts, of as many elements together. At most [`MOST_OPS`] ops are made of one concatenate.
-//! Growing is linear in what is made of it.
+//! The stacked value is stored where two kernels read it, and all of it is there until the last part has been read;
+//! parts come and go, and are computed within what reads them. An op becomes as many as there are parts, of as many
+//! elements together. At most [`MOST_OPS`] ops are made of one concatenate. Growing is linear in what is made of it.
 //!
 //! # When it must not fire
 //!
@@ -54,8 +55,9 @@ use slimhlo_dialect::types::Tensor;
 crate::pass_options! {
     /// Compute what is concatenated and sliced again part by part.
     ///
-    /// Where all that is made of a concatenate is taken apart again along the same parts, each part is computed by itself, and neither the
-    /// concatenate nor what is made of it is there. The same ops are done on the same elements.
+    /// Where all that is made of a concatenate is taken apart again along the same parts, each part is computed by
+    /// itself, and neither the concatenate nor what is made of it is there. The same ops are done on the same
+    /// elements.
     ///
     /// ```mlir
     /// %all = stablehlo.concatenate %a, %b, dim = 0

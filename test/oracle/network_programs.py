@@ -43,7 +43,7 @@ def descent(loss: object, params: object, *given: object) -> Traced:
     return jax.jit(step, donate_argnums=0).trace(params, *given)
 
 
-def resnet_step(batch: int = 64, size: int = 128, width: int = 64) -> Traced:
+def resnet_step(batch: int = 256, size: int = 224, width: int = 64) -> Traced:
     """A residual network with group norms, 3 by 2 blocks, its maxima pooled."""
     widths = [width, width, 2 * width, 2 * width, 4 * width, 4 * width]
 
@@ -65,9 +65,9 @@ def resnet_step(batch: int = 64, size: int = 128, width: int = 64) -> Traced:
     return descent(loss, params, spec((batch, size, size, 3)), spec((batch,), jnp.int32))
 
 
-def vit_step(batch: int = 32, size: int = 224, layers: int = 6, width: int = 384) -> Traced:
-    """A vision transformer: patches of 16 by 16, unrolled layers, 6 heads."""
-    heads, tokens = 6, (size // 16) ** 2
+def vit_step(batch: int = 256, size: int = 224, layers: int = 6, width: int = 512) -> Traced:
+    """A vision transformer: patches of 16 by 16, unrolled layers, 8 heads."""
+    heads, tokens = 8, (size // 16) ** 2
 
     def loss(params: dict, x: Array, labels: Array) -> Array:
         x = convolve(x, params["patches"], 16).reshape(batch, tokens, width) + params["places"]
@@ -91,7 +91,7 @@ def vit_step(batch: int = 32, size: int = 224, layers: int = 6, width: int = 384
     return descent(loss, params, spec((batch, size, size, 3)), spec((batch,), jnp.int32))
 
 
-def unet_step(batch: int = 16, size: int = 128, width: int = 32) -> Traced:
+def unet_step(batch: int = 64, size: int = 256, width: int = 32) -> Traced:
     """A network that goes down twice and up again beside what it was made of, and denoises."""
 
     def block(x: Array, w: dict) -> Array:

@@ -194,8 +194,8 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
         }
     }
 
-    /// Leaves out sums that are had of arguments for little, with all that they are made of: they are there before the loop. What
-    /// a loss is divided by, the number of words in a batch, is needed within it.
+    /// Leaves out sums that are had of arguments for little, with all that they are made of: they are there before the
+    /// loop. What a loss is divided by, the number of words in a batch, is needed within it.
     fn leave_little(&mut self, most: i64) {
         for place in 0..self.body.ops.len() {
             let is_sum = self.roles[place]
@@ -207,7 +207,8 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
         }
     }
 
-    /// The places of all that an op is made of, with its own, if these are few cheap ops whose results take `most` bytes at most.
+    /// The places of all that an op is made of, with its own, if these are few cheap ops whose results take `most`
+    /// bytes at most.
     fn little_before(&self, place: usize, mut most: i64) -> Option<BTreeSet<usize>> {
         let (mut all, mut pending) = (BTreeSet::new(), vec![place]);
         while let Some(place) = pending.pop() {
@@ -226,7 +227,8 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
         Some(all)
     }
 
-    /// Leaves out what does not fit what it is made of; if all is done `at_once`, also what needs something that is there only after that: which ops do.
+    /// Leaves out what does not fit what it is made of; if all is done `at_once`, also what needs something that is
+    /// there only after that: which ops do.
     fn settle(&mut self, at_once: bool) -> Vec<bool> {
         let body = self.body;
         let mut after = vec![false; body.ops.len()];
@@ -289,7 +291,8 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
         Self::close(body, rules, growth.roles, &after)
     }
 
-    /// All that keeps the elements of `dim` of `seed` apart, whether or not it can be done at once: each op may be taken apart where it is.
+    /// All that keeps the elements of `dim` of `seed` apart, whether or not it can be done at once: each op may be
+    /// taken apart where it is.
     pub fn apart(
         body: &Body<'c, 'a>,
         rules: &Rules<'c, 'a>,

@@ -164,7 +164,8 @@ impl<'c: 'a, 'a> Rules<'c, 'a> {
     }
 }
 
-/// Whether an op may be done in a loop instead of where it is: nothing hangs on it, all that it takes are plain tensors.
+/// Whether an op may be done in a loop instead of where it is: nothing hangs on it, all that it takes are plain
+/// tensors.
 fn can_be_copied(op: OperationRef<'_, '_>) -> bool {
     let known = op_name(op).starts_with("stablehlo.") || op_name(op).starts_with("chlo.");
     known

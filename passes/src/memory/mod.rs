@@ -88,7 +88,7 @@ use graph::{Class, Graph, Import};
 use melior::ir::attribute::{IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef, Type};
+use melior::ir::{BlockRef, Location, OperationRef, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
 
@@ -274,28 +274,65 @@ pub struct Profile<'c, 'a> {
 /// Models what is alive as a function runs; `None` if it has no body.
 pub fn profile<'c: 'a, 'a>(function: OperationRef<'c, 'a>, target: Target) -> Option<Profile<'c, 'a>> {
     let (graph, _, plan) = modelled(&mut Import::new(function, target.storage()), function, target)?;
-    let op_of = |step: usize| {
-        let kernel = plan.kernels.kernels[*plan.order.get(step)? as usize];
-        graph.nodes[kernel.node as usize].op
+    Some(Profile::of(&graph, &plan))
+}
+
+/// The same of a function's own block, and then of the body of the loop that runs at its peak, and so on.
+pub fn profiles<'c: 'a, 'a>(
+    function: OperationRef<'c, 'a>,
+    target: Target,
+) -> Vec<(BlockRef<'c, 'a>, Profile<'c, 'a>)> {
+    let modelled = modelled(&mut Import::new(function, target.storage()), function, target);
+    let (Some((graph, _, plan)), Some(block)) = (modelled, graph::body(function, 0)) else {
+        return Vec::new();
     };
-    let running = (0..plan.order.len()).filter_map(|step| Some((op_of(step)?, plan.live[step])));
-    let steps = running.collect();
-    let filled = (0..plan.live.len()).filter(|&step| plan.live[step] > 0);
-    let mut profile = Profile { steps, peak: None, alive: FxHashMap::default() };
-    // The first of the highest.
-    if let Some(peak) = filled.max_by_key(|&step| (plan.live[step], std::cmp::Reverse(step))) {
-        profile.peak = op_of(peak);
-        let alive = plan.memory.iter().filter(|memory| {
-            memory.place == Place::Own && (memory.from as usize..=memory.to as usize).contains(&peak)
-        });
-        for &value in alive.flat_map(|memory| &memory.values) {
-            let content = &graph.values[value as usize];
-            if let Some(op) = graph.nodes[content.node as usize].op {
-                *profile.alive.entry(op_key(op)).or_default() += content.bytes;
+    let mut profiles = vec![(block, Profile::of(&graph, &plan))];
+    let (mut graph, mut plan) = (&graph, &plan);
+    // A body is the second region of a loop.
+    const BODY: usize = 1;
+    while let Some(step) = plan.peak() {
+        let kernel = plan.order[step] as usize;
+        let node = &graph.nodes[plan.kernels.kernels[kernel].node as usize];
+        let inside = node.regions.get(BODY).zip(plan.inner[kernel].get(BODY));
+        let made = node.op.filter(|op| op_name(*op) == "stablehlo.while");
+        let Some(((body, inner), op)) = inside.zip(made) else { break };
+        let Some(block) = graph::body(op, BODY) else { break };
+        profiles.push((block, Profile::of(body, inner)));
+        (graph, plan) = (body, inner);
+    }
+    profiles
+}
+
+impl<'c, 'a> Profile<'c, 'a> {
+    fn of(graph: &Graph<'c, 'a>, plan: &Plan) -> Self {
+        let op_of = |step: usize| {
+            let kernel = plan.kernels.kernels[*plan.order.get(step)? as usize];
+            graph.nodes[kernel.node as usize].op
+        };
+        let running = (0..plan.order.len()).filter_map(|step| Some((op_of(step)?, plan.live[step])));
+        let mut profile = Self { steps: running.collect(), peak: None, alive: FxHashMap::default() };
+        if let Some(peak) = plan.peak() {
+            profile.peak = op_of(peak);
+            let alive = plan.memory.iter().filter(|memory| {
+                memory.place == Place::Own && (memory.from as usize..=memory.to as usize).contains(&peak)
+            });
+            for &value in alive.flat_map(|memory| &memory.values) {
+                let content = &graph.values[value as usize];
+                if let Some(op) = graph.nodes[content.node as usize].op {
+                    *profile.alive.entry(op_key(op)).or_default() += content.bytes;
+                }
             }
         }
+        profile
     }
-    Some(profile)
+}
+
+impl Plan {
+    /// The step at which most is alive, the first of several, if anything ever is.
+    fn peak(&self) -> Option<usize> {
+        let filled = (0..self.live.len()).filter(|&step| self.live[step] > 0);
+        filled.max_by_key(|&step| (self.live[step], std::cmp::Reverse(step)))
+    }
 }
 
 /// Keys of the ops of a function's own block whose results have temporary memory when most is alive there, and of the one that runs then.

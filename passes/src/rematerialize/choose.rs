@@ -68,10 +68,11 @@ impl Choices {
     }
 }
 
-/// Whether a value is there whatever is decided: given, constant, or returned.
+/// Whether a value is there whatever is decided: given, constant, returned, or from outside of the block.
 fn is_there<'c: 'a, 'a>(kept: &Kept<'c, 'a>, value: Value<'c, 'a>) -> bool {
     kept.returned.contains(&ir::key(value))
-        || defining_op(value).is_none_or(|op| op_name(op) == "stablehlo.constant")
+        || defining_op(value)
+            .is_none_or(|op| op_name(op) == "stablehlo.constant" || op.block() != Some(kept.block))
 }
 
 /// The values to keep for a window beside those that are there.
