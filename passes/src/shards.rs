@@ -141,9 +141,9 @@ mod share;
 mod uneven;
 mod worth;
 
-use crate::ops::class;
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
+use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, is_unused, walk};
 use crate::splat::Splats;
 pub(crate) use emit::next_channel;

@@ -64,7 +64,8 @@
 //! # Loops in loops
 //!
 //! Where all is independent along a batch dimension, but a unit of it takes much, an outer loop runs over that dimension, and
-//! the pass goes over its body again: heads outside, queries inside; rows outside, columns inside. It is no way to do with less than one
+//! the pass goes over its body again: heads outside, queries inside; rows outside, columns inside. Where nothing else is done in the outer
+//! one both become one (`collapse.rs`), if turns take time. It is no way to do with less than one
 //! loop would if something large that the one loop computes in chunks would have to be there before the outer one.
 //!
 //! # Why it is right
@@ -157,6 +158,7 @@
 
 mod beside;
 mod choose;
+mod collapse;
 mod consumer;
 pub(crate) mod cuts;
 pub(crate) mod emit;
@@ -443,6 +445,9 @@ impl Stream {
             facts.next_round();
         }
         let build = Builder::new(root);
+        if self.target.rates().is_some() {
+            collapse::run(&mut loops, &build);
+        }
         for made in loops {
             if storage.widens {
                 wide::run(made, &build);

@@ -27,6 +27,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 mod moves;
+mod products;
 
 pub(super) type Id = u32;
 /// Types of an op's results.
@@ -760,7 +761,9 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 }
             }
         }
-        self.add_wide(Class::Dot { joins: is_matrix_product(op) }, op, operands);
+        if !self.split_product(op, &operands) {
+            self.add_wide(Class::Dot { joins: is_matrix_product(op) }, op, operands);
+        }
     }
 
     /// Convolutions want features innermost.

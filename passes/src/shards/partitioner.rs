@@ -20,7 +20,6 @@ use crate::counted::Counter;
 use crate::ir;
 use crate::rewrite::{defining_op, users};
 use crate::splat::Splat;
-use crate::stream::plan;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Value, ValueLike};

@@ -2,11 +2,11 @@
 
 //! Whether a computation is better than what a partitioner would make of the same ops.
 
-use crate::ir::is_narrow;
 use super::classes::Class;
 use super::mesh::Layout;
 use super::moves::{self, Index, Moves, Piece, is_move, is_update, plain, unconstrained, update_of};
 use super::{Rewrite, Target, Update, bottom};
+use crate::ir::is_narrow;
 use crate::rewrite::{defining_op, users};
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;

@@ -14,12 +14,11 @@
 
 mod relate;
 
-use crate::ops::access;
-use crate::tables::{Keys, Table};
-use super::plan;
 use crate::ir;
+use crate::ops::access;
 use crate::rewrite::walk;
 use crate::shards::{Layout, Mesh, is_manual_throughout, partitions, parts_in};
+use crate::tables::{Keys, Table};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};

@@ -6,6 +6,7 @@ use super::beside::{Readers, Sunk, repeated};
 use super::parts::Parts;
 use super::plan::{Chunk, Plan};
 use super::{Consumer, Role};
+use crate::counted::Open;
 use crate::hold;
 use crate::ir::{self, Builder, bytes, element_of, is_narrow};
 use crate::ops::access::{Along, Source};
@@ -91,29 +92,14 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let location = location_of(&ops).unwrap_or(anchor.location());
         let (leaves, captured) = self.captured(location);
 
-        let mut operands = vec![build.i64_constant(0, location)];
-        operands.extend(self.consumers.iter().map(|consumer| self.initial(consumer)));
-        operands.extend(&captured);
-        let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
+        let carried = self.consumers.iter().map(|consumer| self.initial(consumer));
+        let carried: Vec<Value> = carried.chain(captured.iter().copied()).collect();
         let whole_chunks = self.plan.units / self.chunk;
-        let op = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
-
-        let arguments = |region: usize| -> Vec<Value<'c, 'a>> {
-            let block =
-                op.region(region).ok().and_then(|region| region.first_block()).expect("made with blocks");
-            build.set_insertion_point_to_end(block);
-            (0..types.len()).map(|index| block.argument(index).expect("made with arguments").into()).collect()
-        };
-        let inside = arguments(0);
-        let end = build.i64_constant(whole_chunks * self.chunk, location);
-        let goes_on = build.compare(ComparisonDirection::Lt, inside[0], end, location);
-        build.terminator("stablehlo.return", &[goes_on], location);
-
-        let inside = arguments(1);
-        let (accumulators, given) = inside[1..].split_at(self.consumers.len());
+        let turn = Open::new(build, (0..whole_chunks * self.chunk, self.chunk), &carried, location);
+        let (accumulators, given) = turn.carried.split_at(self.consumers.len());
         let mut inner: FxHashMap<usize, Value<'c, 'a>> =
             captured.iter().map(|value| ir::key(*value)).zip(given.iter().copied()).collect();
-        let sliced = self.kept_narrow(inside[0], &leaves, &inner, location);
+        let sliced = self.kept_narrow(turn.at, &leaves, &inner, location);
         let inner_leaves = leaves
             .iter()
             .map(|leaf| {
@@ -129,11 +115,9 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         }
         let mut next = vec![];
         let given_inside = Given { leaves: inner_leaves, wholes: inner };
-        next.extend(self.step(Start::At(inside[0]), self.chunk, given_inside, accumulators));
-        let by = build.i64_constant(self.chunk, location);
-        next.insert(0, build.binary("stablehlo.add", inside[0], by, location));
+        next.extend(self.step(Start::At(turn.at), self.chunk, given_inside, accumulators));
         next.extend(given);
-        build.terminator("stablehlo.return", &next, location);
+        let op = turn.close(&next);
 
         build.set_insertion_point_before(anchor);
         let mut results: Vec<Value<'c, 'a>> = (1..=self.consumers.len())

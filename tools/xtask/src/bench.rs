@@ -91,7 +91,9 @@ impl Benchmark {
             Benchmark::Compile => ("bench_compile.py", vec![]),
             Benchmark::Jit => ("jit.py", vec!["--time"]),
             Benchmark::Gpu => ("bench_gpu.py", vec![]),
-            Benchmark::ShardedFields => ("sharded_fields.py", vec!["--most", "8", "--count", "100", "--seed", "2"]),
+            Benchmark::ShardedFields => {
+                ("sharded_fields.py", vec!["--most", "8", "--count", "100", "--seed", "2"])
+            }
             Benchmark::OceanStep => ("ocean_step.py", vec![]),
             Benchmark::Partitioner => ("partitioner_ops.py", vec![]),
         }

@@ -2,10 +2,10 @@
 
 //! Which ops only move elements, and what is asked of them.
 
-use crate::ops::class;
 use super::super::layout::SHARDING;
 use super::DEPTH;
 use crate::ir::{self, discardable_attributes};
+use crate::ops::class;
 use crate::rewrite::{defining_op, users};
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;

@@ -2,12 +2,11 @@
 
 //! Which dimensions of its results an op has from which of its operands, and along which it needs all there is.
 
+use super::{Classes, body};
+use crate::ir;
 use crate::ops::class;
 use crate::ops::products;
 use crate::ops::reducers::{combiner, fresh_identity_of};
-use super::{Classes, body};
-use crate::ir;
-use crate::stream::plan;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
