@@ -73,6 +73,9 @@ pub fn is_converted(bytes: &[u8]) -> bool {
 }
 
 /// Does something; if there is no result, the errors that were reported on the way are the error.
+///
+/// # Errors
+/// [`Error::Invalid`] with what was reported, line by line.
 pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Result<T, Error> {
     let said = Rc::new(RefCell::new(Vec::<String>::new()));
     let handler = {

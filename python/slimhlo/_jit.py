@@ -10,6 +10,7 @@ arguments do not tell, such as another precision of products, or because JAX has
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import io
@@ -209,6 +210,9 @@ class Jit:
         module = smaller.jit.lower(*args, **kwargs).compiler_ir()
         smaller.closed = True
         options = self._options.on(self.platform(*args, **kwargs))
+        if jax.process_count() > 1:
+            # All have to compile the same program, and what one of them is late with another may not be.
+            options = dataclasses.replace(options, time_limit=None)
         try:
             report = shrink(module, options)
         except (_slimhlo.Error, ir.MLIRError) as error:
@@ -288,7 +292,7 @@ def jit(
       memory_limit: what it may need on a device: bytes, as a number or as in "12GiB", or a share of the chip's memory, 0.9 say. It is made the
         fastest program that fits, by the model; where none does, the smallest, with a `MemoryLimitWarning`.
       threshold: bytes; a program whose peak, by slimhlo's model, is less is left alone.
-      time_limit: seconds that slimhlo may take for it; by default as long as it takes.
+      time_limit: seconds that slimhlo may take for it; by default, and where JAX runs in several processes, as long as it takes.
       in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, words: as of `jax.jit`.
 
     Raises:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import slimhlo
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from test_slimhlo import child, gathered
 
@@ -263,6 +263,31 @@ def test_shardings_of_four_devices(rewritten):
     for sharding in (spread, rows, NamedSharding(mesh(), P(None, ("x", "y")))):
         x = jax.device_put(field, sharding)
         same(ours(x), jax.jit(lambda x: x.at[0].set(1.0) * 2)(x))
+
+
+def test_meshes_of_the_surroundings(rewritten):
+    field = jnp.arange(64.0 * 64).reshape(64, 64)
+    constrained = lambda x: jax.lax.with_sharding_constraint(x.at[:, 0].set(1.0) * 2, P("x"))
+    twice = lambda x: jnp.sin(x) * 2 + jnp.sin(x)
+    auto, explicit = (jax.make_mesh((4,), ("x",), axis_types=(kind,)) for kind in (AxisType.Auto, AxisType.Explicit))
+    for mesh, function in ((auto, constrained), (explicit, twice)):
+        with jax.set_mesh(mesh):
+            x = jax.device_put(field, NamedSharding(mesh, P("x")))
+            ours, theirs = jit(function)(x), jax.jit(function)(x)
+            same(ours, theirs)
+            assert jax.typeof(ours) == jax.typeof(theirs)
+
+
+def test_references(rewritten):
+    def add(ref, x):
+        ref[...] = ref[...] + x.at[0].set(2.0)
+        return x * 2
+
+    ours, theirs = jax.new_ref(jnp.zeros((8, 8))), jax.new_ref(jnp.zeros((8, 8)))
+    x = jnp.ones((8, 8))
+    for _ in range(2):
+        same(jit(add)(ours, x), jax.jit(add)(theirs, x))
+    same(ours[...], theirs[...])
 
 
 def test_a_shard_map(rewritten):

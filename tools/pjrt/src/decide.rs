@@ -60,6 +60,9 @@ pub trait Compile {
     /// What it says instead.
     type Error;
     /// Compiles `program`, or the program as it came.
+    ///
+    /// # Errors
+    /// What the compiler says.
     fn compile(&self, program: Option<&[u8]>) -> Result<Self::Executable, Self::Error>;
     /// What an executable takes on a device, if the compiler can say.
     fn taken(&self, executable: &Self::Executable) -> Option<Taken>;

@@ -148,6 +148,9 @@ pub struct Profile {
 
 impl Profile {
     /// Asks the model of this target.
+    ///
+    /// # Errors
+    /// Why the module's memory is not known, with the line of source if the module says.
     pub fn of(module: OperationRef<'_, '_>, target: Target) -> Result<Self, Unknown> {
         let sparse = sparse::first(module, |op, ty| Unknown {
             reason: format!("how many bytes a {ty} takes is not known, because it is sparse"),
