@@ -3,6 +3,7 @@
 //! From StableHLO to kernels for a GPU.
 
 pub mod emit;
+mod estimate;
 pub mod form_kernels;
 pub mod plan_buffers;
 pub mod program;

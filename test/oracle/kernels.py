@@ -99,6 +99,13 @@ def cases() -> Iterator[Case]:
     yield Case("reduce slices", lambda x: x[3:, 1:-2].sum(1), (some(50, 1003),))
     yield Case("reduce the transposed", lambda x: jnp.abs(x.T).max(1), (some(504, 50),))
     yield Case("softmax", jax.nn.softmax, (some(100, 1000),))
+    # Reductions of what takes more memory than all that it is made of. Points of their own, so that others stay as they are.
+    points = tuple(values(np.random.default_rng(3), count, 3) for count in (1100, 1000))
+    squares = lambda a, b: jnp.sum((a[:, None] - b) ** 2, -1)
+    yield Case("reduce distances", lambda a, b: jnp.mean(jnp.sqrt(squares(a, b))), points)
+    yield Case("reduce distances to the least", lambda a, b: jnp.min(squares(a, b), 1), points)
+    yield Case("reduce distances to the nearest", lambda a, b: jnp.argmin(squares(a, b), 0), points)
+    yield Case("reduce extremes by columns", lambda a, b: jnp.sum(jnp.max(a[:, None] * b, -1), 0), points)
     for dtype in DTYPES:
         name, target, updates = np.dtype(dtype).name, some(1000, dtype=dtype), some(5000, dtype=dtype)
         where = indices(1000, 5000)

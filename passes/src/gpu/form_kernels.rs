@@ -51,12 +51,17 @@
 //! computed on the fly, and is, unless that costs more than to store it. Both are counted in bytes moved:
 //!
 //! * one evaluation costs the bytes it loads, and a byte for each 16 operations (a quotient is 8, an exponential 20, a power 40);
-//!   what is smaller than 64 KiB is near and costs a fourth; gathered elements of what is larger than 32 MiB cost a sector of 32;
+//!   what is smaller than 64 KiB is near and costs a fourth, one number for all elements nothing; gathered elements of what is larger than
+//!   32 MiB cost a sector of 32;
 //! * on the fly, that is paid for each evaluation: once per element of each kernel that needs it, for as many different
-//!   places as it is needed at, times what a broadcast, a tile of a dot or a window repeats;
+//!   places as it is needed at, times what a broadcast, a tile of a dot or a window repeats. What the kernel reads at the same
+//!   place anyway is not paid for again;
 //! * stored, it is paid once per element, then the store, each load, a launch (4 MB), and four bytes for each byte that it takes:
 //!   memory is what this compiler is for. Where what it is computed from would only live on for it and is larger, that is not
 //!   counted.
+//!
+//! A reduction of another reduction's result (a mean of distances) makes the elements of that itself, if it needs each once and they would take
+//! more memory than all that they are made of.
 //!
 //! A kernel has at most 1500 ops, counted at each place where they are evaluated; what would be more is stored.
 //!

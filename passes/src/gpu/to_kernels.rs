@@ -4,21 +4,29 @@
 //!
 //! Runs [`PREPARE`], forms kernels and plans buffers. Kernels update in place by themselves; where the arena is nevertheless more than a
 //! [`TIGHT`]th of all memory, it does so once more after [`IN_PLACE`], which orders updates and runs steps of donated fields a slab at a time,
-//! and keeps what that gives if it is smaller by as much: what orders updates costs copies. Then once more with values computed in chunks
-//! (`--slimhlo-stream`), if the arena is large, and keeps that where it saves more than a [`WORTH`]th: chunks cost time, and what kernels compute
-//! on the fly needs no chunks.
+//! and keeps what that gives if it is smaller by as much: what orders updates costs copies.
+//!
+//! If the arena is still large, other forms of the program are planned, too: values in chunks of several sizes ([`CHUNKS`]), and what the default
+//! pipeline makes of it for this target. Each costs the bytes of its plan and the estimated time of its kernels (`estimate.rs`). Kept is the
+//! smallest that takes at most `max-slowdown` times as long as the plan without them. If none does, it is the fastest that takes half of the bytes or
+//! less: memory is what this compiler is for.
+//!
+//! Chunks are first tried small. The sizes are around what an H100's L2 cache holds (50 MB): smaller ones mean more launches, and what is
+//! larger than it saves less than it could. There are two ways of choosing what to chunk: by a target's costs, and by thresholds, which cut
+//! more. For each the first size whose time is within the limit ends the search: larger ones take more memory.
 
-use super::form_kernels::{entry, for_one_partition, ops::size_of};
+use super::estimate;
+use super::form_kernels::{entry, for_one_partition};
+use crate::cost::{Cost, Limit};
 use crate::framework::{
-    Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic, changes, fingerprint,
+    Anchor, Bytes, Changed, OptionValue, Pass, PassContext, PassError, PassResult, Statistic, fingerprint,
 };
-use crate::rewrite::{copy_of, move_body, remove_attribute};
+use crate::rewrite::{borrowed, copy_of, move_body, remove_attribute};
+use crate::target::Target;
 use melior::dialect::DialectRegistry;
-use melior::ir::attribute::IntegerAttribute;
-use melior::ir::block::BlockLike;
-use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, RegionLike};
-use slimhlo_dialect::ffi::{attribute_of, integer_value};
+use melior::ir::OperationRef;
+use melior::ir::operation::Operation;
+use slimhlo_dialect::ffi::attribute_of;
 
 /// What runs before kernels are formed, in MLIR's textual form, on a module.
 ///
@@ -33,49 +41,121 @@ const IN_PLACE: &str = "func.func(slimhlo-inplace-updates{target=kernels},canoni
 /// The share of all memory that it has to save.
 const TIGHT: u64 = 100;
 
-/// The share of all memory that chunks have to save.
-const WORTH: u64 = 5;
+/// The share of all memory above which an arena is large.
+const LARGE: u64 = 5;
+/// And its bytes: less is not worth another form of the program.
+const LEAST: u64 = 4 << 20;
+
+/// How chunks are chosen, and bytes of the temporaries of one, about.
+const CHUNKS: [(&str, [Bytes; 3]); 2] = [
+    ("xla-cpu", [Bytes(4 << 20), Bytes(16 << 20), Bytes(64 << 20)]),
+    ("kernels", [Bytes(8 << 20), Bytes(16 << 20), Bytes(32 << 20)]),
+];
+
+/// The default pipeline, for our kernels.
+const DEFAULT: &str = "slimhlo-optimize{target=kernels},func.func(canonicalize,cse)";
 
 crate::pass_options! {
     /// Lower a module to kernels with planned memory.
     ///
     /// Inlines and simplifies, lets updates happen in place, splits the program into kernels (`slimhlo-form-kernels`) and says where
-    /// each value lies (`slimhlo-plan-buffers`). Where most of the memory goes to large values that are needed piece by piece, as in
-    /// attention, they are computed in chunks.
+    /// each value lies (`slimhlo-plan-buffers`). Where much of the memory is temporary, other forms of the program are planned as well, with large
+    /// values in chunks or as the default pipeline has it, and of all whose time is near that of the first the smallest is kept.
     ///
     /// ```sh
     /// slimhlo-opt --slimhlo-to-kernels in.mlir
     /// ```
     pub struct ToKernels {
-        /// Try chunks, too.
+        /// Plan other forms of the program, too, and keep what costs least: values in chunks, and what the default pipeline makes of it.
         stream: bool = true,
-        /// How much the temporaries of one chunk may take, about.
-        chunk_bytes: Bytes = Bytes(4 << 20),
+        /// How much the temporaries of one chunk may take, about; none tries several.
+        chunk_bytes: Option<Bytes> = None,
+        /// How many times as long as the plan without other forms the program may take, by an estimate; usual is 1.25 where the arena at least
+        /// halves, and else 1.05.
+        max_slowdown: Limit = Limit::Times(2.0),
     }
 }
 
-const STREAMED: Statistic = Statistic::new(c"num-streamed", c"programs that run in chunks");
+const REFORMED: Statistic =
+    Statistic::new(c"num-reformed", c"programs that run in another form, such as in chunks");
 
-/// Bytes of the arena, and of all memory.
-fn memory(module: OperationRef<'_, '_>) -> Option<(u64, u64)> {
-    let main = entry(module).ok()?;
-    let number = |name: &str| {
-        let attribute = IntegerAttribute::try_from(attribute_of(main, name)?).ok()?;
-        u64::try_from(integer_value(attribute)).ok()
-    };
-    let block = main.region(0).ok()?.first_block()?;
-    let given: u64 = (0..block.argument_count())
-        .filter_map(|index| block.argument(index).ok())
-        .map(|argument| size_of(argument.into()).1)
-        .sum();
-    let arena = number("slimhlo.arena")?;
-    Some((arena, arena.saturating_add(given).saturating_add(number("slimhlo.constants")?)))
+/// Forms kernels and plans their memory.
+const LOWER: &str = "slimhlo-form-kernels,slimhlo-plan-buffers";
+
+/// The cost of a planned module.
+fn planned<'c>(module: OperationRef<'c, '_>) -> Result<Cost, PassError<'c>> {
+    let rates = target().rates();
+    rates
+        .and_then(|rates| estimate::cost(module, rates))
+        .ok_or_else(|| PassError::new("cannot tell what memory is planned"))
+}
+
+/// Our own kernels.
+fn target() -> Target {
+    Target::parse("kernels").unwrap_or_default()
+}
+
+impl ToKernels {
+    /// Plans other forms of a program, of which `prepared` is what kernels are formed of, and the module what they are, at `plain` cost. Leaves
+    /// in the module the one that costs least.
+    fn reform<'c>(
+        &self,
+        module: OperationRef<'c, '_>,
+        context: &PassContext<'_>,
+        prepared: &Operation<'c>,
+        plain: Cost,
+    ) -> Result<(), PassError<'c>> {
+        let formed = copy_of(module);
+        let before = fingerprint(borrowed(prepared));
+        let mut best: Option<(Operation<'c>, Cost)> = None;
+        let mut fastest: Option<(Operation<'c>, Cost)> = None;
+        // Whether it is within the time.
+        let mut attempt = |pipeline: &str| -> Result<bool, PassError<'c>> {
+            move_body(module, copy_of(borrowed(prepared)));
+            context.run_pipeline(module, pipeline)?;
+            if fingerprint(module) == before {
+                return Ok(false);
+            }
+            context.run_pipeline(module, LOWER)?;
+            let now = planned(module)?;
+            let allowed = self.max_slowdown.allows(&plain, &now);
+            let least = best.as_ref().map_or(plain, |(_, cost)| *cost).peak();
+            if allowed && now.peak().saturating_add(plain.peak() / TIGHT) < least {
+                best = Some((copy_of(module), now));
+            }
+            let halves = now.peak() <= plain.peak() / 2;
+            if halves && fastest.as_ref().is_none_or(|(_, cost)| now.seconds < cost.seconds) {
+                fastest = Some((copy_of(module), now));
+            }
+            Ok(allowed)
+        };
+        let sizes = CHUNKS.iter().map(|(how, sizes)| match self.chunk_bytes {
+            Some(size) => (how, vec![size]),
+            None => (how, sizes.to_vec()),
+        });
+        for (how, sizes) in sizes {
+            for size in sizes {
+                let chunk = size.to_string();
+                let stream = format!(
+                    "func.func(slimhlo-stream{{target={how} chunk-bytes={chunk} settle=false}},canonicalize,cse)"
+                );
+                if attempt(&stream)? {
+                    break;
+                }
+            }
+        }
+        attempt(DEFAULT)?;
+        let chosen = best.or(fastest);
+        context.count(&REFORMED, u64::from(chosen.is_some()));
+        move_body(module, chosen.map_or(formed, |(module, _)| module));
+        Ok(())
+    }
 }
 
 impl Pass for ToKernels {
     const ARGUMENT: &'static str = "slimhlo-to-kernels";
     const ANCHOR: Anchor = Anchor::Module;
-    const STATISTICS: &'static [Statistic] = &[STREAMED];
+    const STATISTICS: &'static [Statistic] = &[REFORMED];
 
     fn dependent_dialects(registry: &DialectRegistry) {
         // The default pipeline asks this pass in turn.
@@ -86,7 +166,6 @@ impl Pass for ToKernels {
     }
 
     fn run<'c>(&self, module: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
-        const LOWER: &str = "slimhlo-form-kernels,slimhlo-plan-buffers";
         let main = entry(module)?;
         if attribute_of(main, "slimhlo.arena").is_some() {
             return Ok(Changed::No);
@@ -98,53 +177,28 @@ impl Pass for ToKernels {
         context.run_pipeline(module, PREPARE)?;
         let mut prepared = copy_of(module);
         context.run_pipeline(module, LOWER)?;
-        let planned =
-            |module| memory(module).ok_or_else(|| PassError::new("cannot tell what memory is planned"));
-        let (mut arena, mut all) = planned(module)?;
-        if arena > all / TIGHT {
-            let plain = copy_of(module);
-            move_body(module, prepared);
+        let mut plain = planned(module)?;
+        if plain.footprint.temporaries > plain.peak() / TIGHT {
+            let formed = copy_of(module);
+            move_body(module, copy_of(borrowed(&prepared)));
             let before = fingerprint(module);
-            prepared = copy_of(module);
             context.run_pipeline(module, IN_PLACE)?;
             let mut smaller = false;
             if fingerprint(module) != before {
                 let ordered = copy_of(module);
                 context.run_pipeline(module, LOWER)?;
                 let now = planned(module)?;
-                smaller = now.1.saturating_add(all / TIGHT) < all;
+                smaller = now.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
                 if smaller {
-                    prepared = ordered;
-                    (arena, all) = now;
+                    (prepared, plain) = (ordered, now);
                 }
             }
             if !smaller {
-                move_body(module, plain);
+                move_body(module, formed);
             }
         }
-        if !self.stream || arena <= self.chunk_bytes.0.max(all / WORTH) {
-            return Ok(Changed::Yes);
-        }
-        let plain = copy_of(module);
-        move_body(module, prepared);
-        let chunk = self.chunk_bytes.to_string();
-        // The sizes that `cargo xtask bench plan` has figures of; the kernels' own rates are not calibrated.
-        let stream = format!(
-            "func.func(slimhlo-stream{{target=xla-cpu chunk-bytes={chunk} settle=false}},canonicalize,cse)"
-        );
-        let before = changes();
-        context.run_pipeline(module, &stream)?;
-        if changes() == before {
-            // There is nothing to chunk, and so no other plan.
-            move_body(module, plain);
-            return Ok(Changed::Yes);
-        }
-        context.run_pipeline(module, LOWER)?;
-        let (_, streamed) = planned(module)?;
-        if streamed.saturating_add(all / WORTH) < all {
-            context.count(&STREAMED, 1);
-        } else {
-            move_body(module, plain);
+        if self.stream && plain.footprint.temporaries > LEAST.max(plain.peak() / LARGE) {
+            self.reform(module, context, &prepared, plain)?;
         }
         Ok(Changed::Yes)
     }

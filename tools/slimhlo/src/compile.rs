@@ -11,6 +11,8 @@ use clap::ValueEnum;
 use melior::ir::Module;
 use slimhlo_nvptx::{Chip, Options, PtxVersion, compile, ptxas};
 use slimhlo_package::{Manifest, Package};
+use slimhlo_passes::cost::Limit;
+use slimhlo_passes::framework::OptionValue as _;
 use slimhlo_report::text;
 use slimhlo_runner::Planned;
 use std::path::{Path, PathBuf};
@@ -98,6 +100,10 @@ pub struct Args {
     #[arg(long)]
     cubin: bool,
 
+    /// How many times as long the program may take in a form that needs less memory, such as in chunks, by an estimate [default: 2]
+    #[arg(long, value_name = "TIMES", value_parser = Limit::parse)]
+    max_slowdown: Option<Limit>,
+
     #[command(flatten)]
     code: CodeArgs,
 
@@ -115,7 +121,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     let diagnostics = Diagnostics::attach(&context);
     let module = input.parse(&context, &diagnostics, args.quiet)?;
     let name = program_name(args.input.as_deref());
-    lower::lower(&context, &module, &input, &diagnostics, args.quiet)?;
+    lower::lower(&context, &module, &input, &diagnostics, args.quiet, args.max_slowdown)?;
     let (manifest, constants) = lower::manifest(&module, name, args.code.chip.name())?;
     let code = |form: Form| code(&module, &args.code.options(), form);
     match (&file, args.emit) {

@@ -15,6 +15,8 @@ use slimhlo_package::{
     Access, Argument, Buffer, ElementType, FORMAT, Function, Kernel, Live, Manifest, Output, Parameter,
     Selector, Slot, Step, Tensor,
 };
+use slimhlo_passes::cost::Limit;
+use slimhlo_passes::framework::OptionValue as _;
 use slimhlo_passes::functions::name_of;
 use slimhlo_passes::gpu::form_kernels::ops::size_of_type;
 use slimhlo_passes::gpu::program::{self, Program};
@@ -23,7 +25,10 @@ use slimhlo_report::sparse;
 use std::collections::HashMap;
 
 /// From what a front end writes to planned kernels. Every pass leaves alone what it has done already.
-const PASSES: &str = "builtin.module(slimhlo-to-kernels,slimhlo-emit-gpu)";
+fn passes(limit: Option<Limit>) -> String {
+    let options = limit.map_or_else(String::new, |limit| format!("{{max-slowdown={}}}", limit.print()));
+    format!("builtin.module(slimhlo-to-kernels{options},slimhlo-emit-gpu)")
+}
 
 /// As far as memory is planned.
 const PLAN: &str = "builtin.module(slimhlo-to-kernels)";
@@ -31,16 +36,18 @@ const PLAN: &str = "builtin.module(slimhlo-to-kernels)";
 /// Threads per block where a kernel does not say.
 const BLOCK: u32 = 256;
 
-/// Lowers a module, in place, to a planned schedule and kernels in the gpu dialect.
+/// Lowers a module, in place, to a planned schedule and kernels in the gpu dialect. `limit`: how much longer it may take for less memory, if
+/// not as usual.
 pub fn lower(
     context: &Context,
     module: &Module<'_>,
     input: &Input,
     diagnostics: &Diagnostics,
     quiet: bool,
+    limit: Option<Limit>,
 ) -> Result<()> {
     let manager = PassManager::new(context);
-    parse_pass_pipeline(manager.as_operation_pass_manager(), PASSES)?;
+    parse_pass_pipeline(manager.as_operation_pass_manager(), &passes(limit))?;
     let done = are_dense(module) && slimhlo_report::ffi::run(&manager, module.as_operation());
     let diagnosed = diagnostics.print(input.text(), quiet);
     match done {

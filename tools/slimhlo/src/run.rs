@@ -97,7 +97,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     let context = module::context(false);
     let diagnostics = Diagnostics::attach(&context);
     let module = input.parse(&context, &diagnostics, true)?;
-    lower::lower(&context, &module, &input, &diagnostics, true)?;
+    lower::lower(&context, &module, &input, &diagnostics, true, None)?;
     let name = program_name(args.program.as_deref());
     let (manifest, constants) = lower::manifest(&module, name, args.code.chip.name())?;
     let mut package = Package { manifest, ptx: String::new(), cubin: None, constants };

@@ -6,12 +6,14 @@
 //! After passes whose factors multiply to `l`, position `k * (n / l) + p` of a row of `n` has the transform of length `l`, at
 //! frequency `k`, of the elements `p, p + n / l, p + 2 n / l, ...`. A pass of factor `r` sums, for each element of its
 //! output, `r` elements of its input times roots of unity. A dimension costs `n` times the sum of its factors: 8, 4, 2 and
-//! the odd primes of its size. Each pass is a launch, from scratch memory to scratch memory; the last one writes the result.
+//! the odd primes of its size. Each pass is a launch. The last one writes the result, the one before it scratch memory, and so on by turns where
+//! what is between fits into the result; else there is a second buffer of scratch memory.
 //!
 //! A real input gives the first half of frequencies only; of a complex one with a real result the other half is the
 //! conjugate of the first. Inverses divide by the number of elements transformed.
 
 use super::arithmetic::fused;
+use super::reducer::bytes_of;
 use super::serial::nest;
 use super::{Launch, Result, result_buffers, scratch_count};
 use crate::framework::PassError;
@@ -47,6 +49,42 @@ struct Plan<'c> {
     part: Type<'c>,
     inverse: bool,
     passes: Vec<Pass>,
+}
+
+/// Where a pass writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Result,
+    Scratch(usize),
+}
+
+impl Plan<'_> {
+    /// Bytes of the most that is between two passes.
+    fn between(&self) -> u64 {
+        let between = &self.passes[..self.passes.len().saturating_sub(1)];
+        let most = between.iter().map(|pass| count_of(&pass.to) as u64).max().unwrap_or(0);
+        most.saturating_mul(2 * bytes_of(self.part)).max(1)
+    }
+
+    /// Where the pass of a launch writes to: the last one to the result, others by turns, so that none writes what it reads.
+    fn place(&self, launch: usize) -> Place {
+        let result = (count_of(self.result.shape) as u64).saturating_mul(bytes_of(self.result.element));
+        match (self.passes.len() - 1).saturating_sub(launch) {
+            0 => Place::Result,
+            left if left % 2 == 1 => Place::Scratch(0),
+            _ if self.between() <= result => Place::Result,
+            _ => Place::Scratch(1),
+        }
+    }
+
+    /// How many buffers of scratch memory that takes.
+    fn scratch(&self) -> usize {
+        let number = |launch| match self.place(launch) {
+            Place::Result => 0,
+            Place::Scratch(number) => number + 1,
+        };
+        (0..self.passes.len()).map(number).max().unwrap_or(0)
+    }
 }
 
 /// Factors of a size; 1 for 1.
@@ -124,10 +162,7 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan<'c>> {
 /// Bytes of scratch memory: what passes hand to each other.
 pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     let plan = plan(op)?;
-    let bytes = 2 * super::reducer::bytes_of(plan.part);
-    let between = &plan.passes[..plan.passes.len().saturating_sub(1)];
-    let most = between.iter().map(|pass| count_of(&pass.to) as u64 * bytes).max().unwrap_or(0);
-    Ok(vec![most.max(1); between.len().min(2)])
+    Ok(vec![plan.between(); plan.scratch()])
 }
 
 /// The launches.
@@ -140,11 +175,15 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
     let plan = plan(op)?;
     let code = &kernel.code;
     let last = plan.passes.len() - 1;
-    if scratch_count(op) < last.min(2) {
+    if scratch_count(op) < plan.scratch() {
         return Err(PassError::at(op, "lacks scratch memory"));
     }
     let pass = &plan.passes[launch];
     let result = result_buffers(kernel, op)?[0];
+    let buffer = |launch: usize| match plan.place(launch) {
+        Place::Result => result,
+        Place::Scratch(number) => kernel.scratch_pointer(number),
+    };
     // Every second number in a buffer is the imaginary part.
     let read_part = |buffer: Value<'c, 'a>, position: Value<'c, 'a>, part: i64| {
         let at = code.add(code.mul(position, code.index(2)), code.index(part));
@@ -152,7 +191,7 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
     };
     let read = |index: &[Value<'c, 'a>]| -> Result<'c, Scalar<'c, 'a>> {
         if launch > 0 {
-            let buffer = kernel.scratch_pointer((launch - 1) % 2);
+            let buffer = buffer(launch - 1);
             let position = kernel.linear(&pass.from, index);
             let real = read_part(buffer, position, 0)?.real();
             return Ok(Scalar::Complex(real, read_part(buffer, position, 1)?.real()));
@@ -218,7 +257,7 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
             let value = if whole { Scalar::Complex(real, imaginary) } else { Scalar::Real(real) };
             return kernel.store(result, plan.result.element, position, value);
         }
-        let buffer = kernel.scratch_pointer(launch % 2);
+        let buffer = buffer(launch);
         for (part, value) in [(0, real), (1, imaginary)] {
             let at = code.add(code.mul(position, code.index(2)), code.index(part));
             kernel.store(buffer, plan.part, at, Scalar::Real(value))?;

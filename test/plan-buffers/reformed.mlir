@@ -1,0 +1,28 @@
+// RUN: slimhlo-opt %s --slimhlo-to-kernels | FileCheck %s --check-prefixes=CHECK,CHUNKS
+// RUN: slimhlo-opt %s --slimhlo-to-kernels=stream=false | FileCheck %s --check-prefixes=CHECK,PLAIN
+// RUN: slimhlo-opt %s --slimhlo-to-kernels=max-slowdown=1.0 | FileCheck %s --check-prefixes=CHECK,FAST
+
+// Scores of 8,192 by 8,192 are temporary, and as large as 256 MiB; in chunks they are not. Where none of these forms is fast enough it is the fastest
+// that takes half of the memory or less, which has larger chunks.
+
+// CHECK-LABEL: func.func @main
+// CHUNKS-SAME: slimhlo.arena = 8456448 : i64
+// CHUNKS: slimhlo.turns = 32
+// FAST-SAME: slimhlo.arena = 33825024 : i64
+// FAST: slimhlo.turns = 8
+// PLAIN-SAME: slimhlo.arena = 268500992 : i64
+// PLAIN-NOT: slimhlo.turns
+func.func @main(%q: tensor<8192x64xf32>, %k: tensor<8192x64xf32>, %v: tensor<8192x64xf32>) -> tensor<8192x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<8192x64xf32>, tensor<8192x64xf32>) -> tensor<8192x8192xf32>
+  %1 = stablehlo.reduce(%0 init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<8192x8192xf32>, tensor<f32>) -> tensor<8192xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<8192xf32>) -> tensor<8192x8192xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<8192x8192xf32>
+  %4 = stablehlo.exponential %3 : tensor<8192x8192xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8192x8192xf32>, tensor<f32>) -> tensor<8192xf32>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [0] : (tensor<8192xf32>) -> tensor<8192x8192xf32>
+  %7 = stablehlo.divide %4, %6 : tensor<8192x8192xf32>
+  %8 = stablehlo.dot_general %7, %v, contracting_dims = [1] x [0] : (tensor<8192x8192xf32>, tensor<8192x64xf32>) -> tensor<8192x64xf32>
+  return %8 : tensor<8192x64xf32>
+}
