@@ -11,6 +11,34 @@ use melior::ir::operation::OperationRef;
 use melior::ir::{Attribute, AttributeLike, Module, Type, TypeLike};
 use mlir_sys::*;
 use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// How deeply regions are nested at most where MLIR may free them by itself: it goes over all that is within each of them.
+const DEEP: usize = 100;
+
+/// A module that is freed in time linear in its ops, however deeply they are nested.
+#[derive(Debug)]
+pub struct OwnedModule<'c>(Module<'c>);
+
+impl<'c> From<Module<'c>> for OwnedModule<'c> {
+    fn from(module: Module<'c>) -> Self {
+        Self(module)
+    }
+}
+
+impl<'c> Deref for OwnedModule<'c> {
+    type Target = Module<'c>;
+
+    fn deref(&self) -> &Module<'c> {
+        &self.0
+    }
+}
+
+impl Drop for OwnedModule<'_> {
+    fn drop(&mut self) {
+        Op::of(&self.0).empty_if_deep();
+    }
+}
 
 /// An op of a module that is being changed. Not to be used any more once it has become another.
 #[derive(Clone, Copy)]
@@ -76,12 +104,31 @@ impl<'c> Op<'c> {
     }
 
     /// A copy of a module, which is the caller's.
-    pub fn clone_module(module: &Module<'c>) -> Option<Module<'c>> {
+    pub fn clone_module(module: &Module<'c>) -> Option<OwnedModule<'c>> {
         // SAFETY: the module is alive; the copy of a module is one.
-        unsafe {
-            Module::from_option_raw(mlirModuleFromOperation(mlirOperationClone(
-                module.as_operation().to_raw(),
-            )))
+        let copy = unsafe { mlirModuleFromOperation(mlirOperationClone(module.as_operation().to_raw())) };
+        // SAFETY: as above; nobody else has it.
+        unsafe { Module::from_option_raw(copy) }.map(OwnedModule)
+    }
+
+    /// Takes out all ops within if some are in more regions than [`DEEP`].
+    fn empty_if_deep(self) {
+        let (mut todo, mut all, mut deepest) = (vec![(self, 0)], Vec::new(), 0);
+        while let Some((op, depth)) = todo.pop() {
+            deepest = deepest.max(depth);
+            todo.extend(op.children().into_iter().map(|child| (child, depth + 1)));
+            all.push(op);
+        }
+        if deepest <= DEEP {
+            return;
+        }
+        for op in &all {
+            // SAFETY: the op is alive; without operands it does not matter what goes first.
+            unsafe { mlirOperationSetOperands(op.0, 0, std::ptr::null()) };
+        }
+        // Each comes before those in it, so that those in it are gone before it goes.
+        for op in all.into_iter().skip(1).rev() {
+            op.erase();
         }
     }
 

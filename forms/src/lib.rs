@@ -21,6 +21,7 @@ mod wire;
 mod write;
 
 pub use ffi::{print, print_to};
+pub use ir::OwnedModule;
 pub use read::{Error, diagnosed, is_converted, parse, read_module, text_of};
 pub use source::Source;
 pub use vhlo::{InvalidVersion, Version};

@@ -2,12 +2,12 @@
 
 //! From bytes to modules.
 
+use crate::ir::OwnedModule;
 use crate::source::BYTECODE_MAGIC;
 use crate::vhlo::from::{from_vhlo, is_vhlo};
 use crate::{Source, Version, ffi, wire};
 use melior::Context;
 use melior::diagnostic::DiagnosticSeverity;
-use melior::ir::Module;
 use melior::ir::operation::OperationLike;
 use std::cell::RefCell;
 use std::fmt::{Display, Write};
@@ -29,7 +29,7 @@ pub enum Error {
 
 /// Parses and verifies a module in any form; what is wrong with it goes to the diagnostic handlers of the context. `name` is what locations
 /// call a text; without one they say `-`. `None` after a diagnostic.
-pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> Option<Module<'c>> {
+pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> Option<OwnedModule<'c>> {
     if let Some(version) = Version::of_artifact(source).filter(|version| !version.is_known()) {
         wire::emit_error(context, &Error::UnknownVersion(version).to_string());
         return None;
@@ -39,10 +39,10 @@ pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> O
         return None;
     }
     if !is_converted(source) {
-        return ffi::parse(context, source, name, true);
+        return ffi::parse(context, source, name, true).map(OwnedModule::from);
     }
     wire::load(context)?;
-    let module = ffi::parse(context, source, name, false)?;
+    let module = OwnedModule::from(ffi::parse(context, source, name, false)?);
     if is_vhlo(&module) {
         from_vhlo(module.context(), &module)?;
     }
@@ -55,7 +55,7 @@ pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> O
 ///
 /// # Errors
 /// [`Error::Invalid`] with the diagnostics, which no other handler of the context sees; [`Error::UnknownVersion`].
-pub fn read_module<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Error> {
+pub fn read_module<'c>(context: &'c Context, bytes: &[u8]) -> Result<OwnedModule<'c>, Error> {
     let source = Source::new(bytes);
     if let Some(version) = Version::of_artifact(&source).filter(|version| !version.is_known()) {
         return Err(Error::UnknownVersion(version));

@@ -2,7 +2,7 @@
 
 //! From modules to bytes.
 
-use crate::ir::Op;
+use crate::ir::{Op, OwnedModule};
 use crate::read::{Error, diagnosed};
 use crate::vhlo::to::to_vhlo;
 use crate::{Version, wire};
@@ -52,7 +52,7 @@ pub fn vhlo_text(
     Ok(crate::print(copy.as_operation(), flags, true))
 }
 
-fn vhlo<'c>(module: &Module<'c>, version: Version) -> Result<Module<'c>, Error> {
+fn vhlo<'c>(module: &Module<'c>, version: Version) -> Result<OwnedModule<'c>, Error> {
     if !version.is_known() {
         return Err(Error::UnknownVersion(version));
     }

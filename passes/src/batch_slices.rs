@@ -69,7 +69,6 @@ use crate::ir::{self, Builder};
 use crate::memory::{self, Profile};
 use crate::rewrite::context_of;
 use crate::shards::is_partitioned;
-use crate::stream::plan;
 use crate::target::Target;
 use crate::ties::Ties;
 use melior::ir::operation::OperationLike;
@@ -178,7 +177,7 @@ impl BatchSlices {
         // What a region of so many units has sliced already.
         let mut known: Vec<(Value<'c, 'a>, usize)> = Vec::new();
         for (_, seed) in seeds.into_iter().take(SEEDS) {
-            let Some(tensor) = plan::plain(seed) else { continue };
+            let Some(tensor) = ir::plain(seed) else { continue };
             for (dim, &size) in tensor.shape.iter().enumerate() {
                 if size < 2 || known.contains(&(seed, dim)) {
                     continue;

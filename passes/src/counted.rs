@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Loops that count their turns: what `lax.scan`, `lax.fori_loop` and `lax.map` lower to.
+//! Loops that count their iterations: what `lax.scan`, `lax.fori_loop` and `lax.map` lower to, and what passes make.
 
-use crate::ir;
+use crate::ir::{self, Builder};
 use crate::rewrite::defining_op;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
+use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
+use std::ops::Range;
 
 /// How a `while` counts: one of the values it carries starts at a constant, grows by a constant in each turn, and the loop
 /// goes on as long as it is less than a third.
@@ -61,4 +62,58 @@ pub fn blocks<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<(BlockRef<'c, 'a>,
     let block = |index| op.region(index).ok()?.first_block().filter(|block| block.next_in_region().is_none());
     (op_name(op) == "stablehlo.while").then_some(())?;
     Some((block(0)?, block(1)?))
+}
+
+/// A counted loop that is being made: new ops go to its body until it is closed.
+pub struct Open<'c, 'a, 'r> {
+    /// What it counts, in the body: an i64.
+    pub at: Value<'c, 'a>,
+    /// What it carries besides, in the body.
+    pub carried: Vec<Value<'c, 'a>>,
+    op: OperationRef<'c, 'a>,
+    by: i64,
+    build: &'r Builder<'c, 'a>,
+    location: Location<'c>,
+}
+
+impl<'c: 'a, 'a, 'r> Open<'c, 'a, 'r> {
+    /// Begins a `while` that counts from `span.start` by `by` as long as it is less than `span.end`, and carries `initial` besides.
+    pub fn new(
+        build: &'r Builder<'c, 'a>,
+        (span, by): (Range<i64>, i64),
+        initial: &[Value<'c, 'a>],
+        location: Location<'c>,
+    ) -> Self {
+        let mut operands = vec![build.i64_constant(span.start, location)];
+        operands.extend(initial);
+        let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
+        let op = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
+        let (condition, body) = blocks(op).expect("made with blocks");
+        let arguments = |block: BlockRef<'c, 'a>| -> Vec<Value<'c, 'a>> {
+            build.set_insertion_point_to_end(block);
+            (0..types.len()).map(|index| block.argument(index).expect("made with arguments").into()).collect()
+        };
+        let at = arguments(condition)[0];
+        let end = build.i64_constant(span.end, location);
+        let goes_on = build.compare(ComparisonDirection::Lt, at, end, location);
+        build.terminator("stablehlo.return", &[goes_on], location);
+        let mut carried = arguments(body);
+        let at = carried.remove(0);
+        Self { at, carried, op, by, build, location }
+    }
+
+    /// Ends the body, which hands on `next`; new ops go behind the loop.
+    pub fn close(self, next: &[Value<'c, 'a>]) -> OperationRef<'c, 'a> {
+        let Self { at, op, by, build, location, .. } = self;
+        let by = build.i64_constant(by, location);
+        let mut all = vec![build.binary("stablehlo.add", at, by, location)];
+        all.extend(next);
+        build.terminator("stablehlo.return", &all, location);
+        match (op.next_in_block(), op.block()) {
+            (Some(next), _) => build.set_insertion_point_before(next),
+            (None, Some(block)) => build.set_insertion_point_to_end(block),
+            (None, None) => {}
+        }
+        op
+    }
 }

@@ -55,6 +55,7 @@
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Attributes, Builder, discardable_attributes};
+use crate::ops::class;
 use crate::rewrite::{carry_attributes, defining_op, has_one_use, location_of, ops_named};
 use crate::splat::{Splat, Splats};
 use melior::ir::operation::OperationLike;
@@ -205,7 +206,7 @@ fn is_cheap_to_keep(value: Value<'_, '_>) -> bool {
     for _ in 0..BUDGET {
         let Some(value) = pending.pop() else { return true };
         let Some(op) = defining_op(value) else { continue };
-        if !ir::is_fusible(op_name(op)) {
+        if !class::is_fusible(op_name(op)) {
             return false;
         }
         pending.extend(op.operands());

@@ -5,9 +5,8 @@
 //! and what would be computed once for each of the places it is read at.
 
 use crate::ir::{self, Builder, element_of};
+use crate::ops::class::{is_costly, is_elementwise};
 use crate::rewrite::defining_op;
-use crate::stream::is_costly;
-use crate::stream::plan::is_elementwise;
 use crate::target::Storage;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
@@ -105,7 +104,7 @@ pub fn always<'c: 'a, 'a>(
     let rank = tensor.shape.len();
     let one = build.slice(value, &vec![0; rank], Tensor::get(&vec![1; rank], tensor.element, None), location);
     let one = build.reshape(one, Tensor::get(&[], tensor.element, None), location);
-    let width = crate::stream::plan::element_bytes(tensor.element).unwrap_or_default() as u32 * 8;
+    let width = crate::ir::element_bytes(tensor.element).unwrap_or_default() as u32 * 8;
     let bits = Tensor::get(&[], IntegerType::new(build.context(), width).into(), None);
     let some = build.insert("stablehlo.bitcast_convert", &[one], &[], bits, location);
     let one = build.number(1.0, element_of(bits), location);

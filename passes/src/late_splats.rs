@@ -50,10 +50,10 @@
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, element_of};
+use crate::ops::class;
 use crate::rewrite::{defining_op, walk};
 use crate::shards::is_partitioned;
 use crate::splat::Splat;
-use crate::stream::plan;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
@@ -101,7 +101,7 @@ impl Pass for LateSplats {
         walk(root, |op| {
             depths.note(op);
             for index in written(op) {
-                let splat = op.operands().nth(index).filter(|value| plan::bytes(*value) >= least);
+                let splat = op.operands().nth(index).filter(|value| ir::bytes(*value) >= least);
                 if let Some(found) = splat.and_then(|splat| Write::of(op, index, splat, &depths)) {
                     writes.push(found);
                 }
@@ -125,7 +125,7 @@ impl Depths {
     /// Ops come in order: what an op is computed from has been noted.
     fn note(&mut self, op: OperationRef<'_, '_>) {
         let name = op_name(op);
-        let free = ir::is_fusible(name) || name == "stablehlo.optimization_barrier";
+        let free = class::is_fusible(name) || name == "stablehlo.optimization_barrier";
         let before = op.operands().map(|operand| self.of(operand)).max().unwrap_or(0);
         self.0.insert(ir::op_key(op), before + u32::from(!free));
     }
@@ -165,14 +165,14 @@ struct Write<'c, 'a> {
 
 impl<'c: 'a, 'a> Write<'c, 'a> {
     fn of(op: OperationRef<'c, 'a>, index: usize, splat: Value<'c, 'a>, depths: &Depths) -> Option<Self> {
-        let tensor = plan::plain(splat).filter(|tensor| tensor.rank() > 0)?;
+        let tensor = ir::plain(splat).filter(|tensor| tensor.rank() > 0)?;
         width(tensor.element)?;
         let bytes = Splat::of(splat)?.bytes()?;
         // The first of the latest, as long as the program is the same.
         let mut late: Option<(u32, Value<'c, 'a>)> = None;
         for operand in op.operands() {
             let depth = depths.of(operand);
-            let tells = plan::plain(operand).is_some_and(|tensor| {
+            let tells = ir::plain(operand).is_some_and(|tensor| {
                 width(tensor.element).is_some() && tensor.element_count().is_some_and(|count| count > 0)
             });
             if tells && depth >= late.map_or(LATE, |(most, _)| most + 1) {
@@ -188,7 +188,7 @@ impl<'c: 'a, 'a> Write<'c, 'a> {
         let scalar = |element: Type<'c>| Tensor::get(&[], element, None);
         let integer = |width: u32| Type::from(IntegerType::new(build.context(), width));
         let Some((given, splat)) =
-            plan::plain(self.late).zip(self.op.operands().nth(self.index).and_then(plan::plain))
+            ir::plain(self.late).zip(self.op.operands().nth(self.index).and_then(ir::plain))
         else {
             return;
         };

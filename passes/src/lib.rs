@@ -14,8 +14,10 @@ pub mod functions;
 mod hold;
 pub mod ir;
 mod min_cut;
+pub mod ops;
 pub mod rewrite;
 pub mod splat;
+mod tables;
 pub mod target;
 mod ties;
 

@@ -31,6 +31,8 @@
 //! makes of these ops; where they do not agree, or parts do not come out even, an op stays where it is. An op that keeps the
 //! dimensions that are cut does to a shard what it does to the whole. A sum over what is cut is one over the shard, then over devices.
 //!
+//! Parts of one array that go between the same devices are then sent at once (`shards/share.rs`).
+//!
 //! # Why it pays
 //!
 //! A manual computation is a program for one device: what passes know of one device's programs they can do in it. A time
@@ -49,20 +51,20 @@
 //! * Floats narrower than 32 bits, which some back ends (XLA for CPU) update by way of a copy in a wider type: what is in a manual
 //!   computation is not done in place then, either.
 //! * Ops with discardable attributes other than `sdy.sharding` (which is gone inside), dynamic shapes, quantized types.
-//! * Shardings that differ, are on several meshes, or not understood: `mhlo.sharding`, parts of axes.
+//! * Shardings that differ, are on several meshes, or not understood: `mhlo.sharding`.
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
-use crate::ir::{self, Builder, discardable_attributes, remove_discardable_attributes};
+use crate::ir::{self, Builder, discardable_attributes, is_narrow, remove_discardable_attributes};
+use crate::ops::class;
+use crate::ops::reducers::combiner;
 use crate::rewrite::{defining_op, location_of, set_attribute, uses, walk};
 use crate::shards::{
     Layout, Mesh, SHARDING, all_reduce, constant_on_shards, counted, is_manual_throughout,
-    manual_computation, next_channel, partitions,
+    manual_computation, next_channel, partitions, share_exchanges,
 };
 use crate::stream::cuts::{Cuts, is_simple};
-use crate::stream::emit::is_narrow;
-use crate::stream::fast::{Keys, Table};
 use crate::stream::own_shards::levels;
-use crate::stream::{combiner, plan};
+use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
@@ -94,6 +96,8 @@ crate::pass_options! {
 const MERGED: Statistic =
     Statistic::new(c"num-merged", c"computations made of others and of what is around them");
 
+const SHARED: Statistic = Statistic::new(c"num-shared", c"exchanges that became part of another");
+
 const MANUAL: &str = "sdy.manual_computation";
 const CONSTRAINT: &str = "sdy.sharding_constraint";
 const LOOP: &str = "stablehlo.while";
@@ -102,7 +106,7 @@ const CONSTANT: &str = "stablehlo.constant";
 impl Pass for MergeShards {
     const ARGUMENT: &'static str = "slimhlo-merge-shards";
     const ANCHOR: Anchor = Anchor::Module;
-    const STATISTICS: &'static [Statistic] = &[MERGED];
+    const STATISTICS: &'static [Statistic] = &[MERGED, SHARED];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
         let mut manual = false;
@@ -143,8 +147,17 @@ impl Pass for MergeShards {
         }
         // Not before: what is known of values is known by their addresses.
         merge.dead.iter().rev().for_each(|op| build.erase(*op));
+        let mut shared = 0;
+        walk(root, |op| {
+            if is_manual_throughout(op) {
+                shared += share_exchanges(&build, &mesh.grid, op);
+                return WalkResult::Skip;
+            }
+            WalkResult::Advance
+        });
         context.count(&MERGED, merged);
-        Ok(Changed::from(merged > 0))
+        context.count(&SHARED, shared);
+        Ok(Changed::from(merged + shared > 0))
     }
 }
 
@@ -235,7 +248,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
             }
             CONSTANT => false,
             name => {
-                let known = plan::is_elementwise(name) || name == CONSTRAINT || moves(name);
+                let known = class::is_elementwise(name) || name == CONSTRAINT || moves(name);
                 known
                     && match self.cuts.is_own(op) {
                         Some(summed) => summed.is_empty() || name == "stablehlo.reduce",
@@ -280,7 +293,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     fn is_made_again(&self, op: OperationRef<'c, 'a>) -> bool {
         op_name(op) == CONSTANT
             && ir::first_result(op).is_some_and(|value| {
-                plan::plain(value).is_some()
+                ir::plain(value).is_some()
                     && says_no_more(op)
                     && (self.is_whole(value) || ir::splat_constant(value).is_some())
                     && self.local_type(value).is_some()
@@ -292,7 +305,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     }
 
     fn local_type(&self, value: Value<'c, 'a>) -> Option<Type<'c>> {
-        let tensor = plan::plain(value)?;
+        let tensor = ir::plain(value)?;
         let local = self.layout(value).local_shape(tensor.shape, &self.mesh.grid)?;
         Some(Tensor::get(&local, tensor.element, None))
     }

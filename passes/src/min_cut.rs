@@ -8,7 +8,7 @@
 //! cuts the one next to what is needed is taken, from where the least has to be computed again.
 
 use crate::ir;
-use crate::stream::fast::Table;
+use crate::tables::Table;
 use melior::ir::Value;
 use petgraph::Direction;
 use petgraph::algo::dinics;

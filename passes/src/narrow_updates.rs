@@ -72,10 +72,10 @@ use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic}
 use crate::hold;
 use crate::inplace_updates::is_donated;
 use crate::ir::{self, Builder, element_of};
+use crate::ops::class;
 use crate::rewrite::{Use, defining_op, ops_named, uses};
 use crate::shards::is_partitioned;
 use crate::splat::Splat;
-use crate::stream::plan;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
@@ -116,7 +116,7 @@ impl Pass for NarrowUpdates {
         let least = i64::try_from(self.least_bytes.0).unwrap_or(i64::MAX);
         let is_taken = |update: &OperationRef<'c, '_>| {
             ir::first_result(*update)
-                .is_some_and(|result| width(result).is_some() && plan::bytes(result) >= least)
+                .is_some_and(|result| width(result).is_some() && ir::bytes(result) >= least)
         };
         let updates: Vec<_> = ops_named(root, UPDATE).into_iter().filter(is_taken).collect();
         if updates.is_empty() {
@@ -159,11 +159,11 @@ const UPDATE: &str = "stablehlo.dynamic_update_slice";
 
 /// How many bits an element has that not all back ends move as it is.
 fn width(value: Value<'_, '_>) -> Option<u32> {
-    let element = plan::plain(value)?.element;
+    let element = ir::plain(value)?.element;
     if !element.is_float() || element.is_f16() {
         return None;
     }
-    match plan::element_bytes(element)? {
+    match ir::element_bytes(element)? {
         1 => Some(8),
         2 => Some(16),
         _ => None,
@@ -205,7 +205,7 @@ impl<'c: 'a, 'a> Does<'c, 'a> {
                 | "stablehlo.reverse",
                 0,
             ) => first(Does::Moves),
-            (name, _) if ir::is_fusible(name) || name == "stablehlo.reduce" => Does::Computes,
+            (name, _) if class::is_fusible(name) || name == "stablehlo.reduce" => Does::Computes,
             _ => Does::Needs,
         }
     }
@@ -355,7 +355,7 @@ fn is_made_of(update: OperationRef<'_, '_>, own: &FxHashSet<usize>) -> bool {
             return true;
         }
         if let Some(op) = defining_op(value)
-            && (ir::is_fusible(op_name(op)) || op_name(op) == "stablehlo.concatenate")
+            && (class::is_fusible(op_name(op)) || op_name(op) == "stablehlo.concatenate")
             && seen.len() < NEAR
             && seen.insert(ir::op_key(op))
         {
@@ -391,7 +391,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
 
     /// The type of a value's shape whose elements are its bits.
     fn type_of_bits(&self, value: Value<'c, 'a>) -> Type<'c> {
-        let shape = plan::plain(value).expect("only plain tensors are taken").shape;
+        let shape = ir::plain(value).expect("only plain tensors are taken").shape;
         let width = width(value).expect("only narrow floats are taken");
         Tensor::get(shape, IntegerType::new(self.build.context(), width).into(), None)
     }
@@ -456,7 +456,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
     /// Makes an operand that is the bits of a float the float.
     fn give_float(&self, used: Use<'c, 'a>, value: Value<'c, 'a>) {
         let element = self.bits[&ir::key(value)];
-        let shape = plan::plain(value).expect("integers are plain").shape;
+        let shape = ir::plain(value).expect("integers are plain").shape;
         let (ty, location) = (Tensor::get(shape, element, None), used.user.location());
         self.build.set_insertion_point_before(used.user);
         let float = self.build.insert("stablehlo.bitcast_convert", &[value], &[], ty, location);

@@ -69,11 +69,11 @@ mod emit;
 mod loops;
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::bytes;
 use crate::ir::{self, Builder};
 use crate::rewrite::walk;
 use crate::shards::is_partitioned;
-use crate::stream::fast::Table;
-use crate::stream::plan::bytes;
+use crate::tables::Table;
 use crate::target::{Storage, Target};
 use cut::Values;
 use loops::Writer;

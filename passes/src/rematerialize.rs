@@ -64,7 +64,7 @@ use crate::ir::{self, Builder};
 use crate::memory::{self, Profile};
 use crate::rewrite::uses;
 use crate::shards::is_partitioned;
-use crate::stream::fast::{Keys, Table};
+use crate::tables::{Keys, Table};
 use crate::target::{Rates, Target};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;

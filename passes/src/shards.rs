@@ -76,7 +76,7 @@
 //! array, is computed there, from what that array's neighbours send: several slices of a field are one exchange in each direction. An
 //! op that says another layout than what it is made of and all that reads it is laid out like them. `sdy.constant` becomes an ordinary
 //! constant. At the program's boundary, where parts must be even, a result is made as it has to be there, if no more is to be sent for
-//! that than a device holds.
+//! that than a device holds. An op that says nothing of its layout is laid out like what it is made of.
 //!
 //! # Why it is right
 //!
@@ -112,7 +112,8 @@
 //!
 //! * No result element comes from another device and all devices do the same: the partitioner has nothing to do either.
 //! * Scalars put into narrow floats, or joined with what is left to the partitioner.
-//! * Layouts that are not known or open, cut along parts of axes, or do not come out even where ops do not say so themselves; meshes
+//! * What a partitioner does with no more exchanges of no more elements, where ops say how they are laid out (`shards/partitioner.rs`).
+//! * Layouts that are not known or open, or do not come out even where ops do not say so themselves; meshes
 //!   that do not count up, or are not what the module is partitioned for; shardings in `mhlo.sharding`.
 //! * What is assembled would be received in more elements than a device holds of the result: a slice that leaves shards
 //!   of another size moves every border, and takes a part from each neighbour in turn.
@@ -126,37 +127,40 @@
 //! * Where each op says how it is laid out: ops that move nothing along what is cut, but add or leave away something at an array's ends; slices
 //!   of a concatenation that is left alone (partitioners know a rotation by them); what is made of what an op had replicated.
 
+mod assemble;
+mod chain;
 mod classes;
 mod emit;
 mod layout;
 mod manual;
+mod mesh;
 mod moves;
+mod partitioner;
+mod settle;
+mod share;
 mod uneven;
+mod worth;
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
-use crate::rewrite::{
-    carry_attributes, defining_op, has_one_use, is_unused, location_of, ops_named, users, walk,
-};
-use crate::splat::{Splat, Splats};
-use crate::stream::emit::is_narrow;
-use classes::{Class, Made, classes};
-use emit::Body;
+use crate::ops::class;
+use crate::rewrite::{defining_op, has_one_use, is_unused, walk};
+use crate::splat::Splats;
 pub(crate) use emit::next_channel;
 pub use layout::partitions;
 use layout::{Known, only_returned};
-pub(crate) use layout::{Layout, Mesh, SHARDING};
-pub(crate) use layout::{is_manual_throughout, is_partitioned, of_one_partition};
+pub(crate) use layout::{SHARDING, is_manual_throughout, is_partitioned, of_one_partition};
 pub(crate) use manual::{all_reduce, constant_on_shards, counted, manual_computation};
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{Location, OperationRef, TypeLike, Value, ValueLike};
-use moves::{
-    Box_, Index, Moves, Piece, Source, is_bare, is_computed_on_shared, is_move, is_update, plain, starts_of,
-    unconstrained, update_of,
-};
-use rustc_hash::{FxHashMap, FxHashSet};
-use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::types::Tensor;
+use melior::ir::{OperationRef, Value};
+pub(crate) use mesh::{Layout, Mesh, parts_in};
+use moves::{Moves, Piece, is_bare, is_move, is_update, plain, unconstrained};
+pub use partitioner::{Traffic, sends_more, traffic};
+use rustc_hash::FxHashSet;
+use settle::with_plain_constants;
+pub(crate) use share::share_exchanges;
+use slimhlo_dialect::ffi::op_name;
+use worth::{is_computed_anew, is_fill_of_computed};
 
 crate::pass_options! {
     /// Move data along sharded dimensions by exchanging just what crosses a border.
@@ -350,7 +354,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let mut layout = self.known.layout(result)?.clone();
         let is_returned = only_returned(result);
         if at_boundary {
-            let even = layout.at_boundary(tensor.shape, grid).filter(|_| is_returned)?;
+            let even = layout.at_boundary(tensor.shape, &self.known.mesh).filter(|_| is_returned)?;
             if even == layout {
                 return None;
             }
@@ -367,514 +371,6 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             local,
             at_boundary: at_boundary && self.known.by_op,
         })
-    }
-
-    /// Makes a result anew from what it is made of.
-    fn assemble(&mut self, target: &Target<'c, 'a>) -> Option<(Value<'c, 'a>, u64)> {
-        let mut moves = Moves::new(&self.known, &mut self.splats);
-        let pieces = moves.of_op(target.op)?;
-        let Moves { inputs, fills, .. } = moves;
-        let locals = self.locals(&inputs)?;
-        let classes = self.classes(&pieces, target, |source| match source {
-            Source::Input(input) => (&inputs[input].1, &locals[input]),
-            Source::Version(_) => (&target.layout, &target.local),
-        })?;
-        if !self.is_worth_it(&classes, &pieces, &inputs, target)
-            && !self.is_worth_filling(&classes, &pieces, target)
-        {
-            return None;
-        }
-        let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
-        let element = ir::element_of(target.root.result(0).ok()?.r#type());
-        let exprs: Vec<_> = pieces.iter().map(|(_, expr)| expr).collect();
-        self.build.set_insertion_point_before(target.op);
-        let scalars: Vec<_> = fills.iter().map(|fill| fill.materialize(&self.build, location)).collect();
-        let taken = inputs;
-        let (inputs, made) = self.even(&taken, &scalars, location)?;
-        let ty = Tensor::get(target.shape, element, None);
-        let is_filled = classes.iter().all(|class| class.reads.is_empty()) || is_fill_of_computed(target);
-        let is_stored = !is_filled && is_computed_on_shared(target.op.result(0).ok()?.into());
-        let mut body = Body::open(
-            &self.build,
-            &self.known.mesh,
-            target.op,
-            location,
-            &inputs,
-            &scalars,
-            (ty, &target.layout),
-            exprs,
-            &mut self.channel,
-        )?;
-        body.may_slide = self.known.by_op;
-        body.is_uneven |= taken.iter().zip(&inputs).any(|((taken, _), (even, _))| taken != even);
-        let scalars = made;
-        let held: i64 = target.local.iter().product();
-        let value = body.assemble(&classes, &target.local, is_stored);
-        // What one exchange brings is as wide as the widest part.
-        let most = if body.is_uneven { 2 * held } else { held };
-        let Some(value) = value.filter(|_| body.received <= most) else {
-            body.abandon();
-            self.sweep(&scalars);
-            return None;
-        };
-        let exchanges = body.exchanges;
-        let whole = body.close(value);
-        let result = self.trimmed(whole, target, location);
-        self.sweep(&scalars);
-        Some((result, exchanges))
-    }
-
-    /// What a computation takes, with parts that come out even; and all that was made for it.
-    fn even(
-        &mut self,
-        inputs: &[(Value<'c, 'a>, Layout)],
-        scalars: &[Value<'c, 'a>],
-        location: Location<'c>,
-    ) -> Option<(Inputs<'c, 'a>, Vec<Value<'c, 'a>>)> {
-        let mut made = scalars.to_vec();
-        let mut even = Vec::with_capacity(inputs.len());
-        for input in inputs {
-            let value = uneven::padded(&self.build, &self.known, input, &mut made, location)?;
-            self.known.set(value, input.1.clone());
-            even.push((value, input.1.clone()));
-        }
-        self.fresh.extend(made.iter().filter_map(|value| defining_op(*value)).map(ir::op_key));
-        Some((even, made))
-    }
-
-    /// The result of a computation without what is beyond its ends.
-    fn trimmed(
-        &mut self,
-        whole: Value<'c, 'a>,
-        target: &Target<'c, 'a>,
-        location: Location<'c>,
-    ) -> Value<'c, 'a> {
-        if ffi::shape(whole.r#type()) == Some(target.shape) {
-            return whole;
-        }
-        self.known.set(whole, target.layout.clone());
-        let ty = Tensor::get(target.shape, ir::element_of(whole.r#type()), None);
-        self.build.set_insertion_point_before(target.op);
-        let left = uneven::trimmed(&self.build, &self.known.mesh, (whole, &target.layout), ty, location);
-        self.fresh.extend(defining_op(left).map(ir::op_key));
-        left
-    }
-
-    /// Updates an array that is there in place.
-    fn chain(&mut self, target: &Target<'c, 'a>) -> Option<(Value<'c, 'a>, u64)> {
-        let (mut ops, free) = self.links(target);
-        // Whatever becomes of them, they are not looked at again.
-        self.done.extend(ops.iter().take(free.max(1)).map(|(op, _)| ir::op_key(*op)));
-        let mut moves = Moves::new(&self.known, &mut self.splats);
-        let count = ops.len();
-        ops.reverse();
-        // Which version each value of the chain is; the first one is what is under all of it.
-        for (version, (op, _)) in ops.iter().enumerate() {
-            let mut value = op.operands().next()?;
-            loop {
-                moves.versions.insert(ir::key(value), version);
-                match defining_op(value).filter(|op| op_name(*op) == "sdy.sharding_constraint") {
-                    Some(op) if version > 0 => value = op.operands().next()?,
-                    _ => break,
-                }
-            }
-        }
-        let mut updates: Vec<Update<'c, 'a>> = Vec::with_capacity(free);
-        for (op, starts) in ops.iter().rev().take(free) {
-            moves.rest();
-            let Some(pieces) = moves.of_update(update_of(*op)?, starts) else { break };
-            updates.push(Update { op: *op, pieces });
-        }
-        updates.reverse();
-        // What could not be taken apart together may be by itself.
-        for (op, _) in ops.iter().rev().take(free).skip(updates.len().max(1)) {
-            self.done.remove(&ir::op_key(*op));
-        }
-        let skipped = count - updates.len();
-        let first = updates.first()?;
-        let base = first.op.operands().next()?;
-
-        let Moves { mut inputs, fills, .. } = moves;
-        // Versions from before the first update: where the base holds the same, it is read, else they are values from
-        // outside.
-        let windows: Vec<Box_> = ops
-            .iter()
-            .map(|(op, starts)| {
-                let sizes = plain(update_of(*op)?)?.shape;
-                Some(starts.iter().zip(sizes).map(|(start, size)| (*start, start + size)).collect())
-            })
-            .collect::<Option<_>>()?;
-        let mut renumbered = FxHashMap::default();
-        for update in &mut updates {
-            for (window, expr) in &mut update.pieces {
-                expr.for_each_read(&mut |source, index| {
-                    let Source::Version(version) = *source else { return };
-                    let since = windows.get(version..skipped).unwrap_or_default();
-                    *source = if since.iter().all(|written| !meets(window, index, written)) {
-                        Source::Version(version.saturating_sub(skipped))
-                    } else {
-                        let input = *renumbered.entry(version).or_insert_with(|| {
-                            inputs
-                                .push((ops[version].0.operand(0).expect("an update"), target.layout.clone()));
-                            inputs.len() - 1
-                        });
-                        Source::Input(input)
-                    };
-                });
-            }
-        }
-        let base_input = inputs.len();
-        inputs.push((base, target.layout.clone()));
-        let locals = self.locals(&inputs)?;
-        let mut steps = Vec::with_capacity(updates.len());
-        for update in &updates {
-            steps.push(self.classes(&update.pieces, target, |source| match source {
-                Source::Input(input) => (&inputs[input].1, &locals[input]),
-                Source::Version(_) => (&target.layout, &target.local),
-            })?);
-        }
-        let is_worth = |(update, classes): (&Update<'c, 'a>, &Vec<Class>)| {
-            self.is_worth_it(classes, &update.pieces, &inputs, target)
-        };
-        if !updates.iter().zip(&steps).any(is_worth) {
-            return None;
-        }
-        if is_read_on(target.root)
-            && updates.iter().zip(&steps).any(|(update, classes)| self.is_row_of_few(update, classes))
-        {
-            return None;
-        }
-        let location = location_of(&[target.op, target.root]).unwrap_or(target.op.location());
-        let ty = base.r#type();
-        // Back ends that widen bfloat16 update it in place only where they select, which devices that differ do.
-        let devices = self.known.mesh.grid.devices();
-        let is_kept = free < count
-            || skipped > 0
-            || [target.root, target.op]
-                .iter()
-                .any(|op| op.results().any(|result| users(result.into()).nth(1).is_some()));
-        let alike = || steps.iter().flatten().any(|class| class.devices.count() == devices);
-        if ir::element_of(ty).is_bf16() && (is_kept || alike()) {
-            return None;
-        }
-        let mut exprs = Vec::new();
-        for (update, classes) in updates.iter().zip(&mut steps) {
-            // Pieces of all updates are in one list.
-            let offset = exprs.len();
-            exprs.extend(update.pieces.iter().map(|(_, expr)| expr));
-            classes.iter_mut().for_each(|class| class.piece += offset);
-        }
-        self.build.set_insertion_point_before(target.op);
-        let scalars: Vec<_> = fills.iter().map(|fill| fill.materialize(&self.build, location)).collect();
-        let (inputs, made) = self.even(&inputs, &scalars, location)?;
-        let mut body = Body::open(
-            &self.build,
-            &self.known.mesh,
-            target.op,
-            location,
-            &inputs,
-            &scalars,
-            (ty, &target.layout),
-            exprs,
-            &mut self.channel,
-        )?;
-        body.update(base_input);
-        let mut value = None;
-        for classes in &emit::merged(steps, ty, devices) {
-            value = Some(body.write(classes));
-        }
-        let exchanges = body.exchanges;
-        let whole = body.close(value?);
-        let result = self.trimmed(whole, target, location);
-        self.sweep(&made);
-        Some((result, exchanges))
-    }
-
-    /// The updates that lead to a target, last to first, with their starts, each laid out like the target; and how many of
-    /// them are of no use to anything but the next and what that is made of.
-    fn links(&mut self, target: &Target<'c, 'a>) -> (Vec<Link<'c, 'a>>, usize) {
-        // How far it is looked beyond those that can be made, for what they read.
-        const FURTHER: usize = 16;
-        const LONGEST: usize = 512;
-        let mut links: Vec<Link<'c, 'a>> = Vec::new();
-        let mut free: Option<usize> = None;
-        let mut inside: FxHashSet<usize> = FxHashSet::default();
-        let mut next = Some(target.op);
-        while let Some(op) =
-            next.filter(|op| links.len() < LONGEST && is_bare(*op) && op.block() == target.op.block())
-        {
-            let (Some(starts), Ok(base)) = (starts_of(op), op.operand(0)) else { break };
-            if self.known.layout(base) != Some(&target.layout)
-                || free.is_some_and(|free| links.len() >= free + FURTHER)
-            {
-                break;
-            }
-            if free.is_none() {
-                let mut moves = Moves::new(&self.known, &mut self.splats);
-                if update_of(op).and_then(|update| moves.of_update(update, &starts)).is_none() {
-                    free = Some(links.len());
-                }
-            }
-            links.push((op, starts));
-            inside.insert(ir::op_key(op));
-            // Through constraints that ask for nothing new.
-            let mut value = base;
-            next = loop {
-                let Some(op) = defining_op(value) else { break None };
-                match op_name(op) {
-                    _ if is_update(op) => break Some(op),
-                    "sdy.sharding_constraint" if self.known.layout(value) == Some(&target.layout) => {
-                        inside.insert(ir::op_key(op));
-                        match op.operand(0) {
-                            Ok(operand) => value = operand,
-                            Err(_) => break None,
-                        }
-                    }
-                    _ => break None,
-                }
-            };
-            // A version that is needed for something else has to stay.
-            let last = links.len();
-            if free.is_none() && !self.is_internal(base, value, &mut inside) {
-                free = Some(last);
-            }
-        }
-        let free = free.unwrap_or(links.len());
-        (links, free)
-    }
-
-    /// Whether all that `top`, `bottom` and the constraints between them are used for goes into ops that are `inside`.
-    /// Finds out by following moves and elementwise ops for a fixed number of steps.
-    fn is_internal(&self, top: Value<'c, 'a>, bottom: Value<'c, 'a>, inside: &mut FxHashSet<usize>) -> bool {
-        const STEPS: usize = 64;
-        let mut found: Vec<OperationRef<'c, 'a>> = Vec::new();
-        let mut value = top;
-        let mut pending = vec![top];
-        while value != bottom {
-            let Some(Ok(operand)) = defining_op(value).map(|op| op.operand(0)) else { return false };
-            value = operand;
-            pending.push(value);
-        }
-        for _ in 0..STEPS {
-            let Some(value) = pending.pop() else {
-                inside.extend(found.iter().map(|op| ir::op_key(*op)));
-                return true;
-            };
-            for user in users(value).take(STEPS) {
-                if inside.contains(&ir::op_key(user)) || found.contains(&user) {
-                    continue;
-                }
-                if !self.is_seen_through(user) || found.len() >= STEPS {
-                    return false;
-                }
-                found.push(user);
-                pending.extend(user.results().map(Value::from));
-            }
-            if users(value).nth(STEPS).is_some() {
-                return false;
-            }
-        }
-        false
-    }
-
-    /// Whether reading what `user` makes is reading what it is made of.
-    fn is_seen_through(&self, user: OperationRef<'c, 'a>) -> bool {
-        let name = op_name(user);
-        if !is_bare(user) || is_update(user) {
-            return false;
-        }
-        // Anything else whose layout is known is read as it is.
-        is_move(user)
-            || (matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.transpose")
-                || moves::is_elementwise(user))
-                && user.results().all(|result| self.known.layout(result.into()).is_none())
-    }
-
-    fn locals(&self, inputs: &[(Value<'c, 'a>, Layout)]) -> Option<Vec<Vec<i64>>> {
-        inputs.iter().map(|(value, layout)| self.known.tile(layout, plain(*value)?.shape)).collect()
-    }
-
-    fn classes<'l>(
-        &self,
-        pieces: &[Piece<'c, 'a>],
-        target: &Target<'c, 'a>,
-        layouts: impl Fn(Source) -> (&'l Layout, &'l Vec<i64>),
-    ) -> Option<Vec<Class>> {
-        let layouts = |source| {
-            let (layout, tile) = layouts(source);
-            (layout, tile.as_slice())
-        };
-        let grid = &self.known.mesh.grid;
-        let made = Made { shape: target.shape, layout: &target.layout, tile: &target.local };
-        let classes = classes(pieces, made, grid, layouts, CLASSES)?;
-        let can = classes.iter().flat_map(|class| &class.reads).all(|read| read.rounds().is_some());
-        can.then_some(classes)
-    }
-
-    /// Whether an update repeats one index along a dimension on some devices only: a partitioner sends such a row with a
-    /// cheap reduction over all devices, and it needs no array gathered.
-    fn is_row_of_few(&self, update: &Update<'c, 'a>, classes: &[Class]) -> bool {
-        let devices = self.known.mesh.grid.devices();
-        // Scatters are gathered whole.
-        op_name(update.op) == "stablehlo.dynamic_update_slice"
-            && classes.iter().any(|class| {
-                let mut expr = update.pieces[class.piece].1.clone();
-                let mut is_row = false;
-                expr.for_each_read(&mut |_, index| {
-                    is_row |= index.iter().any(|at| matches!(at, Index::At(_)));
-                });
-                is_row && class.devices.count() < devices
-            })
-    }
-
-    /// Whether devices differ in what they do with what they have, or have to talk.
-    fn is_worth_it(
-        &self,
-        classes: &[Class],
-        pieces: &[Piece<'c, 'a>],
-        inputs: &[(Value<'c, 'a>, Layout)],
-        target: &Target<'c, 'a>,
-    ) -> bool {
-        let devices = self.known.mesh.grid.devices();
-        let mut reads = classes.iter().flat_map(|class| &class.reads);
-        // What partitioners replicate they may find another way to.
-        let is_near =
-            |(value, layout): &(Value<'c, 'a>, Layout)| *layout == target.layout || value.is_block_argument();
-        target.at_boundary
-            || reads.any(|read| !read.is_local())
-            || (!self.known.by_op || !self.is_of_each(target, pieces) && inputs.iter().all(is_near))
-                && classes.iter().any(|class| {
-                    let is_filled = self.known.by_op && is_update(target.op);
-                    (is_filled || !class.reads.is_empty()) && class.devices.count() < devices
-                })
-    }
-
-    /// Whether an op other than an update moves nothing along dimensions that are cut, but for what it adds or leaves away at an array's
-    /// ends: partitioners do that on each device, in whatever reads the result.
-    fn is_of_each(&self, target: &Target<'c, 'a>, pieces: &[Piece<'c, 'a>]) -> bool {
-        let stays = |index: &[Index], dim: usize| index.contains(&Index::Plus { dim, offset: 0 });
-        let cut: Vec<usize> =
-            (0..target.shape.len()).filter(|&dim| !target.layout.0[dim].is_empty()).collect();
-        !is_update(target.op)
-            && pieces.iter().all(|(_, expr)| {
-                let mut reads = Vec::new();
-                expr.reads(&mut reads);
-                reads.iter().all(|(_, index)| cut.iter().all(|&dim| stays(index, dim)))
-            })
-    }
-
-    /// Whether devices differ in what they fill with scalars, and all of what that is joined with comes into one computation with it.
-    fn is_worth_filling(
-        &mut self,
-        classes: &[Class],
-        pieces: &[Piece<'c, 'a>],
-        target: &Target<'c, 'a>,
-    ) -> bool {
-        let devices = self.known.mesh.grid.devices();
-        !(self.known.by_op && self.is_of_each(target, pieces))
-            && classes.iter().any(|class| class.devices.count() < devices)
-            && self.is_joined_with_made(target)
-    }
-
-    /// Whether the moves that a result is joined with, element by element, are made here as well. If one is left to the partitioner
-    /// (the padded sum of an edge's halo), a computation would end before it, and what one kernel computed would be stored.
-    fn is_joined_with_made(&mut self, target: &Target<'c, 'a>) -> bool {
-        let Ok(result) = target.root.result(0) else { return false };
-        if is_narrow(result.into()) {
-            return false;
-        }
-        let mut is_made = |operand: Value<'c, 'a>| {
-            let Some(op) = defining_op(unconstrained(operand)).filter(|op| is_move(*op)) else { return true };
-            let mut moves = Moves::new(&self.known, &mut self.splats);
-            moves.of_op(op).is_some()
-                && moves.inputs.iter().all(|(input, _)| self.known.layout(*input).is_some())
-        };
-        users(result.into()).all(|user| !moves::is_elementwise(user) || user.operands().all(&mut is_made))
-    }
-
-    /// Lays what an op makes out like what it is made of, if all that reads it is laid out like that as well: what it says of itself would
-    /// only have it gathered and cut again.
-    fn agree(&mut self, root: OperationRef<'c, 'a>) {
-        walk(root, |op| {
-            if op_name(op) == "sdy.manual_computation" {
-                return WalkResult::Skip;
-            }
-            if let Some((value, layout)) = self.like_neighbours(op)
-                && uneven::annotate(&self.build, &self.known.mesh, value, &layout).is_some()
-            {
-                self.known.set(value, layout);
-                self.changed = true;
-            }
-            WalkResult::Advance
-        });
-    }
-
-    /// The result of an op that says another layout than all around it, and that layout.
-    fn like_neighbours(&self, op: OperationRef<'c, 'a>) -> Option<(Value<'c, 'a>, Layout)> {
-        let result =
-            ir::first_result(op).filter(|_| is_bare(op) && (is_move(op) || moves::is_elementwise(op)))?;
-        let layout = self.known.layout(op.operands().next()?)?;
-        let own = self.known.layout(result).filter(|own| *own != layout && own.0.len() == layout.0.len())?;
-        let agrees = |user: OperationRef<'c, 'a>| {
-            (is_move(user) || moves::is_elementwise(user))
-                && ir::first_result(user).is_some_and(|result| self.known.layout(result) == Some(layout))
-        };
-        let all = op_name(op) != "sdy.sharding_constraint" && !is_unused(op) && users(result).all(agrees);
-        // Only what is less cut: more of it would have to be sent otherwise.
-        let parts = |layout: &Layout| -> i64 {
-            layout.0.iter().map(|axes| self.known.mesh.grid.parts(axes)).product()
-        };
-        (all && parts(own) <= parts(layout)).then(|| (result, layout.clone()))
-    }
-
-    /// Takes back pads of what is cut off, and cuts off as late as can be: what is between computations then has even parts, too.
-    fn settle(&mut self, root: OperationRef<'c, 'a>) {
-        let mut ops = Vec::new();
-        walk(root, |op| match op_name(op) {
-            "sdy.manual_computation" => WalkResult::Skip,
-            _ => {
-                ops.push(op);
-                WalkResult::Advance
-            }
-        });
-        let mut trims = Vec::new();
-        for op in ops {
-            let is_pad = op_name(op) == "stablehlo.pad" && self.fresh.contains(&ir::op_key(op));
-            let (Some(operand), Some(result)) = (op.operands().next(), ir::first_result(op)) else {
-                continue;
-            };
-            if is_pad {
-                let whole = uneven::trimmed_from(operand).filter(|whole| {
-                    whole.r#type() == result.r#type()
-                        && self.known.layout(*whole) == self.known.layout(result)
-                });
-                let Some(whole) = whole else { continue };
-                trims.extend(defining_op(operand));
-                trims.extend(op.operands().nth(1).and_then(defining_op));
-                self.build.replace_all_uses_with(result, whole);
-            } else {
-                let made = uneven::computed_whole(&self.build, &self.known, op);
-                let Some((whole, left, layout)) = made else { continue };
-                let cut = op.operands().filter_map(|operand| {
-                    defining_op(operand).filter(|_| uneven::trimmed_from(operand).is_some())
-                });
-                trims.extend(cut);
-                self.fresh.extend(defining_op(left).map(ir::op_key));
-                self.known.set(whole, layout.clone());
-                self.known.set(left, layout);
-                self.build.replace_all_uses_with(result, left);
-                self.changed = true;
-            }
-            self.fresh.remove(&ir::op_key(op));
-            self.build.erase(op);
-        }
-        for op in trims {
-            // Several may have read one.
-            if self.fresh.contains(&ir::op_key(op)) && is_unused(op) {
-                self.fresh.remove(&ir::op_key(op));
-                self.build.erase(op);
-            }
-        }
     }
 
     /// Erases scalars that were made in vain.
@@ -903,49 +399,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             for producer in producers {
                 let name = op_name(producer);
                 let removable =
-                    ir::is_fusible(name) || is_move(producer) || name == "sdy.sharding_constraint";
+                    class::is_fusible(name) || is_move(producer) || name == "sdy.sharding_constraint";
                 if removable && is_unused(producer) && !pending.contains(&producer) {
                     pending.push(producer);
                 }
             }
         }
     }
-}
-
-/// Makes constants of the `sdy` dialect, which are others' but for their name, ordinary ones; says whether there are any.
-fn with_plain_constants<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> bool {
-    let constants = ops_named(root, "sdy.constant");
-    let build = Builder::new(root);
-    for op in &constants {
-        let (Some(result), Some(value)) = (ir::first_result(*op), ffi::attribute_of(*op, "value")) else {
-            continue;
-        };
-        build.set_insertion_point_before(*op);
-        let value =
-            build.insert("stablehlo.constant", &[], &[("value", value)], result.r#type(), op.location());
-        if let Some(made) = defining_op(value) {
-            carry_attributes(*op, made, &[]);
-        }
-        build.replace_all_uses_with(result, value);
-        build.erase(*op);
-    }
-    !constants.is_empty()
-}
-
-/// Whether an update writes most of an array, of what is computed element by element: a stencil on all but the edges.
-fn is_computed_anew(target: &Target<'_, '_>) -> bool {
-    let Some(update) = update_of(target.op) else { return false };
-    let Some(tensor) = plain(update) else { return false };
-    let (all, some): (i64, i64) = (target.shape.iter().product(), tensor.shape.iter().product());
-    some > all / 2 && defining_op(update).is_some_and(moves::is_elementwise)
-}
-
-/// Whether an update puts a scalar into what is computed element by element: the edges of a gradient that goes back through a fill of
-/// halos. A select does it in the kernel that computes the rest, where an update would want all of it stored.
-fn is_fill_of_computed(target: &Target<'_, '_>) -> bool {
-    let Some(update) = update_of(target.op).filter(|update| !is_narrow(*update)) else { return false };
-    let base = target.op.operands().next().map(bottom);
-    Splat::of(update).is_some() && base.and_then(defining_op).is_some_and(moves::is_elementwise)
 }
 
 /// The value under a chain of updates and constraints.
@@ -962,18 +422,4 @@ fn bottom<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
         }
     }
     value
-}
-
-/// Whether what `op` makes is needed for something other than to be returned.
-fn is_read_on<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
-    op.results().any(|result| users(result.into()).any(|user| !op_name(user).ends_with(".return")))
-}
-
-/// Whether what a box of the result reads meets a box of the array it is read from.
-fn meets(window: &Box_, index: &[Index], other: &Box_) -> bool {
-    index.iter().zip(other).all(|(at, (low, high))| {
-        let (from, to) = at.dim().map_or((0, 1), |dim| window[dim]);
-        let lowest = at.lowest(from, to);
-        lowest < *high && *low < lowest + (to - from)
-    })
 }

@@ -86,12 +86,13 @@
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::inplace_updates::{Place, function_places, loop_places, manual_places};
-use crate::ir::{self, Builder, discardable_attributes};
+use crate::ir::{self, Builder, bytes, discardable_attributes, plain};
 use crate::memory;
+use crate::ops::access;
+use crate::ops::loops;
+use crate::ops::reducers::{combiner, fresh_identity};
 use crate::rewrite::{defining_op, is_unused, uses, walk};
 use crate::shards::of_one_partition;
-use crate::stream::plan::{self, bytes, plain};
-use crate::stream::{combiner, fresh_identity, turns};
 use crate::target::{Storage, Target};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -155,7 +156,7 @@ impl Pass for Slabs {
                 "func.func" => function_places(op),
                 "sdy.manual_computation" => manual_places(op),
                 // What a loop that may vanish carries is an ordinary value then.
-                "stablehlo.while" => loop_places(op).map(|(block, places)| match turns::may_vanish(op) {
+                "stablehlo.while" => loop_places(op).map(|(block, places)| match loops::may_vanish(op) {
                     true => (block, Vec::new()),
                     false => (block, places),
                 }),
@@ -349,13 +350,13 @@ fn is_total(op: OperationRef<'_, '_>, dim: usize) -> bool {
         return false;
     };
     // A sum of few bits loses more of them the more often it is rounded.
-    let rounds = element.is_float() && plan::element_bytes(element).is_none_or(|bytes| bytes < 4);
+    let rounds = element.is_float() && ir::element_bytes(element).is_none_or(|bytes| bytes < 4);
     let orders = matches!(combine, "stablehlo.maximum" | "stablehlo.minimum");
     op.operand_count() == 2
         && along
         && (orders || !rounds)
         && ir::splat_constant(initial).is_some()
-        && plan::is_closed(op)
+        && access::is_closed(op)
         && discardable_attributes(op).is_empty()
         && fresh_identity(op, combine, element) == Some(None)
 }

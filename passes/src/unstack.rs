@@ -39,11 +39,12 @@ use crate::batch_slices::region::{Body, Region};
 use crate::batch_slices::rules::{Results, Rules};
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
+use crate::ops::class;
 use crate::rewrite::{context_of, defining_op, is_unused, ops_named, users};
 use crate::shards::is_partitioned;
 use crate::simplify::shape::concatenated;
 use crate::simplify::site::Slice;
-use crate::stream::fast::{Keys, Table};
+use crate::tables::{Keys, Table};
 use crate::target::Target;
 use crate::ties::Ties;
 use melior::ir::operation::OperationLike;
@@ -148,7 +149,7 @@ impl Ends {
         users(all).all(|user| {
             let apart = self.part(user, dim).is_some();
             made |= !apart;
-            apart || ir::is_fusible(op_name(user))
+            apart || class::is_fusible(op_name(user))
         }) && made
     }
 }
@@ -185,7 +186,7 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
         let simple = self.region.members.iter().all(|member| {
             let Results::Kept(results) = &member.role.results else { return false };
             let taken = member.role.operands.iter().flatten();
-            ir::is_fusible(op_name(member.op)) && taken.chain(results).all(|along| along.run == 1)
+            class::is_fusible(op_name(member.op)) && taken.chain(results).all(|along| along.run == 1)
         });
         !members.is_empty()
             && members.len() * self.ends.0.len() <= MOST_OPS

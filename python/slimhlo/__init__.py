@@ -21,16 +21,18 @@ from typing import TYPE_CHECKING, Any
 
 from slimhlo import _slimhlo
 from slimhlo._layer import Mode, enable, library_path
+from slimhlo._options import Options
 from slimhlo._slimhlo import Error, Line, Memory, Report, __version__
 
 if TYPE_CHECKING:
-    from slimhlo._jit import Jit, NotOptimizedWarning, jit
+    from slimhlo._jit import Jit, MemoryLimitWarning, NotOptimizedWarning, jit
 
 __all__ = [
     "Error",
     "Jit",
     "Line",
     "Memory",
+    "MemoryLimitWarning",
     "Mode",
     "NotOptimizedWarning",
     "Optimized",
@@ -46,7 +48,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # What needs JAX waits until it is asked for: `enable` comes before JAX is imported.
-    if name in ("Jit", "NotOptimizedWarning", "jit"):
+    if name in ("Jit", "MemoryLimitWarning", "NotOptimizedWarning", "jit"):
         from slimhlo import _jit
 
         return getattr(_jit, name)
@@ -71,6 +73,7 @@ def optimize(
     platform: str = "",
     target: str | None = None,
     max_slowdown: float | None = None,
+    memory_limit: int | float | str | None = None,
     time_limit: float | None = None,
 ) -> Optimized:
     """Makes a program need less memory.
@@ -81,7 +84,9 @@ def optimize(
       target: what compiles it, as `slimhlo optimize --target` has it (`h100`, `v5p`, `xla-cpu`); by default what the platform says.
       max_slowdown: how many times the time it takes as it came it may take at most, by slimhlo's estimate; by default 1.25 where temporaries
         at least halve, and else 1.05.
-      time_limit: seconds that it may take.
+      memory_limit: what it may need on a device: bytes, as a number or as in "12GiB", or a share of the chip's memory, 0.9 say. It is made the
+        fastest program that fits, by the model, or else the smallest; the report's `fits` says which.
+      time_limit: seconds that slimhlo may take for it.
 
     Returns:
       The program, of the kind that was given; of a lowered one its text.
@@ -90,23 +95,24 @@ def optimize(
       Error: the module cannot be read, with the diagnostic, or took too long.
       ValueError: an argument makes no sense.
     """
-    words = {"target": target, "max_slowdown": max_slowdown, "threshold": 0, "time_limit": time_limit}
+    options = Options(
+        platform=platform, target=target, max_slowdown=max_slowdown, memory_limit=memory_limit, time_limit=time_limit
+    )
     if isinstance(program, bytes):
-        module, report = _slimhlo.optimize(program, platform=platform, **words)
+        module, report = _slimhlo.optimize(program, options)
         return Optimized(program if module is None else module, report, module is not None)
     if isinstance(program, str):
-        module, report = _slimhlo.optimize(program.encode(), platform=platform, **words)
+        module, report = _slimhlo.optimize(program.encode(), options)
         return Optimized(program if module is None else module.decode(), report, module is not None)
     if hasattr(program, "mlir_module_serialized"):
-        module, report = _slimhlo.optimize(
-            bytes(program.mlir_module_serialized), platform=platform or program.platforms[0], **words
-        )
+        module, report = _slimhlo.optimize(bytes(program.mlir_module_serialized), options.on(program.platforms[0]))
         if module is None:
             return Optimized(program, report, False)
         return Optimized(dataclasses.replace(program, mlir_module_serialized=module), report, True)
     if hasattr(program, "as_text"):
-        words.pop("threshold")
-        return optimize(program.as_text(debug_info=True), platform=platform, **words)
+        text = program.as_text(debug_info=True)
+        module, report = _slimhlo.optimize(text.encode(), options)
+        return Optimized(text if module is None else module.decode(), report, module is not None)
     raise TypeError(f"a program is text, bytes, or what JAX has lowered or exported, not {type(program).__name__}")
 
 
@@ -116,6 +122,7 @@ def report(
     platform: str = "",
     target: str | None = None,
     max_slowdown: float | None = None,
+    memory_limit: int | float | str | None = None,
     top: int = 12,
     **kwargs: Any,
 ) -> Memory:
@@ -125,7 +132,7 @@ def report(
       program: a function (as it is, or of `jax.jit` or `slimhlo.jit`) to be called with `args` and `kwargs`, arrays or shapes; or what
         `optimize` takes.
       platform: what it is to run on, as JAX calls it; by default what the arguments, or an exported program, say, and else `cuda`.
-      target, max_slowdown: as of `optimize`.
+      target, max_slowdown, memory_limit: as of `optimize`.
       top: how many values the text lists.
 
     Returns:
@@ -135,20 +142,19 @@ def report(
       Error: the module cannot be read, or has dynamic sizes, with the diagnostic.
       ValueError: an argument makes no sense.
     """
+    options = Options(platform=platform, target=target, max_slowdown=max_slowdown, memory_limit=memory_limit)
     if callable(program) and not hasattr(program, "mlir_module_serialized"):
         from slimhlo import _jit
 
-        function = (
-            program if isinstance(program, _jit.Jit) else _jit.Jit(program, _jit.Options(None, None, 0, None), {})
-        )
-        platform = platform or function.platform(*args, **kwargs)
+        function = program if isinstance(program, _jit.Jit) else _jit.Jit(program, options, {})
+        options = options.on(function.platform(*args, **kwargs))
         plain = program if hasattr(program, "lower") else function
         # Of slimhlo.jit the program as it came.
         program = getattr(plain, "_plain", plain).lower(*args, **kwargs)
     elif args or kwargs:
         raise TypeError(f"arguments are for functions, not for a program that is {type(program).__name__}")
     if hasattr(program, "mlir_module_serialized"):
-        platform = platform or program.platforms[0]
+        options = options.on(program.platforms[0])
         module = bytes(program.mlir_module_serialized)
     elif hasattr(program, "as_text"):
         module = program.as_text(debug_info=True).encode()
@@ -158,4 +164,4 @@ def report(
         raise TypeError(
             f"a program is a function, text, bytes, or what JAX has lowered or exported, not {type(program).__name__}"
         )
-    return _slimhlo.report(module, platform=platform, target=target, max_slowdown=max_slowdown, top=top)
+    return _slimhlo.report(module, options, top)

@@ -1,15 +1,18 @@
-# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`slimhlo.jit`: `jax.jit` with slimhlo between JAX and the compiler, on every back end, by JAX's public interfaces.
 
-A `jax.jit` around it does what `jax.jit` does: finds out what is static and what donated, caches, dispatches. What that one traces is not the
-user's function but a call of what `jax.export` makes of it, with a smaller module inside. `jax.export` has to be told where arguments are, which
-the one that traces does not know; so there is one `jax.jit` for each way in which arguments have been spread over devices.
+JAX keeps what it has lowered: a `jax.jit` whose `lower` has been called with some arguments compiles that same module when it is called with
+them. So a function is traced and lowered once, as ever, and the module that `Lowered.compiler_ir` hands out is made smaller where it is,
+before anybody else has seen it. All else is `jax.jit`'s: what is static and what donated, shardings, caches, dispatch, callbacks.
+
+There is one `jax.jit` for each kind of arguments, with a function of its own in it, which knows when it is traced again: for something that
+arguments do not tell, such as another precision of products, or because JAX has dropped its caches.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+import inspect
+import io
 import logging
 import types
 import warnings
@@ -17,12 +20,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
-import jax.export
-import jax.numpy as jnp
-from jax.extend.core import get_opaque_trace_state, jaxprs_in_params
-from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
+from jax.extend.core import get_opaque_trace_state
+from jax.extend.mlir import ir
+from jax.sharding import Mesh, Sharding
 
 from slimhlo import _slimhlo
+from slimhlo._options import Options
 
 _log = logging.getLogger("slimhlo")
 
@@ -34,18 +37,16 @@ class NotOptimizedWarning(UserWarning):
     """A function is compiled as `jax.jit` would compile it, and the message says why."""
 
 
+class MemoryLimitWarning(UserWarning):
+    """A function needs more than `memory_limit`, by slimhlo's model, even as small as it gets."""
+
+
 with jax.core.eval_context():
     _UNTRACED = get_opaque_trace_state()
 """What JAX is in when no function is being traced, batched or differentiated."""
 
-# What is exported is called here and now, and never kept: it may call whatever this machine has.
-_ANY_CALL = jax.export.DisabledSafetyCheck.custom_call("ALL")
-
-_SHARED = ("in_shardings", "out_shardings", "static_argnums", "static_argnames", "keep_unused")
-"""Arguments of jax.jit that say what a function is handed and hands back."""
-
-Where = tuple[str, tuple[Sharding | None, ...]]
-"""The platform, and for each leaf of the arguments where it is, if that is settled."""
+_KEPT = 4
+"""Of `jax.jit`s for the same kind of arguments in other surroundings (x64 or not, precisions, meshes): as many as are kept."""
 
 
 def platform_of(sharding: Sharding) -> str:
@@ -71,27 +72,49 @@ def settled(leaf: Any) -> Sharding | None:
     return leaf.sharding if isinstance(leaf, jax.ShapeDtypeStruct) else None
 
 
-def _mesh_in(jaxpr: Any) -> Mesh | None:
-    """The devices that a function names inside of it."""
-    for equation in jaxpr.eqns:
-        for value in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda x: isinstance(x, Sharding | Mesh)):
-            mesh = value.mesh if isinstance(value, NamedSharding) else value
-            if isinstance(mesh, Mesh) and not mesh.empty:
-                return mesh
-        for inner in jaxprs_in_params(equation.params):
-            if mesh := _mesh_in(getattr(inner, "jaxpr", inner)):
-                return mesh
-    return None
+def _positions(fun: Callable, words: dict[str, Any]) -> tuple[set[int], set[str]]:
+    """Where static arguments of a function are, by number and by name, each of which tells the other, as for `jax.jit`."""
+    as_set = lambda value: {value} if isinstance(value, int | str) else set(value or ())
+    numbers, names = as_set(words.get("static_argnums")), as_set(words.get("static_argnames"))
+    try:
+        parameters = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        return numbers, names
+    by_place = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    numbers = {number % len(by_place) if number < 0 < len(by_place) else number for number in numbers}
+    if names and not numbers:
+        numbers = {number for number, name in enumerate(by_place) if name in names}
+    elif numbers and not names:
+        names = {name for number, name in enumerate(by_place) if number in numbers}
+    return numbers, names
 
 
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """What slimhlo is asked for."""
+def _kind(leaf: Any) -> Any:
+    """What JAX compiles anew for, of a leaf of the arguments."""
+    if isinstance(leaf, jax.Array):
+        return leaf.aval, leaf.sharding if leaf.committed else None
+    if isinstance(leaf, jax.ShapeDtypeStruct):
+        return leaf.shape, leaf.dtype, leaf.weak_type, leaf.sharding
+    return type(leaf), getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
 
-    target: str | None
-    max_slowdown: float | None
-    threshold: int
-    time_limit: float | None
+
+class _TracedAgain(Exception):
+    """What has been made smaller does not serve here."""
+
+
+class _Smaller:
+    """A `jax.jit` that serves one kind of arguments once it is closed."""
+
+    def __init__(self, fun: Callable, words: dict[str, Any]):
+        self.closed = False
+
+        @functools.wraps(fun)
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            if self.closed:
+                raise _TracedAgain
+            return fun(*args, **kwargs)
+
+        self.jit = jax.jit(traced, **words)
 
 
 class Jit:
@@ -103,26 +126,23 @@ class Jit:
         self._fun = fun
         self._options = options
         self._words = words
-        # Donation is in the exported module, too: slimhlo writes over what is donated.
-        donated = {name: words[name] for name in ("donate_argnums", "donate_argnames") if name in words}
-        shared = {name: words[name] for name in _SHARED if name in words}
+        self._statics = _positions(fun, words)
         self._plain = jax.jit(fun, **words)
-        self._exported = jax.jit(fun, **shared, **donated)
-        self._jits: dict[Where, Any] = {}
+        self._smaller: dict[Any, tuple[_Smaller, ...]] = {}
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._for(args, kwargs)(*args, **kwargs)
+        return self._use(lambda jit: jit(*args, **kwargs), args, kwargs)
 
     def lower(self, *args: Any, **kwargs: Any) -> jax.stages.Lowered:
         """As `jax.jit`'s: the module is the one that slimhlo has made smaller."""
-        return self._for(args, kwargs).lower(*args, **kwargs)
+        return self._use(lambda jit: jit.lower(*args, **kwargs), args, kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> jax.stages.Traced:
-        """As `jax.jit`'s, for the platform of the arguments."""
-        return self._for(args, kwargs).trace(*args, **kwargs)
+        """As `jax.jit`'s; what `lower` makes of it for the platform of the arguments is smaller."""
+        return self._use(lambda jit: jit.trace(*args, **kwargs), args, kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """As `jax.jit`'s."""
@@ -130,110 +150,111 @@ class Jit:
 
     def clear_cache(self) -> None:
         """Forgets what has been compiled."""
-        for each in (self._plain, self._exported, *self._jits.values()):
+        made, self._smaller = self._smaller, {}
+        for each in (self._plain, *(smaller.jit for all in made.values() for smaller in all)):
             each.clear_cache()
-        self._jits.clear()
 
     def __repr__(self) -> str:
         return f"<slimhlo.jit of {self._fun!r}>"
 
     def platform(self, *args: Any, **kwargs: Any) -> str:
         """What a call with these arguments is compiled for."""
-        return self._where(args, kwargs)[0]
-
-    def _where(self, args: Any, kwargs: Any) -> Where:
-        shardings = tuple(map(settled, jax.tree.leaves((args, kwargs))))
         stated = [self._words.get(name) for name in ("in_shardings", "out_shardings")]
         is_sharding = lambda value: isinstance(value, Sharding)
-        for sharding in (*shardings, *jax.tree.leaves(stated, is_leaf=is_sharding)):
+        settled_ones = map(settled, jax.tree.leaves((args, kwargs)))
+        for sharding in (*settled_ones, *jax.tree.leaves(stated, is_leaf=is_sharding)):
             if is_sharding(sharding) and isinstance(getattr(sharding, "mesh", None), Mesh | None):
-                return platform_of(sharding), shardings
+                return platform_of(sharding)
         if backend := self._words.get("backend"):
-            return {"gpu": "cuda"}.get(backend, backend), shardings
-        return default_platform(), shardings
+            return {"gpu": "cuda"}.get(backend, backend)
+        return default_platform()
 
-    def _for(self, args: Any, kwargs: Any) -> Any:
-        """The jax.jit for these arguments."""
+    def _key(self, args: Any, kwargs: Any) -> Any:
+        numbers, names = self._statics
+        if numbers or names:
+            static = (
+                tuple((type(each), each) for number, each in enumerate(args) if number in numbers),
+                tuple((name, type(each), each) for name, each in kwargs.items() if name in names),
+            )
+            args = [None if number in numbers else each for number, each in enumerate(args)]
+            kwargs = {name: each for name, each in kwargs.items() if name not in names}
+        else:
+            static = ()
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        return tree, static, tuple(map(_kind, leaves)), jax.config.jax_default_device
+
+    def _use(self, use: Callable[[Any], Any], args: Any, kwargs: Any) -> Any:
+        """Does something with the `jax.jit` for these arguments."""
         # Whatever asks for a derivative, a batch or a part of a larger program asks for the function itself.
         if get_opaque_trace_state() != _UNTRACED or jax.config.jax_disable_jit:
-            return self._plain
-        where = self._where(args, kwargs)
-        found = self._jits.get(where)
-        if found is None:
-            smaller = functools.wraps(self._fun)(lambda *args, **kwargs: self._smaller(where, args, kwargs))
-            # Two threads may make one each, and both are right.
-            found = self._jits.setdefault(where, jax.jit(smaller, **self._words))
-        return found
-
-    def _smaller(self, where: Where, args: Any, kwargs: Any) -> Any:
-        """In a trace: calls what slimhlo makes of the function."""
-        platform, shardings = where
-        leaves, tree = jax.tree.flatten((args, kwargs))
-        specs = [
-            jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding, weak_type=leaf.weak_type)
-            if isinstance(leaf, jax.core.Tracer)
-            else leaf
-            for leaf, sharding in zip(leaves, shardings, strict=True)
-        ]
-        spec_args, spec_kwargs = tree.unflatten(specs)
+            return use(self._plain)
         try:
-            export = jax.export.export(self._exported, platforms=[platform], disabled_checks=[_ANY_CALL])
-            exported = export(*spec_args, **spec_kwargs)
-        except NotImplementedError as error:
-            # Callbacks into Python, mutable arrays: jax.export has no place for them.
-            return self._as_it_came(f"jax.export does not take it: {error}", args, kwargs)
-        try:
-            module, report = _slimhlo.optimize(
-                exported.mlir_module_serialized,
-                platform=platform,
-                target=self._options.target,
-                max_slowdown=self._options.max_slowdown,
-                threshold=self._options.threshold,
-                time_limit=self._options.time_limit,
-            )
-        except _slimhlo.Error as error:
-            return self._as_it_came(str(error), args, kwargs)
-        _log.info(
-            "%s for %s: peak by the model %s -> %s bytes, in %.2f s%s",
-            *(report.name, platform, report.before, report.after, report.seconds),
-            "" if module else ", unchanged",
-        )
-        if module is None:
-            return self._plain(*args, **kwargs)
-        jaxpr = self._exported.trace(*spec_args, **spec_kwargs).jaxpr.jaxpr
-        mesh = None
-        if exported.nr_devices > 1:
-            mesh = next((s.mesh for s in shardings if isinstance(s, NamedSharding)), None) or _mesh_in(jaxpr)
-        exported = dataclasses.replace(exported, mlir_module_serialized=module)
-        dynamic = [leaf for leaf in leaves if isinstance(leaf, jax.core.Tracer)]
-        results = _call(exported, dynamic, mesh)
-        # What is handed back as it came is nobody's to compute.
-        at = {id(variable): leaf for variable, leaf in zip(jaxpr.invars, dynamic, strict=True)}
-        results = [at.get(id(out), result) for out, result in zip(jaxpr.outvars, results, strict=True)]
-        return exported.out_tree.unflatten(results)
+            key = self._key(args, kwargs)
+            known = self._smaller.get(key, ())
+        except TypeError:
+            # What is static has to have a hash, and JAX says so in its own words.
+            return use(self._plain)
+        for smaller in known:
+            try:
+                return use(smaller.jit)
+            except _TracedAgain:
+                pass
+        smaller = self._make(args, kwargs)
+        # Two threads may make one each, and both are right.
+        self._smaller[key] = (smaller, *self._smaller.get(key, ())[: _KEPT - 1])
+        return use(smaller.jit)
 
-    def _as_it_came(self, why: str, args: Any, kwargs: Any) -> Any:
+    def _make(self, args: Any, kwargs: Any) -> _Smaller:
+        smaller = _Smaller(self._fun, self._words)
+        module = smaller.jit.lower(*args, **kwargs).compiler_ir()
+        smaller.closed = True
+        options = self._options.on(self.platform(*args, **kwargs))
+        try:
+            report = shrink(module, options)
+        except (_slimhlo.Error, ir.MLIRError) as error:
+            self._warn(f"is compiled as it came: {error}", NotOptimizedWarning)
+            return smaller
+        if report.fits is False:
+            need = f"needs {report.after} bytes by slimhlo's model, more than memory_limit={report.limit}"
+            self._warn(need, MemoryLimitWarning)
+        if smaller.jit.lower(*args, **kwargs).compiler_ir() is not module:
+            why = f"JAX {jax.__version__} lowers a function anew when it is called"
+            self._warn(f"is compiled as it came: {why}", NotOptimizedWarning)
+        return smaller
+
+    def _warn(self, message: str, category: type[Warning]) -> None:
         name = getattr(self._fun, "__name__", repr(self._fun))
-        why = next(iter(why.strip().splitlines()), "")
-        warnings.warn(f"{name} is compiled as it came: {why}", NotOptimizedWarning, stacklevel=2)
-        return self._plain(*args, **kwargs)
+        message = next(iter(message.strip().splitlines()), "")
+        warnings.warn(f"{name} {message}", category, stacklevel=5)
 
 
-def _call(exported: jax.export.Exported, leaves: list[Any], mesh: Mesh | None) -> list[Any]:
-    """Calls it in a trace, so that the call needs what it needs, and runs on the devices that it was made for."""
-    kept = set(exported.module_kept_var_idx)
-    # What is not used is no argument of the executable, either, as with jax.jit.
-    leaves = [
-        leaf if index in kept or jnp.issubdtype(leaf.dtype, jax.dtypes.extended) else jnp.zeros(leaf.shape, leaf.dtype)
-        for index, leaf in enumerate(leaves)
-    ]
-    args, kwargs = exported.in_tree.unflatten(leaves)
-    results = jax.tree.leaves(exported.call(*args, **kwargs))
-    if mesh is None:
-        return results
-    # Says which devices these are, and nothing of how values are spread over them.
-    free = lambda value: NamedSharding(mesh, PartitionSpec(*[PartitionSpec.UNCONSTRAINED] * value.ndim))
-    return [jax.lax.with_sharding_constraint(value, free(value)) if value.ndim else value for value in results]
+def shrink(module: Any, options: Options) -> _slimhlo.Report:
+    """Makes a module of JAX's need less memory, in its place.
+
+    Raises:
+      Error: slimhlo cannot read it or takes too long for it, with the reason.
+    """
+    bytecode = io.BytesIO()
+    module.operation.write_bytecode(bytecode)
+    smaller, report = _slimhlo.optimize(bytecode.getvalue(), options)
+    _log.info(
+        "%s for %s: peak by the model %s -> %s bytes, in %.3f s%s",
+        *(report.name, options.platform, report.before, report.after, report.seconds),
+        "" if smaller else ", unchanged",
+    )
+    if smaller is None:
+        return report
+    parsed = ir.Module.parse(smaller, module.context)
+    for op in list(module.body.operations):
+        op.operation.erase()
+    for op in list(parsed.body.operations):
+        module.body.append(op)
+    old, new = module.operation.attributes, parsed.operation.attributes
+    for name in set(old) - set(new):
+        del old[name]
+    for name in new:
+        old[name] = new[name]
+    return report
 
 
 def jit(
@@ -242,6 +263,7 @@ def jit(
     *,
     target: str | None = None,
     max_slowdown: float | None = None,
+    memory_limit: int | float | str | None = None,
     threshold: int = THRESHOLD,
     time_limit: float | None = None,
     in_shardings: Any = None,
@@ -255,20 +277,22 @@ def jit(
     """`jax.jit`, with slimhlo between JAX and the compiler, on every back end.
 
     Results are those of `jax.jit`, but for sums, whose order may change. While JAX traces something else, as within `jax.grad`, `jax.vmap` or
-    another `jit`, it is `jax.jit`; put it around these, and all they compute is made smaller. A function that calls back into Python, and one that
-    slimhlo cannot read or takes too long for, is compiled as `jax.jit` would, with a `NotOptimizedWarning`.
+    another `jit`, it is `jax.jit`; put it around these, and all they compute is made smaller. A function that slimhlo cannot read or takes too long
+    for is compiled as `jax.jit` would, with a `NotOptimizedWarning`.
 
     Args:
       fun: the function; without one, `jit` returns a decorator.
       target: what compiles it, as `slimhlo optimize --target` has it (`h100`, `v5p`, `xla-cpu`); by default what the arguments' devices say.
       max_slowdown: how many times the time it takes as it came it may take at most, by slimhlo's estimate; by default 1.25 where temporaries
         at least halve, and else 1.05.
+      memory_limit: what it may need on a device: bytes, as a number or as in "12GiB", or a share of the chip's memory, 0.9 say. It is made the
+        fastest program that fits, by the model; where none does, the smallest, with a `MemoryLimitWarning`.
       threshold: bytes; a program whose peak, by slimhlo's model, is less is left alone.
       time_limit: seconds that slimhlo may take for it; by default as long as it takes.
       in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, words: as of `jax.jit`.
 
     Raises:
-      ValueError: target or max_slowdown make no sense, when it is called.
+      ValueError: target, max_slowdown or memory_limit make no sense; the first two when it is called.
     """
     names = {
         "in_shardings": in_shardings,
@@ -279,7 +303,9 @@ def jit(
         "donate_argnames": donate_argnames,
     }
     words |= {name: value for name, value in names.items() if value is not None}
-    options = Options(target, max_slowdown, threshold, time_limit)
+    options = Options(
+        target=target, max_slowdown=max_slowdown, memory_limit=memory_limit, threshold=threshold, time_limit=time_limit
+    )
     if fun is None:
         return lambda fun: Jit(fun, options, words)
     return Jit(fun, options, words)

@@ -12,6 +12,7 @@ use pyo3::types::PyBytes;
 use slimhlo_passes::framework::OptionValue;
 // The linker takes `GetPjrtApi` from here.
 pub use slimhlo_pjrt::GetPjrtApi;
+use slimhlo_pjrt::decide::Aim;
 use slimhlo_pjrt::optimizer::{self, Job, Options, Outcome};
 use std::time::Duration;
 
@@ -31,52 +32,69 @@ struct Report {
     before: Option<u64>,
     /// And as it is.
     after: Option<u64>,
+    /// What it was to need at most, in bytes.
+    limit: Option<u64>,
+    /// Whether that was reached, by the model.
+    fits: Option<bool>,
     /// What stages of the pipeline took off the peak, in bytes.
     stages: Vec<(String, u64)>,
     /// Reading, rewriting and writing.
     seconds: f64,
 }
 
-/// What `target` says, or else the platform's, and how much longer programs may take.
-fn options(platform: &str, target: Option<&str>, max_slowdown: Option<f64>) -> PyResult<Options> {
-    let mut options = Options::for_platform(platform);
-    let wrong = |name: &str, error: String| PyValueError::new_err(format!("{name}: {error}"));
-    if let Some(target) = target {
-        options.target = OptionValue::parse(target).map_err(|error| wrong("target", error))?;
+/// What Python asks for: `slimhlo._options.Options`.
+#[derive(FromPyObject)]
+struct Wanted {
+    platform: String,
+    target: Option<String>,
+    max_slowdown: Option<f64>,
+    memory_limit: Option<String>,
+    threshold: u64,
+    time_limit: Option<f64>,
+}
+
+impl Wanted {
+    /// For the pipeline: what `target` says, or else the platform's.
+    fn options(&self) -> PyResult<Options> {
+        let mut options = Options::for_platform(&self.platform);
+        let wrong = |name: &str, error: String| PyValueError::new_err(format!("{name}: {error}"));
+        if let Some(target) = &self.target {
+            options.target = OptionValue::parse(target).map_err(|error| wrong("target", error))?;
+        }
+        if let Some(most) = self.max_slowdown {
+            options.max_slowdown =
+                OptionValue::parse(&most.to_string()).map_err(|error| wrong("max_slowdown", error))?;
+        }
+        match &self.memory_limit {
+            Some(limit) => options.with_limit(limit).map_err(|error| wrong("memory_limit", error)),
+            None => Ok(options),
+        }
     }
-    if let Some(most) = max_slowdown {
-        options.max_slowdown =
-            OptionValue::parse(&most.to_string()).map_err(|error| wrong("max_slowdown", error))?;
-    }
-    Ok(options)
 }
 
 /// Makes a module smaller, whatever form it is in; returns it in that form, or nothing if it stays as it is.
 /// Other threads of Python run meanwhile.
 #[pyfunction]
-#[pyo3(signature = (module, *, platform, target, max_slowdown, threshold, time_limit))]
 fn optimize<'py>(
     py: Python<'py>,
-    module: Vec<u8>,
-    platform: &str,
-    target: Option<&str>,
-    max_slowdown: Option<f64>,
-    threshold: u64,
-    time_limit: Option<f64>,
+    module: &[u8],
+    options: Wanted,
 ) -> PyResult<(Option<Bound<'py, PyBytes>>, Report)> {
-    let time = time_limit.map(Duration::try_from_secs_f64).transpose();
+    let time = options.time_limit.map(Duration::try_from_secs_f64).transpose();
     let time = time.map_err(|error| PyValueError::new_err(format!("time_limit: {error}")))?;
-    let options = options(platform, target, max_slowdown)?;
-    let job = Job { program: module, options, threshold, time, keep_text: false };
+    let threshold = options.threshold;
+    let options = options.options()?;
+    let job = Job { program: module.to_vec(), options, aim: Aim::Usual, threshold, time, keep_text: false };
     let (outcome, report) = py.detach(|| optimizer::run(job));
     let module = match outcome {
         Outcome::Smaller(bytes) => Some(PyBytes::new(py, &bytes)),
         Outcome::Same | Outcome::Small => None,
         Outcome::Failed(why) => return Err(Error::new_err(why)),
     };
-    let optimizer::Report { name, before, after, stages, seconds, .. } = report;
+    let fits = report.fits();
+    let optimizer::Report { name, before, after, limit, stages, seconds, .. } = report;
     let stages = stages.into_iter().map(|(name, saved)| (name.to_owned(), saved)).collect();
-    Ok((module, Report { name, before, after, stages, seconds }))
+    Ok((module, Report { name, before, after, limit, fits, stages, seconds }))
 }
 
 /// The module of Python.

@@ -2,7 +2,7 @@
 
 //! `slimhlo.report`: where a program's memory goes, by line of the user's source, and what rewriting saves.
 
-use crate::{Error, options};
+use crate::{Error, Wanted};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use slimhlo_pjrt::{mlir, optimizer};
@@ -45,6 +45,10 @@ pub struct Memory {
     before: u64,
     /// And as slimhlo leaves it.
     after: u64,
+    /// What it was to need at most, in bytes.
+    limit: Option<u64>,
+    /// Whether that was reached.
+    fits: Option<bool>,
     /// What any program with this signature takes.
     floor: u64,
     /// What each line of source holds at the peaks, the most first.
@@ -78,16 +82,10 @@ impl Memory {
 /// Looks at a program in any form that slimhlo reads, and at what the default pipeline makes of it. Other threads of
 /// Python run meanwhile.
 #[pyfunction]
-#[pyo3(signature = (module, *, platform, target, max_slowdown, top))]
-pub fn report(
-    py: Python<'_>,
-    module: Vec<u8>,
-    platform: &str,
-    target: Option<&str>,
-    max_slowdown: Option<f64>,
-    top: usize,
-) -> PyResult<Memory> {
-    let options = options(platform, target, max_slowdown)?.pipeline();
+pub fn report(py: Python<'_>, module: &[u8], options: Wanted, top: usize) -> PyResult<Memory> {
+    let options = options.options()?.pipeline();
+    let limit = options.memory_limit.map(|bytes| bytes.0);
+    let module = module.to_vec();
     py.detach(|| {
         optimizer::with_module(module, move |context, module, said| {
             let name = mlir::name(module).unwrap_or_else(|| "a program".into());
@@ -105,6 +103,8 @@ pub fn report(
             Ok(Memory {
                 before: before.footprint.peak,
                 after: after.footprint.peak,
+                limit,
+                fits: limit.map(|limit| after.footprint.peak <= limit),
                 floor: before.footprint.floor,
                 lines: lines(&before, &after),
                 stages: stages.collect(),

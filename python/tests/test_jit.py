@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 import logging
 import warnings
 
 import jax
+import jax.experimental
 import jax.export
 import jax.numpy as jnp
 import numpy as np
@@ -149,14 +151,17 @@ def test_errors_are_those_of_jax():
         jit(energy, max_slowdown=0.5)(jnp.ones((4, 4)))
 
 
-def test_callbacks_go_on_as_they_came(capfd):
+def test_callbacks_are_called(rewritten, capfd):
     def shout(x):
         jax.debug.print("sum {}", x.sum())
-        return x + 1
+        return jax.pure_callback(lambda x: 2 * x, x, x.at[0].set(1.0) + 0)
 
-    with pytest.warns(slimhlo.NotOptimizedWarning, match="shout is compiled as it came.*callback"):
-        result = jit(shout)(jnp.ones(3))
-    same(result, jnp.ones(3) + 1)
+    def loud(x):
+        scalar = jax.ShapeDtypeStruct((), x.dtype)
+        return jax.experimental.io_callback(lambda x: np.float32(x.sum()), scalar, x * 2, ordered=True)
+
+    same(jit(shout)(jnp.ones(3)), 2 * jnp.ones(3))
+    same(jit(loud)(jnp.ones(3)), jnp.float32(6.0))
     jax.effects_barrier()
     assert "sum 3.0" in capfd.readouterr().out
 
@@ -164,6 +169,71 @@ def test_callbacks_go_on_as_they_came(capfd):
 def test_a_limit_of_time_warns():
     with pytest.warns(slimhlo.NotOptimizedWarning, match="long"):
         same(jit(energy, time_limit=0.0)(jnp.ones((4, 4))), jax.jit(energy)(jnp.ones((4, 4))))
+
+
+def test_a_memory_limit(rewritten):
+    x = jnp.ones((64, 64))
+    function = lambda x: x.at[0].set(1.0) * 2
+    with pytest.warns(slimhlo.MemoryLimitWarning, match=r"needs \d+ bytes .* more than memory_limit=1024"):
+        same(jit(function, memory_limit="1KiB")(x), jax.jit(function)(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(jit(function, memory_limit=1 << 20)(x), jax.jit(function)(x))
+    with pytest.raises(ValueError, match="memory_limit"):
+        jit(function, memory_limit=-1)
+
+
+def test_what_arguments_do_not_tell(rewritten):
+    calls = []
+
+    def product(x, y):
+        calls.append(1)
+        return (x @ y).at[0].set(1.0)
+
+    ours, theirs = jit(product), jax.jit(product)
+    x = jnp.linspace(0.0, 1.0, 64).reshape(8, 8)
+    same(ours(x, x), theirs(x, x))
+    with jax.default_matmul_precision("float32"):
+        text = ours.lower(x, x).as_text()
+        same(ours(x, x), theirs(x, x))
+    assert "HIGHEST" in text and "HIGHEST" not in ours.lower(x, x).as_text()
+    count = len(calls)
+    for _ in range(3):
+        ours(x, x)
+        with jax.default_matmul_precision("float32"):
+            ours(x, x)
+    assert len(calls) == count
+    # What JAX has forgotten is made again.
+    jax.clear_caches()
+    same(ours(x, x), theirs(x, x))
+    ours.clear_cache()
+    same(ours(x, x), theirs(x, x))
+
+
+def test_static_arguments_of_all_kinds():
+    def scaled(x, n, mode="add", *, axis=0):
+        return (x + n if mode == "add" else x * n).at[0].set(0.0).sum(axis)
+
+    x = jnp.ones((4, 4))
+    calls = [((x, 2), {}), ((x, 2.0), {}), ((x, 2, "times"), {}), ((x, 3, "times"), {"axis": 1})]
+    by_number, by_name = (
+        {"static_argnums": (1, 2), "static_argnames": "axis"},
+        {"static_argnames": ["n", "mode", "axis"]},
+    )
+    for words, more_calls in ((by_number, []), (by_name, [((x,), {"n": 2, "mode": "times"})])):
+        ours, theirs = jit(scaled, **words), jax.jit(scaled, **words)
+        for args, more in (*calls, *more_calls):
+            same(ours(*args, **more), theirs(*args, **more))
+    with pytest.raises(ValueError, match=r"[Hh]ashable"):
+        jit(scaled, static_argnums=1)(x, np.ones(2))
+
+
+def test_threads_compile_at_the_same_time():
+    ours = jit(lambda x: x.at[0].set(1.0) * 2)
+    xs = [jnp.ones((8 + i % 2, 8)) for i in range(8)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for x, result in zip(xs, pool.map(ours, xs), strict=True):
+            same(result, x.at[0].set(1.0) * 2)
 
 
 def mesh():

@@ -82,6 +82,42 @@ def test_a_limit_of_time_is_one():
         slimhlo.optimize(jax.jit(gathered).lower(*shapes(LARGE)), time_limit=-1.0)
 
 
+def attention(q, k, v):
+    return (jax.nn.softmax(q @ k.swapaxes(-1, -2) / 8) @ v).sum()
+
+
+def test_a_memory_limit_is_what_the_fastest_program_has_to_fit():
+    shape = jax.ShapeDtypeStruct((4, 8, 1024, 64), jnp.float32)
+    lowered = jax.jit(jax.grad(attention, (0, 1, 2))).lower(shape, shape, shape)
+    limited = lambda limit: slimhlo.optimize(lowered, platform="cuda", memory_limit=limit).report
+    least = limited("1KiB")
+    assert least.fits is False and least.limit == 1024 and least.after < least.before / 2
+    half = (least.before + least.after) // 2
+    fitting = limited(half)
+    assert fitting.fits is True and fitting.limit == half and least.after <= fitting.after <= half
+    # A share of the chip's memory, in which it fits as it is.
+    assert limited(0.9).fits is True and limited("0.9").limit > 60 << 30
+    assert limited(None).limit is None and limited(None).fits is None
+    memory = slimhlo.report(jax.grad(attention, (0, 1, 2)), shape, shape, shape, platform="cuda", memory_limit=half)
+    assert (memory.fits, memory.limit, memory.after) == (True, half, fitting.after)
+
+
+@pytest.mark.parametrize(
+    ("limit", "error", "said"),
+    [
+        ("much", ValueError, "memory_limit: 'much'"),
+        (-1, ValueError, "memory_limit=-1"),
+        (1.5, ValueError, "memory_limit=1.5"),
+        (True, TypeError, "not bool"),
+        # How much memory a machine has is not known.
+        (0.5, ValueError, "memory_limit: .*xla-cpu"),
+    ],
+)
+def test_memory_limits_that_make_no_sense(limit, error, said):
+    with pytest.raises(error, match=said):
+        slimhlo.optimize(jax.jit(gathered).lower(*shapes(64)), platform="cpu", memory_limit=limit)
+
+
 def test_other_threads_run_meanwhile():
     def layers(x):
         for _ in range(60):
@@ -116,7 +152,8 @@ def child(code: str) -> str:
     """What a program prints that starts JAX anew. It finds test/oracle's modules."""
     oracle = pathlib.Path(os.environ["SLIMHLO_ORACLE"])
     # Other tests may have libtpu loaded at the same time, on which it insists to be alone where there is a TPU.
-    environment = os.environ | {"PYTHONPATH": str(oracle), "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
+    path = os.pathsep.join([str(oracle), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"PYTHONPATH": path, "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True
     )

@@ -4,7 +4,7 @@
 
 // What fits is made no smaller for its time,
 // AS-IT-CAME: memory: peak 88735744 =
-// what does not is made to fit, 37 of 60 MiB, for 1.12 times the time,
-// FITS: memory: peak 38404096 =
-// and at whatever price there is: 13 of 15 MiB, for 2.9 times the time.
-// SMALL: memory: peak 13893632 =
+// what does not is made to fit, 36 of 60 MiB, for 1.1 times the time,
+// FITS: memory: peak 37879808 =
+// and at whatever price there is: 10 of 15 MiB, for 3.8 times the time.
+// SMALL: memory: peak 10616832 =

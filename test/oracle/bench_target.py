@@ -119,16 +119,17 @@ class Answers:
         new = list({self.key(job): job for job in jobs if self.key(job) not in self.known}.items())
         made = map_items(answer, [job for _, job in new], seconds=SECONDS_PER_MODULE, jobs=self.jobs)
         for (key, _), found in zip(new, made, strict=True):
-            self.known[key] = found
-        if self.path and new:
+            self.keep(key, found)
+        return [self.known[self.key(job)] for job in jobs]
+
+    def keep(self, key: str, found: Answer) -> None:
+        """Remembers an answer, in the file as well."""
+        self.known[key] = found
+        # One that died for want of time or memory may live in the next run.
+        if self.path and not isinstance(found, Lost):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a") as out:
-                for key, _ in new:
-                    found = self.known[key]
-                    # One that died for want of time or memory may live in the next run.
-                    if not isinstance(found, Lost):
-                        out.write(json.dumps([key, dataclasses.asdict(found)]) + "\n")
-        return [self.known[self.key(job)] for job in jobs]
+                out.write(json.dumps([key, dataclasses.asdict(found)]) + "\n")
 
 
 # --- judging --------------------------------------------------------------------------------------------------------

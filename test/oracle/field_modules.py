@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Modules of sharded fields, as text in the form that Reactant writes, and what they compute, by NumPy.
 
-`draw(random)` makes one: fields of three dimensions on a mesh of one to three axes (some of size one), whose sizes the mesh often
-does not divide, with `sdy.sharding` on arguments and results and `sdy.sharding_per_value` on (most) ops, starts and splats as
-`sdy.constant`. Fields come padded to what divides, with a slice first and a pad last, or as they are. What is done with them:
-updates, pads, slices, wraps, rotations, reflections, extensions, halos with and without corners, joins, transposes between, stencils,
-chains of these, loops and gradients (moves the other way round, as Enzyme writes them).
+`draw(random)` makes one: fields of three dimensions on a mesh of one to three axes (some of size one, of some only a part cuts), whose
+sizes the mesh often does not divide, with `sdy.sharding` on arguments and results and `sdy.sharding_per_value` on (most) ops, starts
+and splats as `sdy.constant`. Fields come padded to what divides, with a slice first and a pad last, or as they are. What is done with
+them: updates, pads, slices, wraps, rotations, reflections, extensions, halos with and without corners, joins, transposes between,
+stencils, chains of these, loops, private functions called twice, manual computations between, and gradients (moves the other way
+round, as Enzyme writes them). Some modules are of older producers: `mhlo.sharding` on values, and `Sharding` custom calls.
 
 All values are small whole numbers and all arithmetic is exact, so NumPy's results are the ones to be had, bit by bit. `crossing`
 counts what has to come from other devices: the elements of arguments that a device's results depend on and that it does not hold.
@@ -20,7 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 Cut = tuple[tuple[str, ...], ...]
-"""The axes of the mesh that cut each dimension, major to minor."""
+"""The axes of the mesh that cut each dimension, major to minor: "x", or of an axis of which a part does "x:(1)2"."""
 
 MESHES = (
     (("x", 2),),
@@ -36,6 +37,8 @@ MESHES = (
     (("z", 1), ("x", 4), ("y", 4)),
     (("z", 2), ("x", 2), ("y", 4)),
     (("x", 16),),
+    (("x", 6),),
+    (("x", 3), ("y", 4)),
 )
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
 TURNS = 3
@@ -69,6 +72,9 @@ class Fields:
         # One op in so many says nothing of its sharding, one in so many says another.
         self.silent = int(self.one((0, 0, 5)))
         self.contrary = int(self.one((0, 0, 0, 8)))
+        # Whether it is as producers wrote it before Shardy.
+        self.is_gspmd = self.random.integers(16) == 0
+        self.functions: list[str] = []
 
     @property
     def devices(self) -> int:
@@ -81,14 +87,40 @@ class Fields:
         """From low to high, both included."""
         return int(self.random.integers(low, max(low, high) + 1))
 
+    def resolved(self, axis: str) -> tuple[str, int, int]:
+        """The axis that a reference is to, how many parts there are before it, and how many it is."""
+        name, _, info = axis.partition(":")
+        if not info:
+            return name, 1, self.axes[name]
+        before, size = info[1:].split(")")
+        return name, int(before), int(size)
+
     def parts(self, cut: Cut, dim: int) -> int:
-        return math.prod(self.axes[axis] for axis in cut[dim])
+        return math.prod(self.resolved(axis)[2] for axis in cut[dim])
 
     def type(self, shape: Sequence[int], element: str | None = None) -> str:
         return f"tensor<{''.join(f'{size}x' for size in shape)}{element or self.element}>"
 
     def dims(self, cut: Cut) -> str:
-        return "[" + ", ".join("{" + ", ".join(f'"{axis}"' for axis in axes) + "}" for axes in cut) + "]"
+        def shown(axis: str) -> str:
+            name, _, info = axis.partition(":")
+            return f'"{name}"' + (f":{info}" if info else "")
+
+        return "[" + ", ".join("{" + ", ".join(map(shown, axes)) + "}" for axes in cut) + "]"
+
+    def tiles(self, cut: Cut) -> str:
+        """A layout in the words of HLO."""
+        names = list(self.axes)
+        order = [names.index(axis) for axes in cut for axis in axes]
+        rest = [index for index in range(len(names)) if index not in order]
+        counts = [self.parts(cut, dim) for dim in range(len(cut))]
+        if math.prod(counts) == 1:
+            return "{replicated}"
+        others = math.prod(self.axes[names[index]] for index in rest)
+        counts += [others] if others > 1 else []
+        turn = "" if order + rest == sorted(order + rest) else f"T({','.join(map(str, order + rest))})"
+        devices = f"[{','.join(map(str, self.axes.values()))}]{turn}"
+        return f"{{devices=[{','.join(map(str, counts))}]<={devices}{' last_tile_dim_replicate' if others > 1 else ''}}}"
 
     def says(self, cut: Cut) -> str:
         """The attribute of an op, braces included; sometimes none, sometimes another layout's."""
@@ -96,6 +128,8 @@ class Fields:
             return ""
         if self.contrary and self.random.integers(self.contrary) == 0:
             cut = (*cut[:-1], ()) if self.random.integers(2) else tuple(() for _ in cut)
+        if self.is_gspmd:
+            return f' {{mhlo.sharding = "{self.tiles(cut)}"}}'
         return f" {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, {self.dims(cut)}>]>}}"
 
     def add(self, node: Node, text: str) -> Node:
@@ -119,7 +153,7 @@ class Fields:
         element = element or self.element
         cut: Cut = tuple(() for _ in shape)
         number = f"{value}.0" if element.startswith("f") else str(value)
-        kind = "sdy.constant" if self.random.integers(4) else "stablehlo.constant"
+        kind = "sdy.constant" if self.random.integers(4) and not self.is_gspmd else "stablehlo.constant"
         return self.add(
             Node(self.fresh(), tuple(shape), cut, (), lambda: np.full(shape, value, self.dtype), moves=True),
             f"{kind} dense<{number}> : {self.type(shape, element)}",
@@ -263,12 +297,60 @@ class Fields:
         self.nodes += results
         return results
 
+    def called(self, x: Node, body: Callable[[Node], Node]) -> Node:
+        """A field that goes twice through a private function, which keeps its shape."""
+        name = f"f{len(self.functions)}"
+        outer, self.lines = self.lines, []
+        nodes, self.nodes = self.nodes, []
+        taken = Node(f"{name}_x", x.shape, x.cut)
+        given = body(taken)
+        said = f"{self.type(x.shape)} {{{self.at_boundary(x.cut)}}}"
+        self.functions += [
+            f"  func.func private @{name}(%{taken.name}: {said}) -> ({said}) {{",
+            *self.lines,
+            f"    return %{given.name} : {self.type(x.shape)}",
+            "  }",
+        ]
+        inner, self.nodes, self.lines = self.nodes, nodes, outer
+
+        def apply(value: np.ndarray) -> np.ndarray:
+            known = {taken: value}
+            for node in inner:
+                known[node] = node.apply(*(known[each] for each in node.operands))
+            return known[given]
+
+        for _ in range(2):
+            text = f"func.call @{name}(%{x.name}) : ({self.type(x.shape)}) -> {self.type(x.shape)}"
+            x = self.add(Node(self.fresh(), x.shape, x.cut, (x,), apply, moves=False), text)
+        return x
+
+    def by_hand(self, x: Node) -> Node:
+        """Twice a field, in a manual computation, if it comes out even."""
+        if self.is_gspmd or any(size % self.parts(x.cut, dim) for dim, size in enumerate(x.shape)):
+            return self.both("add", x, x)
+        name = self.fresh()
+        local = self.type([size // self.parts(x.cut, dim) for dim, size in enumerate(x.shape)])
+        layout = f"[<@mesh, {self.dims(x.cut)}>]"
+        axes = ", ".join(f'"{axis}"' for axis in self.axes)
+        text = (
+            f"sdy.manual_computation(%{x.name}) in_shardings={layout} out_shardings={layout} manual_axes={{{axes}}} "
+            f"(%{name}_x: {local}) {{ %{name}_y = stablehlo.add %{name}_x, %{name}_x : {local} "
+            f"sdy.return %{name}_y : {local} }} : ({self.type(x.shape)}) -> {self.type(x.shape)}"
+        )
+        return self.add(Node(name, x.shape, x.cut, (x,), lambda v: v + v, moves=False), text)
+
+    def at_boundary(self, cut: Cut) -> str:
+        """The attribute of an argument or a result."""
+        if self.is_gspmd:
+            return f'mhlo.sharding = "{self.tiles(cut)}"'
+        return f"sdy.sharding = #sdy.sharding<@mesh, {self.dims(cut)}>"
+
     def text(self, results: Sequence[Node], donated: bool) -> str:
         """The whole module."""
         axes = ", ".join(f'"{name}"={size}' for name, size in self.axes.items())
 
         def said(node: Node, more: str = "") -> str:
-            return f"{self.type(node.shape)} {{sdy.sharding = #sdy.sharding<@mesh, {self.dims(node.cut)}>{more}}}"
+            return f"{self.type(node.shape)} {{{self.at_boundary(node.cut)}{more}}}"
 
         taken = []
         for index, argument in enumerate(self.arguments):
@@ -278,12 +360,13 @@ class Fields:
             taken.append(f"%{argument.name}: {said(argument, more)}")
         lines = [
             f"module @fields attributes {{mhlo.num_partitions = {self.devices} : i32, mhlo.num_replicas = 1 : i32}} {{",
-            f"  sdy.mesh @mesh = <[{axes}]>",
+            *([] if self.is_gspmd else [f"  sdy.mesh @mesh = <[{axes}]>"]),
             f"  func.func @main({', '.join(taken)}) -> ({', '.join(said(each) for each in results)}) {{",
             *self.lines,
             f"    return {', '.join(f'%{each.name}' for each in results)} : "
             f"{', '.join(self.type(each.shape) for each in results)}",
             "  }",
+            *self.functions,
             "}",
         ]
         return "\n".join(lines) + "\n"
@@ -484,7 +567,12 @@ def back(f: Fields, x: Node) -> Node:
 
 def elementwise(f: Fields, x: Node) -> Node:
     """Not a difference of one thing: nothing would be left of what came before."""
-    return f.both("add", x, x)
+    if f.is_gspmd and f.random.integers(2):
+        type_ = f.type(x.shape)
+        said = f'{{mhlo.sharding = "{f.tiles(x.cut)}"}}'
+        text = f"stablehlo.custom_call @Sharding(%{x.name}) {said} : ({type_}) -> {type_}"
+        x = f.add(Node(f.fresh(), x.shape, x.cut, (x,), lambda v: v), text)
+    return f.by_hand(x) if f.random.integers(8) == 0 else f.both("add", x, x)
 
 
 KINDS: tuple[Callable[[Fields, Node], Node], ...] = (
@@ -502,8 +590,10 @@ class Case:
     inputs: list[np.ndarray]
     expected: list[np.ndarray]
     devices: int
+    tile: int
+    """Bytes that one device holds of the largest argument or result."""
     crossing: int | None
-    """Bytes; nothing is said of loops."""
+    """Bytes; nothing is said of loops and calls."""
 
 
 def layout(f: Fields, rank: int) -> Cut:
@@ -521,6 +611,12 @@ def layout(f: Fields, rank: int) -> Cut:
         f.random.shuffle(axes)
         for axis in axes[: f.upto(1, len(axes))]:
             cut[f.upto(0, rank - 1)].append(axis)
+    if not f.is_gspmd and f.random.integers(8) == 0:
+        # Of one axis only a part, the first or the last.
+        name = str(f.one(axes))
+        size = f.axes[name]
+        info = f.one([(1, size // 2), (size // 2, 2), (2, size // 2)]) if size % 4 == 0 else None
+        cut = [[f"{axis}:({info[0]}){info[1]}" if info and axis == name else axis for axis in dim] for dim in cut]
     return tuple(map(tuple, cut))
 
 
@@ -537,7 +633,8 @@ def draw(random: np.random.Generator, most: int = 16, scale: int = 1) -> Case:
             size - f.upto(0, parts - 1) if (parts := f.parts(cut, dim)) > 1 and size > 2 * parts else size
             for dim, size in enumerate(shape)
         ]
-    is_padded = bool(f.random.integers(4))
+    # Before Shardy what does not come out even may not cross a program's boundary.
+    is_padded = bool(f.random.integers(4)) or f.is_gspmd
     even = tuple(-(-size // f.parts(cut, dim)) * f.parts(cut, dim) for dim, size in enumerate(shape))
 
     def taken() -> Node:
@@ -565,6 +662,15 @@ def draw(random: np.random.Generator, most: int = 16, scale: int = 1) -> Case:
                 x = elementwise(f, x)
         return x
 
+    def called(x: Node) -> Node:
+        names.append("called")
+        return f.called(x, lambda y: f.one(LOOPED)(f, y))
+
+    if f.is_gspmd:
+        turns = 1
+    is_called = turns == 1 and not f.is_gspmd and f.random.integers(10) == 0
+    if is_called:
+        fields = [called(x) for x in fields]
     changed = [change(x) for x in fields] if turns == 1 else f.loop(fields, change, turns)
     donated = bool(f.random.integers(2))
     results = [given(x) for x in changed]
@@ -573,9 +679,12 @@ def draw(random: np.random.Generator, most: int = 16, scale: int = 1) -> Case:
     mesh = "x".join(map(str, f.axes.values()))
     size = "x".join(map(str, shape))
     name = f"{mesh}-{size}{f.dims(cut)}-{f.element}-{'+'.join(names)}{'-loop' if turns > 1 else ''}{'-donated' if donated else ''}"
-    return Case(
-        name, text, inputs, evaluate(f, inputs, results), f.devices, None if turns > 1 else crossing(f, results)
-    )
+    if f.is_gspmd:
+        name += "-gspmd"
+    must_cross = None if turns > 1 or is_called else crossing(f, results)
+    size = max(math.prod(each.shape) // parts_of(f, at_boundary(f, each)) for each in (*f.arguments, *results))
+    tile = size * np.dtype(f.dtype).itemsize
+    return Case(name, text, inputs, evaluate(f, inputs, results), f.devices, tile, must_cross)
 
 
 LOOPED = (halo, constant_update, moved_update, rotate)
@@ -589,19 +698,44 @@ def evaluate(f: Fields, inputs: Sequence[np.ndarray], results: Sequence[Node]) -
     return [np.ascontiguousarray(values[each]) for each in results]
 
 
+def at_boundary(f: Fields, node: Node) -> Cut:
+    """How an argument or a result is laid out, whose parts must be even: along the first axes, and as much of one as divides what is left."""
+    kept = []
+    for size, axes in zip(node.shape, node.cut, strict=True):
+        dim = []
+        for axis in axes:
+            name, before, parts = f.resolved(axis)
+            both = math.gcd(size, parts)
+            if both > 1:
+                dim.append(axis if both == parts else f"{name}:({before}){both}")
+            if both < parts:
+                break
+            size //= parts
+        kept.append(tuple(dim))
+    return tuple(kept)
+
+
+def parts_of(f: Fields, cut: Cut) -> int:
+    """How many parts an array is cut into."""
+    return math.prod(f.parts(cut, dim) for dim in range(len(cut)))
+
+
 def owners(f: Fields, node: Node) -> list[tuple[slice, ...]]:
-    """The part that each device holds, the last ones perhaps less."""
+    """The part of an argument or a result that each device holds."""
     sizes = list(f.axes.values())
+    cut = at_boundary(f, node)
     held = []
     for device in range(f.devices):
         at = dict(zip(f.axes, np.unravel_index(device, sizes), strict=True))
         window = []
-        for size, axes in zip(node.shape, node.cut, strict=True):
+        for size, axes in zip(node.shape, cut, strict=True):
             part, parts = 0, 1
             for axis in axes:
-                part, parts = part * f.axes[axis] + int(at[axis]), parts * f.axes[axis]
-            tile = -(-size // parts)
-            window.append(slice(part * tile, min(size, (part + 1) * tile)))
+                name, before, count = f.resolved(axis)
+                own = int(at[name]) // (f.axes[name] // (before * count)) % count
+                part, parts = part * count + own, parts * count
+            tile = size // parts
+            window.append(slice(part * tile, (part + 1) * tile))
         held.append(tuple(window))
     return held
 

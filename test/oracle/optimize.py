@@ -142,6 +142,13 @@ def difference(before: list, after: list, accumulates: bool, terms: int) -> str:
     return found
 
 
+def accumulation(text: str) -> tuple[bool, int]:
+    """Whether a program accumulates, and how many terms a sum of its may have at most: the elements of its largest tensor."""
+    shapes = re.findall(r"tensor<((?:\d+x)+)", text)
+    sizes = [math.prod(int(size) for size in shape.split("x")[:-1]) for shape in shapes]
+    return bool(ACCUMULATES.search(text)), max(sizes, default=1)
+
+
 def judge(case: Case) -> Verdict:
     """Compiles both versions, weighs them, and runs them."""
     import execute
@@ -182,10 +189,7 @@ def judge(case: Case) -> Verdict:
     if totals[0] > LARGEST_RUN and not case.large:
         return Verdict(tuple(wrong), *totals, "not run: large")
     outcome = "same"
-    shapes = re.findall(r"tensor<((?:\d+x)+)", case.before)
-    sizes = [math.prod(int(size) for size in shape.split("x")[:-1]) for shape in shapes]
-    terms = max(sizes, default=1)
-    accumulates = bool(ACCUMULATES.search(case.before))
+    accumulates, terms = accumulation(case.before)
     for special in (False, True):
         try:
             given = inputs(modules[0], case.below, special)

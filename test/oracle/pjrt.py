@@ -183,6 +183,16 @@ def summary(path: pathlib.Path, names: Names) -> dict[tuple[str, str], dict]:
     return found
 
 
+def what_was_kept(checks: Checks, driver: str, folder: pathlib.Path) -> None:
+    """The layer's dump is for `slimhlo report`."""
+    command = pathlib.Path(driver).with_name("slimhlo")
+    for which in ("before", "after"):
+        module = min(folder.glob(f"*-{which}.mlir"), key=lambda path: path.stat().st_size, default=None)
+        done = module and subprocess.run([command, "report", module], capture_output=True, text=True)
+        good = bool(done) and done.returncode == 0 and "peak" in done.stdout
+        checks.check(good, f"slimhlo report opens {module and module.name} {done.stderr[-300:] if done else ''}")
+
+
 def without_jax(
     checks: Checks, args: argparse.Namespace, folder: pathlib.Path, plain: Answers, found: list[str]
 ) -> None:
@@ -260,9 +270,15 @@ def main() -> int:
         path.unlink(missing_ok=True)
         path.touch()
         layered = answers(
-            folder, args.library, SLIMHLO_PJRT_MODE="verify", SLIMHLO_THRESHOLD="0", SLIMHLO_SUMMARY=str(path)
+            folder,
+            args.library,
+            SLIMHLO_PJRT_MODE="verify",
+            SLIMHLO_THRESHOLD="0",
+            SLIMHLO_SUMMARY=str(path),
+            SLIMHLO_DUMP=str(folder / "dump"),
         )
         compare(checks, plain, layered, summary(path, names))
+        what_was_kept(checks, args.opt, folder / "dump")
         without_jax(checks, args, folder, plain, found)
     smaller = sum(
         "bytes" in one and total(one["bytes"]) < total(plain[target, program, "before"].get("bytes", one["bytes"]))

@@ -6,8 +6,8 @@
     python test/oracle/sharded_fields.py --target h100 --most 8 --count 100
 
 Each module goes through the default pipeline. Its results must be NumPy's, bit by bit, and a second run changes nothing. Three figures of the
-compiled program are held against those of XLA alone: collectives, bytes that they bring to a device, and memory per device. One module in
-ten may be above them in one.
+compiled program are held against those of XLA alone: collectives, bytes that they bring to a device, and memory per device. No module may be
+above them in the first two, and few in the third.
 For an H100, which need not be there, nothing is executed, and the same figures are counted. The last line is what the project's test
 runner reads.
 """
@@ -22,6 +22,7 @@ import pathlib
 import statistics
 import sys
 import time
+from collections.abc import Callable
 
 import jax_start
 
@@ -45,9 +46,9 @@ from opt import SLACK, Driver, needs_more, pipeline_for
 jax.config.update("jax_enable_x64", True)
 
 COLLECTIVES = ("all-gather", "all-reduce", "all-to-all", "collective-permute", "collective-broadcast", "reduce-scatter")
-# How many modules may be worse than XLA alone in one of the three figures. None should be; those that are left are long chains, in which XLA
-# stores a strip more or shares an exchange that we make twice. They are printed.
-WORSE_SHARE = 0.1
+# How many modules may take more memory than with XLA alone. None should; those that are left are long chains, in which XLA for CPU stores a
+# strip more than what it would fuse otherwise, or makes a result in place that it then gathers. They are printed.
+LARGER_SHARE = 0.05
 # How many of all modules have to be changed for the test to be one.
 CHANGED_SHARE = 0.5
 
@@ -122,11 +123,11 @@ def figures(executable: object, devices: int) -> Figures:
     return Figures(kinds.total(), kinds, moved, floor + stats.temp_size_in_bytes, stats.temp_size_in_bytes)
 
 
-def is_right(executable: object, case: field_modules.Case) -> bool:
+def is_right(executable: object, inputs: list[np.ndarray], expected: list[np.ndarray]) -> bool:
     """Whether each device's part of each result is NumPy's."""
-    results = xla_cpu.run(executable, case.inputs)
+    results = xla_cpu.run(executable, inputs)
     devices = tuple(executable.local_devices())
-    for shards, whole, layout in zip(results, case.expected, executable.get_output_shardings(), strict=True):
+    for shards, whole, layout in zip(results, expected, executable.get_output_shardings(), strict=True):
         where = GSPMDSharding(devices, layout).devices_indices_map(whole.shape)
         for shard, device in zip(shards, devices, strict=True):
             if shard.tobytes() != np.ascontiguousarray(whole[where[device]]).tobytes():
@@ -134,16 +135,20 @@ def is_right(executable: object, case: field_modules.Case) -> bool:
     return True
 
 
-def worse(old: Figures, new: Figures) -> str:
-    """In which figure a program is worse, in words."""
+def sends_more(old: Figures, new: Figures) -> str:
+    """Whether a program sends more than before, in words."""
     said = []
     if new.collectives > old.collectives:
         said.append(f"{dict(new.kinds)} collectives, {dict(old.kinds)} before")
     if new.moved > old.moved:
         said.append(f"{new.moved} bytes moved, {old.moved} before")
-    if needs_more(old.total, new.total):
-        said.append(f"takes {new.total} bytes, {old.total} before")
     return "; ".join(said)
+
+
+def worse(old: Figures, new: Figures) -> str:
+    """In which figure a program is worse, in words."""
+    larger = f"takes {new.total} bytes, {old.total} before" if needs_more(old.total, new.total) else ""
+    return "; ".join(filter(None, (sends_more(old, new), larger)))
 
 
 def main() -> int:
@@ -185,12 +190,15 @@ def main() -> int:
     for index, (number, case) in enumerate(chosen):
         name = f"#{number} {case.name}"
 
-        def fail(why: str, name: str = name, index: int = index, number: int = number) -> None:
-            failures.append(f"{name}: {why}")
+        def keep(index: int = index, number: int = number) -> None:
             if args.keep:
                 args.keep.mkdir(parents=True, exist_ok=True)
                 (args.keep / f"{number}.before.mlir").write_text(cases[index].text)
                 (args.keep / f"{number}.after.mlir").write_text(outcomes[index].output or "")
+
+        def fail(why: str, name: str = name, keep: Callable[[], None] = keep) -> None:
+            failures.append(f"{name}: {why}")
+            keep()
 
         text = outcomes[index].output
         if text is None:
@@ -202,16 +210,20 @@ def main() -> int:
             before = targets.compile_text(case.text, target)
             after = before if text == plain[index].output else targets.compile_text(text, target)
             old, new = figures(before, case.devices), figures(after, case.devices)
-            if args.target == "cpu" and not is_right(after, case):
-                counts["wrong without us"] += not is_right(before, case)
+            if args.target == "cpu" and not is_right(after, case.inputs, case.expected):
+                counts["wrong without us"] += not is_right(before, case.inputs, case.expected)
                 fail("results differ")
                 continue
         except Exception as error:  # XLA's errors have no common base; the others are still run
             fail(f"{type(error).__name__}: {str(error)[:300]}")
             continue
         counts["changed"] += text != plain[index].output
-        if why := worse(old, new):
+        if why := sends_more(old, new):
+            fail(why)
+            counts["worse"] += 1
+        elif why := worse(old, new):
             more.append(f"{name}: {why}")
+            keep()
             counts["worse"] += 1
         elif (new.collectives, new.moved) != (old.collectives, old.moved) or needs_more(new.total, old.total):
             counts["better"] += 1
@@ -225,8 +237,11 @@ def main() -> int:
             totals[f"bytes moved {kind}"] += one.moved
             totals[f"temporaries {kind}"] += one.temporaries
         if case.crossing:
-            ratios["before"].append(old.moved / case.crossing)
-            ratios["after"].append(new.moved / case.crossing)
+            ratios["bytes moved before by those that must cross a border"].append(old.moved / case.crossing)
+            ratios["bytes moved after by those that must cross a border"].append(new.moved / case.crossing)
+            least = case.crossing + case.tile
+            ratios["temporaries before by what must cross and one tile"].append(old.temporaries / least)
+            ratios["temporaries after by what must cross and one tile"].append(new.temporaries / least)
         if args.figures:
             print(
                 f"{name[:110]:110s} {dict(old.kinds)} -> {dict(new.kinds)}, moved {old.moved} -> {new.moved} "
@@ -234,7 +249,7 @@ def main() -> int:
                 flush=True,
             )
 
-    if len(more) > WORSE_SHARE * len(cases):
+    if len(more) > LARGER_SHARE * len(cases):
         failures += more
     elif more:
         print("\n".join(["modules that take more:", *more]))
@@ -243,7 +258,7 @@ def main() -> int:
     for name, value in sorted(totals.items()):
         print(f"  {name:24s} {value}")
     for kind, all_ratios in ratios.items():
-        print(f"  bytes moved {kind} by those that must cross a border, median: {statistics.median(all_ratios):.2f}")
+        print(f"  {kind}, median: {statistics.median(all_ratios):.2f}")
     print("  " + ", ".join(f"{name}: {value}" for name, value in sorted(counts.items())))
     if counts["changed"] < CHANGED_SHARE * len(cases):
         failures.append("too few modules were changed")

@@ -4,16 +4,15 @@
 
 use super::region::{Member, Output, Region};
 use super::rules::{Results, Sum};
+use crate::counted::Open;
 use crate::ir::{self, Builder};
+use crate::ops::access::{self, Along};
 use crate::rewrite::{defining_op, location_of};
 use crate::stream::emit::{is_made_again, retype_region};
-use crate::stream::fast::{Keys, Table};
-use crate::stream::plan::{self, Along};
-use melior::ir::block::BlockLike;
+use crate::tables::{Keys, Table};
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, Location, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{Attribute, Location, OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
-use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
 
 /// A loop in the making.
@@ -39,30 +38,14 @@ pub fn run<'c: 'a, 'a>(region: &Region<'c, 'a>, turns: i64, build: &Builder<'c, 
     let mut this =
         Loop { region, build, slice, location, inside: Table::default(), leaves: Table::default() };
     let captured = this.captured();
-    let mut operands = vec![build.i64_constant(0, location)];
-    operands.extend(region.outputs.iter().map(|output| this.initial(output)));
+    let mut operands: Vec<Value> = region.outputs.iter().map(|output| this.initial(output)).collect();
     operands.extend(&captured);
-    let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
-    let made = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
-    let arguments = |number: usize| -> Vec<Value<'c, 'a>> {
-        let block = made.region(number).ok().and_then(|region| region.first_block());
-        let block = block.expect("made with blocks");
-        build.set_insertion_point_to_end(block);
-        (0..types.len()).map(|index| block.argument(index).expect("made with arguments").into()).collect()
-    };
-    let given = arguments(0);
-    let end = build.i64_constant(region.units, location);
-    let goes_on = build.compare(ComparisonDirection::Lt, given[0], end, location);
-    build.terminator("stablehlo.return", &[goes_on], location);
-
-    let given = arguments(1);
-    let (sums, whole) = given[1..].split_at(region.outputs.len());
+    let turn = Open::new(build, (0..region.units, slice), &operands, location);
+    let (sums, whole) = turn.carried.split_at(region.outputs.len());
     this.inside.extend(captured.iter().map(|value| ir::key(*value)).zip(whole.iter().copied()));
-    let by = build.i64_constant(slice, location);
-    let mut next = vec![build.binary("stablehlo.add", given[0], by, location)];
-    next.extend(this.turn(given[0], sums));
+    let mut next = this.turn(turn.at, sums);
     next.extend(whole);
-    build.terminator("stablehlo.return", &next, location);
+    let made = turn.close(&next);
 
     build.set_insertion_point_before(region.anchor);
     for (output, result) in region.outputs.iter().zip(made.results().skip(1)) {
@@ -219,7 +202,7 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
                 build.scalar_constant(dense.expect("splats are dense"), ir::element_of(ty), location);
             build.broadcast_scalar(scalar, ty, location)
         } else if let Some(op) = op.filter(|op| op_name(*op) == "stablehlo.iota") {
-            let counts = plan::iota_dimension(op).unwrap_or_default();
+            let counts = access::iota_dimension(op).unwrap_or_default();
             if counts == along.dim { self.counted(ty, along, at) } else { build.iota(ty, counts, location) }
         } else {
             let whole = self.inside.get(&key).copied().unwrap_or(value);

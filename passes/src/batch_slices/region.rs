@@ -4,9 +4,10 @@
 
 use super::rules::{Results, Role, Rules, Sum};
 use crate::ir::{self, Builder};
+use crate::ops::access::Along;
+use crate::ops::class;
 use crate::rewrite::{defining_op, uses};
-use crate::stream::fast::{Keys, Table};
-use crate::stream::plan::{self, Along};
+use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, Value};
@@ -215,9 +216,9 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
                 continue;
             }
             let op = self.body.ops[place];
-            let cheap =
-                ir::is_fusible(op_name(op)) || matches!(op_name(op), "stablehlo.reduce" | "stablehlo.iota");
-            most -= op.results().map(|result| plan::bytes(result.into())).sum::<i64>();
+            let cheap = class::is_fusible(op_name(op))
+                || matches!(op_name(op), "stablehlo.reduce" | "stablehlo.iota");
+            most -= op.results().map(|result| ir::bytes(result.into())).sum::<i64>();
             if !cheap || most < 0 || all.len() > FEW {
                 return None;
             }
@@ -283,7 +284,7 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
         dim: usize,
     ) -> Option<Self> {
         let mut growth = Growth::of_all(body, rules, seed, dim)?;
-        growth.leave_little(plan::bytes(seed) / SMALL);
+        growth.leave_little(ir::bytes(seed) / SMALL);
         growth.settle(true);
         growth.trim();
         let after = growth.settle(true);
@@ -360,7 +361,7 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
             .outputs
             .iter()
             .filter(|output| matches!(self.members[output.member].role.results, Results::Added(_)));
-        sums.map(|output| plan::bytes(output.value).cast_unsigned()).sum()
+        sums.map(|output| ir::bytes(output.value).cast_unsigned()).sum()
     }
 
     /// Moves what has to be there before the loop.

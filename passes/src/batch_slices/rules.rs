@@ -3,8 +3,9 @@
 //! What an op does to one dimension of what it is given: keep it apart, or add it up.
 
 use crate::ir;
-use crate::stream::plan::{self, Along, Source, is_apart_in_windows, is_closed};
-use crate::stream::{accumulates_in, combiner, fresh_identity, indices_dim, scatter_dims, scatter_numbers};
+use crate::ops::access::{self, Along, Source, is_apart_in_windows, is_closed};
+use crate::ops::products::{self, accumulates_in};
+use crate::ops::reducers::{combiner, fresh_identity, indices_dim, scatter_dims, scatter_numbers};
 use crate::target::Storage;
 use crate::ties::Ties;
 use melior::ir::operation::OperationLike;
@@ -64,14 +65,14 @@ pub struct Rules<'c, 'a> {
 impl<'c: 'a, 'a> Rules<'c, 'a> {
     /// All of a value's dimension, if it falls into as many units.
     pub fn all_of(&self, value: Value<'c, 'a>, dim: usize) -> Option<Along> {
-        let size = *plan::plain(value)?.shape.get(dim)?;
+        let size = *ir::plain(value)?.shape.get(dim)?;
         (size > 0 && size % self.units == 0).then(|| Along { dim, run: size / self.units, from: 0 })
     }
 
     /// How an op computes slices of its results of slices of an operand.
     pub fn of_operand(&self, op: OperationRef<'c, 'a>, index: usize, along: Along) -> Option<Role<'c>> {
         let result = op.results().next().map(Value::from)?;
-        let rank = plan::plain(result)?.rank();
+        let rank = ir::plain(result)?.rank();
         let kept = (0..rank).filter_map(|dim| self.all_of(result, dim)).find_map(|to| {
             self.of_result(op, 0, to).filter(|role| role.operands.get(index) == Some(&Some(along)))
         });
@@ -84,13 +85,13 @@ impl<'c: 'a, 'a> Rules<'c, 'a> {
             return None;
         }
         let result = op.results().nth(number).map(Value::from)?;
-        let tensor = plan::plain(result)?;
+        let tensor = ir::plain(result)?;
         let operands = match op_name(op) {
             // Turns are for `slimhlo-stream`; constants and iotas are made where they are needed.
             "stablehlo.while" | "stablehlo.constant" | "stablehlo.iota" => return None,
             name => match more(op, name, &tensor, along) {
                 Some(operands) => operands,
-                None => match plan::source_of(op, number, &tensor, along, self.units) {
+                None => match access::source_of(op, number, &tensor, along, self.units) {
                     Ok(Source::Op(operands)) => operands.to_vec(),
                     _ => return None,
                 },
@@ -114,7 +115,7 @@ impl<'c: 'a, 'a> Rules<'c, 'a> {
         }
         let result: Value<'c, 'a> = op.result(0).ok()?.into();
         let element = ir::element_of(result.r#type());
-        let narrow = element.is_float() && plan::element_bytes(element)? < 4;
+        let narrow = element.is_float() && ir::element_bytes(element)? < 4;
         let wide = if narrow { self.f32 } else { element };
         if self.ties.is_compared_with_itself(result) {
             return None;
@@ -170,11 +171,11 @@ fn can_be_copied(op: OperationRef<'_, '_>) -> bool {
     known
         && !matches!(op_name(op), "stablehlo.optimization_barrier" | "stablehlo.custom_call")
         && ir::discardable_attributes(op).is_empty()
-        && op.operands().all(|operand| plan::plain(operand).is_some())
-        && op.results().all(|result| plan::plain(result.into()).is_some())
+        && op.operands().all(|operand| ir::plain(operand).is_some())
+        && op.results().all(|result| ir::plain(result.into()).is_some())
 }
 
-/// What [`plan::source_of`] does not know: how the operands of an op are sliced for slices of its result.
+/// What [`access::source_of`] does not know: how the operands of an op are sliced for slices of its result.
 fn more<'c: 'a, 'a>(
     op: OperationRef<'c, 'a>,
     name: &str,
@@ -182,7 +183,7 @@ fn more<'c: 'a, 'a>(
     along: Along,
 ) -> Option<Vec<Option<Along>>> {
     let dim = along.dim;
-    let tensor = |index: usize| op.operands().nth(index).and_then(plan::plain);
+    let tensor = |index: usize| op.operands().nth(index).and_then(ir::plain);
     match name {
         // Windows of one element, which slide by one.
         "stablehlo.select_and_scatter" => (is_closed(op) && is_apart_in_windows(op, result.rank(), dim))
@@ -229,7 +230,7 @@ fn more<'c: 'a, 'a>(
 fn contracted(op: OperationRef<'_, '_>, index: usize, along: Along) -> Option<Vec<Option<Along>>> {
     let pair = match op_name(op) {
         "stablehlo.dot_general" => {
-            let numbers = ir::dot_numbers(op)?;
+            let numbers = products::dot_numbers(op)?;
             let sides = [numbers.lhs_contracting_dimensions(), numbers.rhs_contracting_dimensions()];
             let place = sides.get(index)?.iter().position(|&dim| dim == along.dim as i64)?;
             [sides[0][place], sides[1][place]]

@@ -4,6 +4,7 @@
 
 use crate::coalesce_pads::region::{Region, region};
 use crate::ir;
+use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, uses};
 use crate::simplify::number::{
     fold_float_scalar, holds_all_of, is_float_zero, is_neutral, is_power_of_two, reducer, zero_bytes,
@@ -469,7 +470,7 @@ fn is_on_the_fly(value: Value<'_, '_>) -> bool {
     for _ in 0..BUDGET {
         let Some(value) = pending.pop() else { return true };
         match defining_op(value) {
-            Some(op) if ir::is_fusible(op_name(op)) => pending.extend(op.operands()),
+            Some(op) if class::is_fusible(op_name(op)) => pending.extend(op.operands()),
             None if is_kept_argument(value) => {}
             _ => return false,
         }
@@ -575,7 +576,7 @@ pub fn reduce_of_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
 /// -0.0 the padding decides on the sign of their sum.
 pub fn dot_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let pads = [own_growing_pad(site, site.operand(0)?)?, own_growing_pad(site, site.operand(1)?)?];
-    let numbers = crate::ir::dot_numbers(site.op)?;
+    let numbers = crate::ops::products::dot_numbers(site.op)?;
     let summed = [numbers.lhs_contracting_dimensions(), numbers.rhs_contracting_dimensions()];
     for (&left, &right) in summed[0].iter().zip(summed[1]) {
         let (left, right) = (usize::try_from(left).ok()?, usize::try_from(right).ok()?);

@@ -5,11 +5,11 @@
 //! [`program`] walks `@main` of a module after `--slimhlo-form-kernels` and `--slimhlo-plan-buffers` and translates each op
 //! to a [`Step`], each buffer attribute to a [`Slot`]. Nothing is decided here. Launches that would store nothing are left out.
 
-use super::form_kernels::{attributes_at, entry, ops::size_of};
+use super::form_kernels::{TURNS, attributes_at, entry, ops::size_of};
 use super::plan_buffers::{aliases, callee};
 use crate::framework::PassError;
 use crate::functions::{functions, name_of};
-use crate::ir::{i64_array, key, string_attribute};
+use crate::ir::{constant_attribute, i64_array, key, string_attribute};
 use crate::memory::source_of;
 use melior::ir::attribute::{ArrayAttribute, IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
@@ -105,6 +105,13 @@ pub enum Step {
         /// What is repeated.
         body: Vec<Step>,
     },
+    /// Repeats its body so many times.
+    Repeat {
+        /// How often.
+        turns: u64,
+        /// What is repeated.
+        body: Vec<Step>,
+    },
     /// Runs one of its branches.
     Case {
         /// What decides.
@@ -146,6 +153,7 @@ impl Program {
                 Step::While { condition, body, .. } => {
                     1 + Self::count_steps(condition) + Self::count_steps(body)
                 }
+                Step::Repeat { body, .. } => 1 + Self::count_steps(body),
                 Step::Case { branches, .. } => {
                     1 + branches.iter().map(|branch| Self::count_steps(branch)).sum::<usize>()
                 }
@@ -453,9 +461,11 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
         let start = self.now;
         self.make(op, "while", slots);
         self.now += 1;
+        // Nobody asks a loop whether it goes on if that is known.
+        let turns = constant_attribute(op, TURNS).and_then(|turns| u64::try_from(turns).ok());
         let mut blocks = Vec::new();
         let mut predicate = None;
-        for index in 0..2 {
+        for index in usize::from(turns.is_some())..2 {
             let block = op
                 .region(index)?
                 .first_block()
@@ -487,9 +497,12 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
             }
             melior::ir::operation::WalkResult::Advance
         });
-        let mut blocks = blocks.into_iter();
-        match (blocks.next(), blocks.next(), predicate) {
-            (Some(condition), Some(body), Some(predicate)) => Ok(Step::While { condition, predicate, body }),
+        let body = blocks.pop();
+        match (turns, body, blocks.pop(), predicate) {
+            (Some(turns), Some(body), ..) => Ok(Step::Repeat { turns, body }),
+            (None, Some(body), Some(condition), Some(predicate)) => {
+                Ok(Step::While { condition, predicate, body })
+            }
             _ => Err(PassError::at(op, "has no condition or no body")),
         }
     }

@@ -6,8 +6,9 @@
 
 use super::sweep::manual_places;
 use crate::ir;
+use crate::ir::{bytes, plain};
+use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, uses};
-use crate::stream::plan::{bytes, plain};
 use melior::ir::attribute::{ArrayAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{AttributeLike, BlockLike, OperationRef, RegionLike, Value};
@@ -325,7 +326,7 @@ fn is_spread(value: Value<'_, '_>, depth: usize) -> bool {
         "stablehlo.slice" | "stablehlo.reverse" | "stablehlo.transpose" | "stablehlo.reshape" => {
             depth > 0 && op.operand(0).is_ok_and(|operand| is_spread(operand, depth - 1))
         }
-        name if ir::is_fusible(name) && !name.ends_with("dynamic_slice") && !name.ends_with("pad") => {
+        name if class::is_fusible(name) && !name.ends_with("dynamic_slice") && !name.ends_with("pad") => {
             depth > 0 && op.operands().all(|operand| is_spread(operand, depth - 1))
         }
         _ => false,

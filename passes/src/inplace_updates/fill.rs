@@ -20,10 +20,10 @@
 
 use super::chain::is_donated;
 use crate::ir::{self, Builder};
+use crate::ir::{bytes, plain};
 use crate::rewrite::{defining_op, is_unused, ops_named, users};
 use crate::simplify::shape::concatenated;
 use crate::simplify::site::Slice;
-use crate::stream::plan::{bytes, plain};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, RegionLike, TypeLike, Value, ValueLike};

@@ -4,9 +4,10 @@
 
 use super::chain::{Chain, FURTHEST, Read, Region};
 use crate::hold;
+use crate::ir::bytes;
 use crate::ir::{self, Builder};
+use crate::ops::class;
 use crate::rewrite::{carry_attributes, defining_op, is_unused};
-use crate::stream::plan::bytes;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
@@ -288,7 +289,7 @@ fn can_wait(chain: &Chain<'_, '_>, read: &Read<'_, '_>, update: usize) -> bool {
     read.cone.as_ref().is_some_and(|cone| {
         cone.iter().all(|op| {
             !ir::is_before(*op, anchor)
-                || ir::is_fusible(op_name(*op))
+                || class::is_fusible(op_name(*op))
                 || matches!(
                     op_name(*op),
                     "stablehlo.concatenate"

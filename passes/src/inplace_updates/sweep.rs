@@ -3,13 +3,17 @@
 //! Steps done a slab at a time: what is independent along a dimension becomes a loop over it that overwrites its arrays.
 
 use super::chain::{argument_attribute, is_donated};
+use crate::counted::Open;
 use crate::hold::Way;
 use crate::ir::{self, Builder};
+use crate::ir::{bytes, plain};
+use crate::ops::access::{Along, Source};
+use crate::ops::class::is_elementwise;
+use crate::ops::loops;
 use crate::rewrite::{defining_op, has_one_use, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
-use crate::stream::fast::Keys;
-use crate::stream::plan::{Along, Chunk, Plan, Source, bytes, is_elementwise, plain};
-use crate::stream::turns;
+use crate::stream::plan::{Chunk, Plan};
+use crate::tables::Keys;
 use crate::target::Storage;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
@@ -56,7 +60,7 @@ pub fn run<'c: 'a, 'a>(
         match op_name(op) {
             "func.func" => blocks.extend(function_places(op)),
             "sdy.manual_computation" => blocks.extend(manual_places(op)),
-            "stablehlo.while" if !turns::may_vanish(op) => blocks.extend(loop_places(op)),
+            "stablehlo.while" if !loops::may_vanish(op) => blocks.extend(loop_places(op)),
             _ => {}
         }
         WalkResult::Advance
@@ -401,24 +405,10 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, storage: &'static Storage, build: &Buil
     }
 
     build.set_insertion_point_before(anchor);
-    let mut operands = vec![build.i64_constant(0, location)];
-    operands.extend(places.iter().map(|place| place.old));
-    operands.extend(&captured);
-    let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
-    let op = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
-    let arguments = |region: usize| -> Vec<Value<'c, 'a>> {
-        let block = op.region(region).ok().and_then(|region| region.first_block()).expect("made with blocks");
-        build.set_insertion_point_to_end(block);
-        (0..types.len()).map(|index| block.argument(index).expect("made with arguments").into()).collect()
-    };
-    let inside = arguments(0);
-    let end = build.i64_constant(plan.units, location);
-    let goes_on = build.compare(ComparisonDirection::Lt, inside[0], end, location);
-    build.terminator("stablehlo.return", &[goes_on], location);
-
-    let inside = arguments(1);
-    let at = inside[0];
-    let (arrays, given) = inside[1..].split_at(places.len());
+    let carried: Vec<Value> = places.iter().map(|place| place.old).chain(captured.iter().copied()).collect();
+    let turn = Open::new(build, (0..plan.units, *slab), &carried, location);
+    let at = turn.at;
+    let (arrays, given) = turn.carried.split_at(places.len());
     let mut wholes: FxHashMap<usize, Value<'c, 'a>> =
         captured.iter().map(|value| ir::key(*value)).zip(given.iter().copied()).collect();
     for whole in &plan.wholes {
@@ -455,9 +445,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, storage: &'static Storage, build: &Buil
             None => maker.chunk(index, Start::At(at), *slab, &given_inside, &chunks, &mut done),
         });
     }
-    let by = build.i64_constant(*slab, location);
-    let after = build.binary("stablehlo.add", at, by, location);
-    let mut next = vec![after];
+    let mut next = Vec::new();
     for (place, array) in places.iter().zip(arrays) {
         let rank = plain(place.old).map_or(0, |tensor| tensor.rank());
         let new = chunks[plan.position_of_all(place.new, *dim).expect("new contents are planned")];
@@ -469,7 +457,7 @@ fn emit<'c: 'a, 'a>(step: &Step<'c, 'a>, storage: &'static Storage, build: &Buil
         ));
     }
     next.extend(given);
-    build.terminator("stablehlo.return", &next, location);
+    let op = turn.close(&next);
 
     for (index, place) in places.iter().enumerate() {
         let result = op.result(1 + index).expect("a result per operand").into();

@@ -618,8 +618,6 @@ impl Fusion<'_, '_, '_> {
 
     /// Whether all kernels that need it move more bytes to compute it, each for itself, than to read it once one has stored it.
     fn moves_more(&self, node: Id) -> bool {
-        // A kernel less is worth so many bytes: what an H100 moves in a microsecond, about.
-        const LAUNCH: u64 = 3 << 20;
         let kernels = self.users.of(node).len() as u64;
         let node = &self.graph.nodes[node as usize];
         let own = self.graph.values[node.first as usize].bytes;
@@ -628,22 +626,20 @@ impl Fusion<'_, '_, '_> {
             let content = &self.graph.values[operand as usize];
             if !node.operands[..at].contains(&operand) && !self.is_free(content.node) {
                 // Of what is sliced or gathered from no more than comes of it.
-                let most = if matches!(node.class, Class::Map(_)) { u64::MAX } else { own };
+                let all = matches!(node.class, Class::Map(_) | Class::Reduce(_));
+                let most = if all { u64::MAX } else { own };
                 taken = taken.saturating_add(content.bytes.min(most));
             }
         }
         let each = taken.saturating_mul(kernels);
-        each > taken.saturating_add(own.saturating_mul(kernels + 1)).saturating_add(LAUNCH)
+        each > taken.saturating_add(own.saturating_mul(kernels + 1)).saturating_add(self.storage.launch_bytes)
     }
 
     /// Whether computing an element at so many places of a kernel takes longer than to store it and read it there.
     fn computes_more(&self, node: Id, places: u32) -> bool {
-        // An H100 does so many elementwise operations in the time of moving a byte to memory and back: 30e12 a second (`target/xla_gpu.rs`)
-        // against 2.8e12 bytes, twice.
-        const PER_BYTE: f32 = 20.0;
         let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
         let each = value.bytes as f32 / value.elements.max(1) as f32;
-        !self.is_free(node) && self.chain[node as usize] * places as f32 > each * PER_BYTE
+        !self.is_free(node) && self.chain[node as usize] * places as f32 > each * self.storage.work_per_byte
     }
 
     /// For each node, operations for one element if all before it is computed on the fly that can be: elements at the same place once,

@@ -7,7 +7,8 @@ use super::ffi;
 use super::lists::Ids;
 use super::shards::{Shards, share};
 use crate::addresses::AddressMap;
-use crate::ir::{i64_array, is_matrix_product, key};
+use crate::ir::{i64_array, key};
+use crate::ops::products::is_matrix_product;
 use crate::rewrite::walk;
 use crate::splat::Splat;
 use crate::target::{Reductions, Storage};
@@ -26,6 +27,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 mod moves;
+mod products;
 
 pub(super) type Id = u32;
 /// Types of an op's results.
@@ -759,7 +761,9 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 }
             }
         }
-        self.add_wide(Class::Dot { joins: is_matrix_product(op) }, op, operands);
+        if !self.split_product(op, &operands) {
+            self.add_wide(Class::Dot { joins: is_matrix_product(op) }, op, operands);
+        }
     }
 
     /// Convolutions want features innermost.

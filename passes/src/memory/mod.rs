@@ -25,6 +25,7 @@
 //!   selects, gathers, slices) is stored before it. Other reductions go in tiles of 32.
 //! * Products, convolutions, scatters, sorts, custom calls and all ops not known read from and write to memory. Those of
 //!   16-bit floats happen in 32 bits; operands in another order than the library's are copied.
+//! * Products of few results are computed in parts on GPUs: the sums of each are stored in f32, and added up by another kernel.
 //! * Concatenations along long rows are copies. Running sums go in two stages.
 //! * Updates, scatters and loops work in place, if what they change is not needed otherwise and may be written over: all
 //!   its other readers have to come before, by what feeds what, else it is copied. What an update reads of the array
@@ -247,7 +248,7 @@ pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Repor
         return Err(Unmodelled::TooMuch(entry.location()));
     }
     if let Some(rates) = target.rates() {
-        let time::Time { seconds, launches } = time::time(&graph, &plan, rates);
+        let time::Time { seconds, launches } = time::time(&graph, &plan, target.storage(), rates);
         report.time = Some((seconds, launches));
     }
     Ok(report)
@@ -257,7 +258,8 @@ pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Repor
 pub fn cost(function: OperationRef<'_, '_>, target: Target) -> Option<Cost> {
     let mut import = Import::new(module_of(function), target.storage());
     let (graph, frame, plan) = modelled(&mut import, function, target)?;
-    let seconds = target.rates().map_or(0.0, |rates| time::time(&graph, &plan, rates).seconds);
+    let seconds =
+        target.rates().map_or(0.0, |rates| time::time(&graph, &plan, target.storage(), rates).seconds);
     Some(Cost { footprint: sums(&graph, &frame, &plan), seconds })
 }
 

@@ -283,7 +283,7 @@ fn carried(op: OperationRef<'_, '_>, at: usize, dim: usize, from: &[i64], to: &[
             None
         }
         "dot_general" => {
-            let numbers = crate::ir::dot_numbers(op)?;
+            let numbers = crate::ops::products::dot_numbers(op)?;
             let (batch, contracted) = if at == 0 {
                 (numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())
             } else {

@@ -10,8 +10,9 @@ use super::assign::Plan;
 use super::fuse::Kernel;
 use super::graph::{Class, Graph, Id};
 use crate::counted::Counter;
-use crate::ir::{dot_numbers, i64_array};
-use crate::target::Rates;
+use crate::ir::i64_array;
+use crate::ops::products::dot_numbers;
+use crate::target::{Rates, Storage};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, TypeLike, ValueLike};
 use slimhlo_dialect::ffi::{attribute_of, op_name};
@@ -37,21 +38,25 @@ impl Time {
 }
 
 /// What running a graph once takes.
-pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, rates: &Rates) -> Time {
+pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, storage: &Storage, rates: &Rates) -> Time {
     let in_place = InPlace::new(graph, plan);
     let each = |(index, kernel): (usize, &Kernel)| {
         let node = &graph.nodes[kernel.node as usize];
         let inside = |region: usize| match (node.regions.get(region), plan.inner[index].get(region)) {
-            (Some(graph), Some(plan)) => time(graph, plan, rates),
+            (Some(graph), Some(plan)) => time(graph, plan, storage, rates),
             _ => Time::default(),
         };
         let alone = |seconds| Time { seconds, launches: 0.0 };
         match node.class {
             Class::Parameter | Class::Constant => Time::default(),
             Class::Loop => {
-                let turns = node.op.and_then(Counter::of).map_or(1, |counter| counter.turns());
-                let turn = inside(0).and(inside(1)).and(alone(rates.iteration));
-                turn.times(turns as f64).and(alone(in_place.copies(kernel.node) / rates.bytes))
+                let counter = node.op.and_then(Counter::of);
+                let turns = counter.map_or(1, |counter| counter.turns());
+                // Who starts kernels counts turns for himself, or else asks the condition.
+                let asked =
+                    if counter.is_some() { Time::default() } else { inside(0).and(alone(rates.branch)) };
+                let turn = asked.and(inside(1)).and(alone(rates.iteration));
+                turn.times(turns as f64).and(in_place.copies(kernel.node).time(rates))
             }
             Class::Branch => {
                 let arms = (0..node.regions.len()).map(inside);
@@ -59,18 +64,49 @@ pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, rates: &Rates) -> Time {
                 longest.unwrap_or_default().and(alone(rates.branch))
             }
             _ => {
-                let seconds = rates.launch + work(graph, plan, *kernel, &in_place, rates);
-                Time { seconds, launches: 1.0 }
+                let launches = stages(graph, kernel.node, storage);
+                let seconds = launches * rates.launch + work(graph, plan, *kernel, &in_place, rates);
+                Time { seconds, launches }
             }
         }
     };
-    // Numbers, a loop's counter say, are put in their place by what computes them, which waits for their readers.
-    const NUMBERS: u64 = 16;
-    let arrays = plan.copied.iter().filter(|&&bytes| bytes > NUMBERS);
-    let (copied, launches) =
-        arrays.fold((0.0, 0.0), |(bytes, count), &array| (bytes + 2.0 * array as f64, count + 1.0));
-    let copies = Time { seconds: copied / rates.bytes + launches * rates.launch, launches };
+    let copies = Copies::of(plan.copied.iter().copied()).time(rates);
     plan.kernels.kernels.iter().enumerate().map(each).fold(copies, Time::and)
+}
+
+/// Copies of whole arrays.
+#[derive(Clone, Copy, Default)]
+struct Copies {
+    /// Bytes that are read and written.
+    moved: f64,
+    count: f64,
+}
+
+impl Copies {
+    fn of(arrays: impl Iterator<Item = u64>) -> Self {
+        // Numbers, a loop's counter say, are put in their place by what computes them, which waits for their readers.
+        const NUMBERS: u64 = 16;
+        arrays.filter(|&bytes| bytes > NUMBERS).fold(Self::default(), |Self { moved, count }, bytes| Self {
+            moved: moved + 2.0 * bytes as f64,
+            count: count + 1.0,
+        })
+    }
+
+    /// What they take as kernels of their own.
+    fn time(self, rates: &Rates) -> Time {
+        let Self { moved, count } = self;
+        Time { seconds: moved / rates.bytes + count * rates.launch, launches: count }
+    }
+}
+
+/// How many kernels it takes to compute a node: sums of long rows go in two stages.
+fn stages(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> f64 {
+    let node = &graph.nodes[node as usize];
+    let elements =
+        |id: Option<Id>| id.and_then(|id| graph.values.get(id as usize)).map_or(1, |value| value.elements);
+    let row = elements(node.operands.first().copied()) / elements(Some(node.first)).max(1);
+    let long = storage.longest_row > 0 && row > storage.longest_row;
+    if matches!(node.class, Class::Reduce(_)) && long { 2.0 } else { 1.0 }
 }
 
 /// Where results lie in the memory of what they are made of.
@@ -89,15 +125,15 @@ impl<'g, 'c, 'a> InPlace<'g, 'c, 'a> {
         Self { graph, memory }
     }
 
-    /// Bytes that are read and written to have a copy of what a node changes.
-    fn copies(&self, node: Id) -> f64 {
+    /// What is copied so that a node may change it.
+    fn copies(&self, node: Id) -> Copies {
         let node = &self.graph.nodes[node as usize];
         let changed = (node.first..node.first + node.count).zip(&node.operands);
         let copied = changed.filter(|&(result, &operand)| {
             let (own, other) = (self.memory[result as usize], self.memory[operand as usize]);
             self.graph.values[result as usize].bytes > 0 && (own != other || own == u32::MAX)
         });
-        copied.map(|(result, _)| 2.0 * self.graph.values[result as usize].bytes as f64).sum()
+        Copies::of(copied.map(|(result, _)| self.graph.values[result as usize].bytes))
     }
 }
 
@@ -116,11 +152,11 @@ fn work(
     let name = node.op.map_or("", |op| op_name(op));
     let changed = |index: usize| node.operands.get(index).map_or(0.0, |&id| bytes_of(id));
     let moved = match node.class {
-        Class::Update => read + changed(1) + in_place.copies(kernel.node),
+        Class::Update => read + changed(1) + in_place.copies(kernel.node).moved,
         Class::Scatter => {
             let updates = node.operands.last().map_or(0, |&id| graph.values[id as usize].elements);
             let waits = updates as f64 / rates.updates * rates.bytes;
-            (read + updates as f64).max(waits) + in_place.copies(kernel.node)
+            (read + updates as f64).max(waits) + in_place.copies(kernel.node).moved
         }
         Class::Opaque if name == "stablehlo.sort" => {
             let longest = node.op.and_then(sorted).unwrap_or(2).max(2);
@@ -132,12 +168,21 @@ fn work(
     };
     let computing = match (node.class, node.op) {
         (Class::Dot { .. }, Some(op)) => {
-            let made = graph.values.get(node.first as usize).map_or(0, |value| value.elements);
+            let made =
+                graph.values.get(node.first as usize).map_or(0, |value| value.elements / parts(op, value.ty));
             product(op, made, rates)
         }
         _ => 0.0,
     };
     (moved / rates.bytes).max(computing).max(kernel.work / rates.elementwise)
+}
+
+/// Into how many parts a product falls that makes this: the sums of each are one of its op's results.
+fn parts(op: OperationRef<'_, '_>, made: Type<'_>) -> u64 {
+    let whole = op.result(0).ok().and_then(|result| Tensor::new(result.r#type()));
+    let (Some(whole), Some(made)) = (whole, Tensor::new(made)) else { return 1 };
+    let first = made.shape.first().filter(|_| made.rank() > whole.rank());
+    first.and_then(|&parts| u64::try_from(parts).ok()).unwrap_or(1).max(1)
 }
 
 /// Elements along the dimension that is sorted.

@@ -8,10 +8,11 @@
 
 use super::loops::{Reader, Writer};
 use crate::ir;
+use crate::ir::{bytes, plain};
 use crate::min_cut::{ENDLESS, Network};
+use crate::ops::class;
 use crate::rewrite::defining_op;
-use crate::stream::fast::{Keys, Table};
-use crate::stream::plan::{bytes, plain};
+use crate::tables::{Keys, Table};
 use crate::ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value};
@@ -160,7 +161,7 @@ fn is_cheap(op: OperationRef<'_, '_>) -> bool {
         "stablehlo.dot_general" => {
             is_growing(op) && !op.results().any(|result| ties::is_compared_with_itself(result.into()))
         }
-        name => ir::is_fusible(name),
+        name => class::is_fusible(name),
     }
 }
 
@@ -169,7 +170,7 @@ fn is_growing(op: OperationRef<'_, '_>) -> bool {
     let made: i64 = op.results().map(|result| bytes(result.into())).sum();
     let read: i64 = op.operands().map(bytes).sum();
     let depth = || {
-        let numbers = crate::ir::dot_numbers(op)?;
+        let numbers = crate::ops::products::dot_numbers(op)?;
         let left = plain(op.operand(0).ok()?)?;
         let sizes = numbers.lhs_contracting_dimensions().iter().map(|&dim| left.shape[dim as usize]);
         Some(sizes.product::<i64>())

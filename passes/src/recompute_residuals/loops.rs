@@ -4,9 +4,9 @@
 
 use crate::counted::{Counter, blocks};
 use crate::ir;
+use crate::ir::plain;
 use crate::rewrite::{defining_op, users, uses};
-use crate::stream::fast::Table;
-use crate::stream::plan::plain;
+use crate::tables::Table;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, Value, ValueLike};

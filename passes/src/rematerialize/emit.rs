@@ -8,7 +8,7 @@ use super::windows::Windows;
 use crate::hold::Way;
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, uses};
-use crate::stream::fast::{Keys, Table};
+use crate::tables::{Keys, Table};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;

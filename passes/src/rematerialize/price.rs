@@ -3,9 +3,9 @@
 //! How long it takes to do an op again.
 
 use crate::ir;
+use crate::ir::{bytes, plain};
 use crate::memory::{EXPENSIVE, product_seconds};
-use crate::stream::is_costly;
-use crate::stream::plan::{bytes, is_elementwise, plain};
+use crate::ops::class::{self, is_costly, is_elementwise};
 use crate::target::Rates;
 use crate::ties;
 use melior::ir::operation::OperationLike;
@@ -35,7 +35,7 @@ pub fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
         }
         _ if op.region_count() > 0 => None,
         // Computed within what reads it.
-        _ if is_elementwise(name) || ir::is_fusible(name) => {
+        _ if is_elementwise(name) || class::is_fusible(name) => {
             let each = if is_costly(name) { EXPENSIVE } else { 1.0 };
             Some(elements(result) as f64 * each / rates.elementwise)
         }

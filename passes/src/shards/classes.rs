@@ -2,7 +2,7 @@
 
 //! Who needs what from whom: boxes cut at shard borders, and like cuts on different devices made one step.
 
-use super::layout::{Grid, Layout};
+use super::mesh::{Grid, Layout};
 use super::moves::{Box_, Index, Piece, Source};
 use rustc_hash::FxHashMap;
 

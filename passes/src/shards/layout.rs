@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Where the parts of arrays live: meshes as grids of devices, layouts of arrays over them, and which value has which.
+//! Which values are laid out how, and which parts of a program are for one device.
 
-use super::moves::{is_elementwise, is_update};
+use super::mesh::{Layout, Mesh};
+use super::moves::{is_elementwise, is_update, plain};
 use crate::ir;
 use crate::rewrite::{defining_op, uses, walk};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
@@ -18,190 +19,6 @@ use slimhlo_dialect::types::Tensor;
 /// The name under which shardings hang on functions' arguments and results, and on ops.
 pub const SHARDING: &str = "sdy.sharding";
 
-/// Devices in row-major order along the axes of a mesh.
-#[derive(Clone, Debug)]
-pub struct Grid {
-    sizes: Vec<i64>,
-    strides: Vec<i64>,
-}
-
-impl Grid {
-    /// The grid of axes of these sizes, major to minor; `None` if it has more than `most` devices.
-    pub fn new(sizes: Vec<i64>, most: i64) -> Option<Self> {
-        let mut strides = vec![1; sizes.len()];
-        let mut devices: i64 = 1;
-        for axis in (0..sizes.len()).rev() {
-            strides[axis] = devices;
-            devices = devices.checked_mul(sizes[axis]).filter(|&devices| devices > 0 && devices <= most)?;
-        }
-        Some(Self { sizes, strides })
-    }
-
-    /// How many devices there are.
-    pub fn devices(&self) -> usize {
-        self.sizes.iter().product::<i64>() as usize
-    }
-
-    /// How many parts these axes cut a dimension into.
-    pub fn parts(&self, axes: &[usize]) -> i64 {
-        axes.iter().map(|&axis| self.sizes[axis]).product()
-    }
-
-    /// Which of these parts a device holds.
-    pub fn part_of(&self, device: usize, axes: &[usize]) -> i64 {
-        axes.iter().fold(0, |part, &axis| {
-            part * self.sizes[axis] + device as i64 / self.strides[axis] % self.sizes[axis]
-        })
-    }
-
-    /// The device in the place of `device` that holds another part.
-    pub fn with_part(&self, device: usize, axes: &[usize], mut part: i64) -> usize {
-        let mut device = device as i64;
-        for &axis in axes.iter().rev() {
-            let here = device / self.strides[axis] % self.sizes[axis];
-            device += (part % self.sizes[axis] - here) * self.strides[axis];
-            part /= self.sizes[axis];
-        }
-        device as usize
-    }
-}
-
-/// Along which axes of the mesh each dimension of an array is cut, major to minor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout(pub Vec<Vec<usize>>);
-
-impl Layout {
-    /// Every device holds all of it.
-    pub fn whole(rank: usize) -> Self {
-        Self(vec![Vec::new(); rank])
-    }
-
-    /// Sizes of the part that one device holds; `None` if the parts do not come out even.
-    pub fn local_shape(&self, shape: &[i64], grid: &Grid) -> Option<Vec<i64>> {
-        if shape.len() != self.0.len() {
-            return None;
-        }
-        shape
-            .iter()
-            .zip(&self.0)
-            .map(|(size, axes)| {
-                let parts = grid.parts(axes);
-                (size % parts == 0).then_some(size / parts)
-            })
-            .collect()
-    }
-
-    /// Sizes of the part that one device holds, where the last ones may be short, or hold nothing: parts are as large as they have to be
-    /// for all to fit in, which is how partitioners pad. `None` if the rank is another.
-    pub fn tile_shape(&self, shape: &[i64], grid: &Grid) -> Option<Vec<i64>> {
-        (shape.len() == self.0.len()).then(|| {
-            shape
-                .iter()
-                .zip(&self.0)
-                .map(|(size, axes)| {
-                    size.div_euclid(grid.parts(axes)) + i64::from(size % grid.parts(axes) != 0)
-                })
-                .collect()
-        })
-    }
-
-    /// Sizes of an array padded at its ends until parts come out even.
-    pub fn even_shape(&self, shape: &[i64], grid: &Grid) -> Option<Vec<i64>> {
-        let tile = self.tile_shape(shape, grid)?;
-        Some(tile.iter().zip(&self.0).map(|(size, axes)| size * grid.parts(axes)).collect())
-    }
-
-    /// How much of its tile each device has something in, per dimension: less than all of it, or nothing, at the ends of uneven ones.
-    pub fn extents(&self, shape: &[i64], grid: &Grid) -> Option<Vec<Vec<i64>>> {
-        let tile = self.tile_shape(shape, grid)?;
-        let of = |device: usize| {
-            let along = |dim: usize| {
-                (shape[dim] - grid.part_of(device, &self.0[dim]) * tile[dim]).clamp(0, tile[dim])
-            };
-            (0..tile.len()).map(along).collect()
-        };
-        Some((0..grid.devices()).map(of).collect())
-    }
-
-    /// What is left of it at the boundary of the program, where parts must come out even: axes of which nothing is left
-    /// because they do not divide the dimension. `None` if some of an axis might be.
-    pub fn at_boundary(&self, shape: &[i64], grid: &Grid) -> Option<Self> {
-        let mut kept = Vec::with_capacity(self.0.len());
-        for (size, axes) in shape.iter().zip(&self.0) {
-            let mut left = *size;
-            let mut divides = true;
-            let mut dim = Vec::new();
-            for &axis in axes {
-                let parts = grid.sizes[axis];
-                if divides && left % parts == 0 {
-                    left /= parts;
-                    dim.push(axis);
-                } else {
-                    if gcd(left, parts) != 1 {
-                        return None;
-                    }
-                    divides = false;
-                }
-            }
-            kept.push(dim);
-        }
-        Some(Self(kept))
-    }
-}
-
-fn gcd(mut left: i64, mut right: i64) -> i64 {
-    while right != 0 {
-        (left, right) = (right, left % right);
-    }
-    left
-}
-
-/// The one mesh that a program's shardings are on.
-pub struct Mesh<'c> {
-    /// What shardings refer to it by.
-    pub reference: Attribute<'c>,
-    /// Names of the axes.
-    pub names: Vec<&'c str>,
-    /// Its devices.
-    pub grid: Grid,
-}
-
-impl<'c> Mesh<'c> {
-    /// The mesh that `sharding` is on, if it is one whose devices count up and of which there are `partitions`.
-    pub fn of(sharding: TensorSharding<'c>, user: OperationRef<'c, '_>, partitions: i64) -> Option<Self> {
-        let mesh = mesh_of(user, sharding).ok()?;
-        if !mesh.device_ids().is_empty() {
-            return None;
-        }
-        let (names, sizes) = mesh.axes().iter().map(|axis| (axis.name(), axis.size())).unzip();
-        let grid = Grid::new(sizes, partitions)?;
-        (grid.devices() as i64 == partitions).then_some(Self {
-            reference: sharding.mesh_or_ref()?,
-            names,
-            grid,
-        })
-    }
-
-    /// The layout that `sharding` asks for, if it leaves nothing open and cuts along whole axes only.
-    pub(crate) fn layout(&self, sharding: TensorSharding<'c>) -> Option<Layout> {
-        if sharding.mesh_or_ref() != Some(self.reference) || !sharding.unreduced_axes().is_empty() {
-            return None;
-        }
-        let dims = sharding.dims().iter().map(|dim| {
-            if !dim.is_closed() {
-                return None;
-            }
-            let axes = dim.axes().iter().map(|axis| {
-                let index = self.names.iter().position(|name| *name == axis.name())?;
-                axis.sub_axis_info().is_none().then_some(index)
-            });
-            let axes: Option<Vec<usize>> = axes.collect();
-            Some(axes?.into_iter().filter(|&axis| self.grid.sizes[axis] > 1).collect())
-        });
-        dims.collect::<Option<_>>().map(Layout)
-    }
-}
-
 /// Which values are known to be laid out how: those that say so, and those that partitioners give the layout of a
 /// neighbour of the same shape.
 pub struct Known<'c> {
@@ -210,6 +27,8 @@ pub struct Known<'c> {
     /// Whether ops say how they are laid out, each by itself, as Reactant has it.
     pub by_op: bool,
     layouts: FxHashMap<usize, Layout>,
+    /// How functions hand out what they return.
+    returned: FxHashMap<usize, Layout>,
 }
 
 impl<'c> Known<'c> {
@@ -259,12 +78,13 @@ impl<'c> Known<'c> {
             ops.push(op);
             WalkResult::Advance
         });
-        let mut known = Self { mesh: mesh?, by_op, layouts: FxHashMap::default() };
+        let mut known =
+            Self { mesh: mesh?, by_op, layouts: FxHashMap::default(), returned: FxHashMap::default() };
         for (value, sharding) in said {
             let Some(layout) = known.mesh.layout(sharding) else { continue };
             // What comes from outside comes in even parts.
             let layout = match (entered.contains(&ir::key(value)), ffi::shape(value.r#type())) {
-                (true, Some(shape)) if by_op => layout.at_boundary(shape, &known.mesh.grid),
+                (true, Some(shape)) if by_op => layout.at_boundary(shape, &known.mesh),
                 _ => Some(layout),
             };
             if let Some(layout) = layout {
@@ -272,6 +92,14 @@ impl<'c> Known<'c> {
             }
         }
         ops.iter().for_each(|op| known.forward(*op));
+        for (value, sharding) in &returned {
+            let layout = known.mesh.layout(*sharding);
+            if let (Some(layout), Some(shape)) = (layout, ffi::shape(value.r#type()))
+                && let Some(layout) = layout.at_boundary(shape, &known.mesh)
+            {
+                known.returned.insert(ir::key(*value), layout);
+            }
+        }
         for (value, sharding) in returned.into_iter().chain(asked) {
             if let Some(layout) = known.mesh.layout(sharding) {
                 known.add(value, &layout);
@@ -285,6 +113,11 @@ impl<'c> Known<'c> {
     /// The layout of a value, if it is known.
     pub fn layout(&self, value: Value<'c, '_>) -> Option<&Layout> {
         self.layouts.get(&ir::key(value))
+    }
+
+    /// Whether `user` returns a value from its function, in this layout.
+    pub fn is_returned_as(&self, user: OperationRef<'c, '_>, value: Value<'c, '_>, layout: &Layout) -> bool {
+        op_name(user) == "func.return" && self.returned.get(&ir::key(value)) == Some(layout)
     }
 
     /// Sizes of the tiles of an array, if arrays laid out like that are understood: parts that do not come out even are where each op says
@@ -351,11 +184,27 @@ impl<'c> Known<'c> {
                 .map(part_of)
                 .filter(|whole| same_shape(*whole, result))
                 .find_map(|whole| self.layout(whole))
-                .cloned(),
-            _ => None,
+                .cloned()
+                .or_else(|| self.like_operand(op)),
+            _ => self.like_operand(op),
         };
         if let Some(layout) = layout {
             self.add(result, &layout);
+        }
+    }
+
+    /// The layout that a partitioner gives a move or a change of dimensions that says nothing, among ops that do: that of what it is made of.
+    fn like_operand<'a>(&self, op: OperationRef<'c, 'a>) -> Option<Layout>
+    where
+        'c: 'a,
+    {
+        self.by_op.then_some(())?;
+        match op_name(op) {
+            "stablehlo.slice" | "stablehlo.pad" | "stablehlo.reverse" => {
+                self.layout(op.operands().next()?).cloned()
+            }
+            "stablehlo.concatenate" => op.operands().find_map(|operand| self.layout(operand)).cloned(),
+            name => reordered(op, name, self.layout(op.operands().next()?)?),
         }
     }
 
@@ -386,6 +235,35 @@ impl<'c> Known<'c> {
             }
             _ => {}
         }
+    }
+}
+
+/// The layout of what `op` makes of an array laid out like that by giving its dimensions another order, or adding some of one element.
+pub fn reordered(op: OperationRef<'_, '_>, name: &str, layout: &Layout) -> Option<Layout> {
+    match name {
+        "stablehlo.transpose" => {
+            let order = ir::i64_array(op, "permutation")?;
+            order
+                .iter()
+                .map(|&dim| layout.0.get(usize::try_from(dim).ok()?).cloned())
+                .collect::<Option<_>>()
+                .map(Layout)
+        }
+        "stablehlo.reshape" => {
+            let (from, to) = (plain(op.operands().next()?)?.shape, plain(op.results().next()?.into())?.shape);
+            let is_one = |(dim, axes): (usize, &Vec<usize>)| from[dim] != 1 || axes.is_empty();
+            layout.0.iter().enumerate().all(is_one).then_some(())?;
+            let mut dims = from.iter().zip(&layout.0).filter(|(size, _)| **size != 1);
+            let mut axes = Vec::with_capacity(to.len());
+            for &size in to {
+                axes.push(match size {
+                    1 => Vec::new(),
+                    _ => dims.next().filter(|(other, _)| **other == size)?.1.clone(),
+                });
+            }
+            dims.next().is_none().then_some(Layout(axes))
+        }
+        _ => None,
     }
 }
 

@@ -2,11 +2,10 @@
 
 //! Making manual computations, and what ops on whole arrays become in them.
 
-use super::emit::sharding;
-use super::layout::{Grid, Layout, Mesh};
+use super::mesh::{Grid, Layout, Mesh};
 use crate::ir::{self, Builder};
+use crate::ops::access;
 use crate::rewrite::set_attribute;
-use crate::stream::plan;
 use melior::ir::attribute::{DenseElementsAttribute, IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -36,12 +35,12 @@ pub(crate) fn manual_computation<'c: 'a, 'a>(
     };
     let locals: Vec<Type<'c>> = operands.iter().map(local).collect::<Option<_>>()?;
     let shardings = |layouts: &mut dyn Iterator<Item = &Layout>| {
-        let all: Option<Vec<_>> = layouts.map(|layout| sharding(context, mesh, layout)).collect();
+        let all: Option<Vec<_>> = layouts.map(|layout| mesh.sharding(context, layout)).collect();
         TensorShardingPerValue::new(context, &all?)
     };
     let taken = shardings(&mut operands.iter().map(|(_, layout)| *layout))?;
     let given = shardings(&mut results.iter().map(|(_, layout)| *layout))?;
-    let names: Vec<_> = mesh.names.iter().map(|name| StringAttribute::new(context, name)).collect();
+    let names: Vec<_> = mesh.names().map(|name| StringAttribute::new(context, name)).collect();
     let manual = ManualAxes::new(context, &names)?;
     let values: Vec<_> = operands.iter().map(|(value, _)| *value).collect();
     let types: Vec<_> = results.iter().map(|(ty, _)| *ty).collect();
@@ -135,7 +134,7 @@ pub(crate) fn counted<'c: 'a, 'a>(
     if op_name(op) != "stablehlo.iota" {
         return None;
     }
-    let dim = plan::iota_dimension(op)?;
+    let dim = access::iota_dimension(op)?;
     let axes = layout.0.get(dim).filter(|axes| !axes.is_empty())?;
     let location = op.location();
     let element = ir::element_of(ty);

@@ -6,8 +6,8 @@
 //! nobody's. So a pad to what comes out even, and the slice that takes it back, cost no more than a choice by position in the kernel
 //! that reads them, and nothing where the one undoes the other.
 
-use super::emit::sharding;
-use super::layout::{Known, Layout, Mesh, SHARDING};
+use super::layout::{Known, SHARDING, reordered};
+use super::mesh::{Layout, Mesh};
 use super::moves::{is_bare, is_elementwise, plain};
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, set_attribute};
@@ -68,7 +68,7 @@ pub fn annotate<'c: 'a, 'a>(
     layout: &Layout,
 ) -> Option<()> {
     let context = build.context();
-    let said = TensorShardingPerValue::new(context, &[sharding(context, mesh, layout)?])?;
+    let said = TensorShardingPerValue::new(context, &[mesh.sharding(context, layout)?])?;
     set_attribute(defining_op(value)?, SHARDING, said.attribute());
     Some(())
 }
@@ -81,6 +81,30 @@ pub fn trimmed_from<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
     (starts.iter().all(|&start| start == 0) && strides.iter().all(|&stride| stride == 1))
         .then(|| op.operands().next())
         .flatten()
+}
+
+/// An array that was cut off at its ends, its dimensions put in another order or given some of one element: that done before. Gives what
+/// `computed_whole` does.
+pub fn reordered_whole<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    known: &Known<'c>,
+    op: OperationRef<'c, 'a>,
+) -> Option<(Value<'c, 'a>, Value<'c, 'a>, Layout)> {
+    let result = ir::first_result(op).filter(|_| is_bare(op))?;
+    let layout = known.layout(result)?.clone();
+    let part = op.operands().next()?;
+    (reordered(op, op_name(op), known.layout(part)?)? == layout).then_some(())?;
+    let shape = plain(result)?.shape;
+    let even = layout.even_shape(shape, &known.mesh.grid).filter(|even| even != shape)?;
+    let whole = trimmed_from(part).filter(|whole| known.layout(*whole) == known.layout(part))?;
+    let all = known.layout(part)?.even_shape(plain(part)?.shape, &known.mesh.grid)?;
+    (plain(whole)?.shape == all).then_some(())?;
+    build.set_insertion_point_before(op);
+    let ty = Tensor::get(&even, ir::element_of(result.r#type()), None);
+    let whole = ir::first_result(build.copy_with(op, &[whole], &[], &[ty]))?;
+    annotate(build, &known.mesh, whole, &layout)?;
+    let left = trimmed(build, &known.mesh, (whole, &layout), result.r#type(), op.location());
+    Some((whole, left, layout))
 }
 
 /// An op computed for arrays that were cut off at their ends, computed before that is done instead: what is computed of what is

@@ -4,6 +4,7 @@
 
 use super::site::Site;
 use crate::ir::{self, discardable_attributes};
+use crate::ops::products;
 use crate::rewrite::{defining_op, users};
 use crate::shards::is_partitioned;
 use melior::ir::operation::OperationLike;
@@ -24,7 +25,7 @@ struct Numbers {
 
 impl Numbers {
     fn of(op: OperationRef<'_, '_>) -> Option<Self> {
-        let numbers = ir::dot_numbers(op)?;
+        let numbers = products::dot_numbers(op)?;
         Some(Self {
             batching: [numbers.lhs_batching_dimensions().into(), numbers.rhs_batching_dimensions().into()],
             contracting: [

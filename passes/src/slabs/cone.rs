@@ -5,9 +5,10 @@
 use super::SLABS;
 use super::rows::{self, Inside, Needs, Rows};
 use crate::ir::{self, discardable_attributes};
+use crate::ir::{bytes, plain};
+use crate::ops::access::{self, Along, Source};
+use crate::ops::class::{self, is_costly, is_elementwise};
 use crate::rewrite::{Use, defining_op, uses};
-use crate::stream::is_costly;
-use crate::stream::plan::{self, Along, Source, bytes, is_elementwise, plain};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
@@ -68,7 +69,7 @@ fn moves_freely(op: OperationRef<'_, '_>) -> bool {
         "stablehlo.concatenate",
         "stablehlo.dynamic_update_slice",
     ];
-    ir::is_fusible(op_name(op)) || MORE.contains(&op_name(op))
+    class::is_fusible(op_name(op)) || MORE.contains(&op_name(op))
 }
 
 /// For each operand along which dimension rows of an op's result are made of rows of it; none if it is used whole. `None` if
@@ -88,12 +89,12 @@ pub fn operand_dims(op: OperationRef<'_, '_>, dim: usize) -> Option<Vec<Option<u
             rows::updated(op, dim)?;
             return Some((0..op.operand_count()).map(|index| (index < 2).then_some(dim)).collect());
         }
-        _ if ir::is_fusible(name) && name != "stablehlo.dynamic_slice" => {}
+        _ if class::is_fusible(name) && name != "stablehlo.dynamic_slice" => {}
         "stablehlo.reduce" | "stablehlo.transpose" | "stablehlo.reshape" | "stablehlo.reverse" => {}
         _ => return None,
     }
     let along = Along { dim, run: 1, from: 0 };
-    let Ok(Source::Op(operands)) = plan::source_of(op, 0, &result, along, result.shape[dim]) else {
+    let Ok(Source::Op(operands)) = access::source_of(op, 0, &result, along, result.shape[dim]) else {
         return None;
     };
     operands

@@ -4,15 +4,15 @@
 
 use super::cone::{Cone, Member, operand_dims};
 use super::rows::{Inside, Needs, Rows, all_of, joined, part, unpadded, updated};
+use crate::counted::Open;
 use crate::hold::{self, Way};
 use crate::ir::{self, Builder, element_of};
+use crate::ops::access::iota_dimension;
+use crate::ops::reducers::combiner;
 use crate::rewrite::{defining_op, is_unused, location_of, uses};
-use crate::stream::combiner;
-use crate::stream::plan::iota_dimension;
 use crate::target::Storage;
-use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{Location, OperationRef, Type, Value, ValueLike};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
@@ -40,7 +40,7 @@ pub fn run<'c: 'a, 'a>(
 
     let mut needs = Needs::of(cone, |_| Rows { from: 0, to: slab }, Some(&mut Inside::new(slab)));
     let windows = windows(cone, slab, &mut needs);
-    let mut operands = vec![build.i64_constant(low, location)];
+    let mut operands = Vec::new();
     for (target, (old, window)) in cone.targets.iter().zip(cone.olds.iter().zip(&windows)) {
         // Where nothing reads an old field, nothing has to be held of it.
         let old = old.filter(|old| window.is_some() || uses(*old).next().is_none());
@@ -54,39 +54,26 @@ pub fn run<'c: 'a, 'a>(
     operands.extend(held.as_ref().map(|held| held.all));
     let captured = captured(cone, &needs);
     operands.extend(&captured);
-    let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
-    let op = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
-    let arguments = |region: usize| -> Vec<Value<'c, 'a>> {
-        let block = op.region(region).ok().and_then(|region| region.first_block()).expect("made with blocks");
-        build.set_insertion_point_to_end(block);
-        (0..types.len()).map(|index| block.argument(index).expect("made with arguments").into()).collect()
-    };
-    let given = arguments(0);
-    let end = build.i64_constant(high, location);
-    let goes_on = build.compare(ComparisonDirection::Lt, given[0], end, location);
-    build.terminator("stablehlo.return", &[goes_on], location);
-
-    let given = arguments(1);
-    let (results, rest) = given[1..].split_at(cone.targets.len());
+    let turn = Open::new(build, (low..high, slab), &operands, location);
+    let (results, rest) = turn.carried.split_at(cone.targets.len());
     let (sums, rest) = rest.split_at(cone.totals.len());
     let (kept, outside) = rest.split_at(usize::from(held.is_some()));
     let names = captured.iter().map(|value| ir::key(*value)).zip(outside.iter().copied()).collect();
     let way = Way::of(storage, || {
         let end = build.i64_constant(high, location);
-        build.compare(ComparisonDirection::Lt, given[0], end, location)
+        build.compare(ComparisonDirection::Lt, turn.at, end, location)
     });
-    let (made, at) = (FxHashMap::default(), Some(given[0]));
+    let (made, at) = (FxHashMap::default(), Some(turn.at));
     let mut maker = Maker { build, cone, needs, made, slab, at, way: Some(way), names };
     let kept = held
         .as_ref()
         .zip(kept.first())
         .map(|(held, kept)| maker.read_windows(&windows, results, (held, *kept), way, location));
     maker.make_all();
-    let by = build.i64_constant(slab, location);
-    let mut next = vec![build.binary("stablehlo.add", given[0], by, location)];
+    let mut next = Vec::new();
     for (target, result) in cone.targets.iter().zip(results) {
         let rows = maker.take(target.value, target.dim, Rows { from: 0, to: slab });
-        next.push(put(build, *result, rows, target.dim, given[0], location));
+        next.push(put(build, *result, rows, target.dim, turn.at, location));
     }
     for (total, sum) in cone.totals.iter().zip(sums) {
         let part = maker.total(total, Rows { from: 0, to: slab });
@@ -94,7 +81,7 @@ pub fn run<'c: 'a, 'a>(
     }
     next.extend(kept);
     next.extend(outside);
-    build.terminator("stablehlo.return", &next, location);
+    let op = turn.close(&next);
     build.set_insertion_point_before(anchor);
 
     let around = |all: Option<Value<'c, 'a>>| match (held, first) {

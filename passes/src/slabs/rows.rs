@@ -4,7 +4,7 @@
 
 use super::cone::{Cone, Member, operand_dims};
 use crate::ir;
-use crate::stream::plan::plain;
+use crate::ir::plain;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value};
 use rustc_hash::FxHashMap;

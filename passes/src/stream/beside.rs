@@ -10,12 +10,14 @@
 //!   for each of them ([`Readers`]): a back end fuses it with a reduction that is its only reader, and stores it
 //!   for two. A barrier keeps the second copy from being merged with the first.
 
-use super::fast::{Bits, Keys, Table};
 use super::outside::is_small_reduction;
-use super::plan::{self, Plan, Source, bytes};
-use super::{Consumer, Role, is_costly, is_free};
-use crate::ir;
+use super::plan::Plan;
+use super::{Consumer, Role};
+use crate::ir::{self, bytes};
+use crate::ops::access::Source;
+use crate::ops::class::{self, is_costly};
 use crate::rewrite::{defining_op, users};
+use crate::tables::{Bits, Keys, Table};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value};
 use slimhlo_dialect::ffi::op_name;
@@ -62,11 +64,11 @@ impl<'c: 'a, 'a> Sunk<'c, 'a> {
 
     fn of(value: Value<'c, 'a>) -> Option<Self> {
         let mut sunk = Self { value, from: value, ops: Vec::new(), scalars: Vec::new() };
-        while let Some(op) = defining_op(sunk.from).filter(|op| ir::is_fusible(op_name(*op))) {
+        while let Some(op) = defining_op(sunk.from).filter(|op| class::is_fusible(op_name(*op))) {
             // What else uses it would have to be computed from it in its turn.
             let mut readers = users(sunk.from);
             let alone = sunk.from == value || readers.next().is_some() && readers.next().is_none();
-            if !alone || !plan::is_elementwise(op_name(op)) || is_costly(op_name(op)) {
+            if !alone || !class::is_elementwise(op_name(op)) || is_costly(op_name(op)) {
                 return None;
             }
             sunk.from = sunk.enter(op)?;
@@ -77,18 +79,18 @@ impl<'c: 'a, 'a> Sunk<'c, 'a> {
         }
         sunk.ops.reverse();
         let moved = !sunk.ops.is_empty() && bytes(sunk.from) <= bytes(value);
-        (moved && !super::emit::is_narrow(sunk.from)).then_some(sunk)
+        (moved && !ir::is_narrow(sunk.from)).then_some(sunk)
     }
 
     /// The only operand of an elementwise op that is no splat.
     fn enter(&mut self, op: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
-        let shape = plan::plain(op.result(0).ok()?.into())?.shape;
+        let shape = ir::plain(op.result(0).ok()?.into())?.shape;
         if op.result_count() != 1 || op.region_count() > 0 || !ir::discardable_attributes(op).is_empty() {
             return None;
         }
         let mut from = None;
         for operand in op.operands() {
-            let tensor = plan::plain(operand)?;
+            let tensor = ir::plain(operand)?;
             if ir::splat_constant(operand).is_some() {
                 continue;
             }
@@ -139,7 +141,7 @@ impl Readers {
                 Source::Slice => sliced[at] = chunk.size,
                 Source::Splat | Source::Iota => {}
                 Source::Op(_) => {
-                    cheap[at] = ir::is_fusible(chunk.name) && !is_costly(chunk.name);
+                    cheap[at] = class::is_fusible(chunk.name) && !is_costly(chunk.name);
                     for from in plan.operands(at) {
                         cheap[at] &= cheap[from];
                         sliced[at] = sliced[at].saturating_add(sliced[from]);
@@ -158,7 +160,7 @@ impl Readers {
         };
         let shared: Vec<usize> = (0..count).filter(|&at| again(at)).collect();
         // What is only repeated is not stored because of them.
-        if shared.iter().all(|&at| is_free(plan.chunks[at].name)) {
+        if shared.iter().all(|&at| plan.chunks[at].kind.free) {
             return Self::default();
         }
         let reads = |reader: usize, at: usize| kernels[at].contains(reader);
@@ -230,7 +232,7 @@ fn kernels<'c: 'a, 'a>(
     }
     for at in (0..count).rev().filter(|&at| plan.chunks[at].source.is_op()) {
         let chunk = &plan.chunks[at];
-        let kernel = !ir::is_fusible(chunk.name) && !chunk.op.is_some_and(is_small_reduction);
+        let kernel = !class::is_fusible(chunk.name) && !chunk.op.is_some_and(is_small_reduction);
         let reduces = chunk.name == "stablehlo.reduce";
         if kernel && reduces {
             reductions.push(at);

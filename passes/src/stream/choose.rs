@@ -10,14 +10,17 @@
 
 use super::beside::Sunk;
 use super::cuts::Cuts;
-use super::emit::{Loop, is_made_again, is_narrow};
-use super::fast::{Keys, Marked, Table};
+use super::emit::{Loop, is_made_again};
 use super::outside::{EXPANDS, Outside, is_exported, sources};
-use super::plan::{self, Facts, Plan, Sought, Source, Stop, bytes};
-use super::{Consumer, GAIN, ROUNDS, Role, SMALL, STRETCH, Sizes, dot_numbers};
-use crate::ir::{self, Builder};
+use super::plan::{self, Facts, Plan, Sought};
+use super::{Consumer, GAIN, ROUNDS, Role, SMALL, STRETCH, Sizes};
+use crate::ir::{self, Builder, bytes, is_narrow};
+use crate::ops::access::{self, Source, Stop};
+use crate::ops::class;
+use crate::ops::products::{self, dot_numbers};
 use crate::rewrite::{defining_op, is_unused, users};
 use crate::simplify::site::is_kept_argument;
+use crate::tables::{Keys, Marked, Table};
 use crate::target::Target;
 use crate::ties::Ties;
 use melior::ir::block::BlockLike;
@@ -768,7 +771,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         // Others may yet turn out to need a large value in loops alone, too: to take slices of it would keep it whole.
         let waits = |chunk: &plan::Chunk<'c, 'a>| {
             chunk.source == Source::Slice
-                && plan::is_elementwise(chunk.name)
+                && class::is_elementwise(chunk.name)
                 && chunk.size > self.sizes.chunk_bytes.saturating_mul(GAIN)
                 && is_made_of_less(chunk.value)
         };
@@ -830,7 +833,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         saved = saved.saturating_add(widened).saturating_add(carried);
         let mut stored_whole: i64 = 0;
         for whole in &plan.wholes {
-            let fused = defining_op(*whole).is_some_and(|op| ir::is_fusible(op_name(op)));
+            let fused = defining_op(*whole).is_some_and(|op| class::is_fusible(op_name(op)));
             if fused && !is_made_again(*whole) {
                 stored_whole = stored_whole.saturating_add(bytes(*whole));
             }
@@ -1195,7 +1198,7 @@ fn is_strided(plan: &Plan<'_, '_>) -> bool {
     let largest = computed().map(|chunk| chunk.size).max().unwrap_or(0);
     computed().all(|chunk| chunk.kind.fusible || chunk.name == "stablehlo.reduce")
         && computed().filter(|chunk| chunk.size == largest).any(|chunk| {
-            plan::plain(chunk.value)
+            ir::plain(chunk.value)
                 .is_some_and(|tensor| tensor.shape[..chunk.along.dim].iter().any(|&size| size > 1))
         })
 }
@@ -1229,7 +1232,7 @@ struct DotDims {
 fn dot_dims(op: OperationRef<'_, '_>) -> Option<DotDims> {
     let numbers = dot_numbers(op)?;
     let free = |index: usize, batch: &[i64], contracted: &[i64]| -> Option<Vec<usize>> {
-        let rank = plan::plain(op.operands().nth(index)?)?.rank();
+        let rank = ir::plain(op.operands().nth(index)?)?.rank();
         Some(
             (0..rank)
                 .filter(|&dim| ![batch, contracted].iter().any(|of| of.contains(&(dim as i64))))
@@ -1403,9 +1406,9 @@ fn copies<'c: 'a, 'a>(plan: &Plan<'c, 'a>) -> i64 {
             continue;
         };
         for (index, (operand, along)) in op.operands().zip(chunk.source.operands()).enumerate() {
-            let Some(tensor) = plan::plain(operand) else { continue };
+            let Some(tensor) = ir::plain(operand) else { continue };
             let narrow =
-                tensor.element.is_float() && plan::element_bytes(tensor.element).is_some_and(|size| size < 4);
+                tensor.element.is_float() && ir::element_bytes(tensor.element).is_some_and(|size| size < 4);
             if along.is_none() && (narrow || is_shuffled(op, index) || is_turned(op, index)) {
                 copied.insert(ir::key(operand), if narrow { 2 * bytes(operand) } else { bytes(operand) });
             }
@@ -1428,7 +1431,7 @@ fn is_made_of_less<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
             if taken.saturating_mul(EXPANDS) <= op.results().map(|result| bytes(result.into())).sum() {
                 return true;
             }
-        } else if ir::is_fusible(name) {
+        } else if class::is_fusible(name) {
             let large = op.operands().filter(|operand| bytes(*operand) >= size / 2);
             pending.extend(large.filter(|operand| seen.len() < MOST && seen.insert(ir::key(*operand))));
         }
@@ -1457,7 +1460,7 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
     let is_fused = |op: OperationRef<'c, 'a>| {
         let name = op_name(op);
         matches!(name, "stablehlo.dot_general" | "stablehlo.reduce")
-            || (ir::is_fusible(name) && !NOT.contains(&name))
+            || (class::is_fusible(name) && !NOT.contains(&name))
     };
     let is_dot = |op: OperationRef<'c, 'a>| op_name(op) == "stablehlo.dot_general";
     // In loops, XLA does not do so.
@@ -1489,7 +1492,7 @@ fn is_library_fused<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'
             }
             match op_name(user) {
                 "stablehlo.dot_general" => {
-                    if !ir::is_matrix_product(user) {
+                    if !products::is_matrix_product(user) {
                         return false;
                     }
                     ends += 1;
@@ -1526,7 +1529,7 @@ fn widened<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Consumer<'c, 'a>)])
         return 0;
     }
     let mut taken: Table<usize, i64> = Table::default();
-    let mut note = |operand: Value<'c, 'a>, along: Option<plan::Along>| {
+    let mut note = |operand: Value<'c, 'a>, along: Option<access::Along>| {
         let sliced = along
             .and_then(|along| plan.position(operand, along))
             .is_some_and(|at| plan.chunks[at].source == Source::Slice);
@@ -1633,7 +1636,7 @@ fn early_users<'c: 'a, 'a>(
             {
                 continue;
             }
-            if members.contains(&user) || !ir::is_fusible(op_name(user)) || early.len() == MOST {
+            if members.contains(&user) || !class::is_fusible(op_name(user)) || early.len() == MOST {
                 return None;
             }
             early.push(user);

@@ -4,15 +4,19 @@
 
 use super::beside::{Readers, Sunk, repeated};
 use super::parts::Parts;
-use super::plan::{self, Along, Chunk, Plan, Source, bytes};
-use super::{Consumer, Role, is_costly, turns};
+use super::plan::{Chunk, Plan};
+use super::{Consumer, Role};
+use crate::counted::Open;
 use crate::hold;
-use crate::ir::{self, Builder, element_of};
+use crate::ir::{self, Builder, bytes, element_of, is_narrow};
+use crate::ops::access::{Along, Source};
+use crate::ops::class::{self, is_costly};
+use crate::ops::loops;
 use crate::rewrite::{defining_op, is_unused, location_of};
 use crate::target::Storage;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Location, OperationRef, RegionLike, Type, Value, ValueLike};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
@@ -88,29 +92,14 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let location = location_of(&ops).unwrap_or(anchor.location());
         let (leaves, captured) = self.captured(location);
 
-        let mut operands = vec![build.i64_constant(0, location)];
-        operands.extend(self.consumers.iter().map(|consumer| self.initial(consumer)));
-        operands.extend(&captured);
-        let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
+        let carried = self.consumers.iter().map(|consumer| self.initial(consumer));
+        let carried: Vec<Value> = carried.chain(captured.iter().copied()).collect();
         let whole_chunks = self.plan.units / self.chunk;
-        let op = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
-
-        let arguments = |region: usize| -> Vec<Value<'c, 'a>> {
-            let block =
-                op.region(region).ok().and_then(|region| region.first_block()).expect("made with blocks");
-            build.set_insertion_point_to_end(block);
-            (0..types.len()).map(|index| block.argument(index).expect("made with arguments").into()).collect()
-        };
-        let inside = arguments(0);
-        let end = build.i64_constant(whole_chunks * self.chunk, location);
-        let goes_on = build.compare(ComparisonDirection::Lt, inside[0], end, location);
-        build.terminator("stablehlo.return", &[goes_on], location);
-
-        let inside = arguments(1);
-        let (accumulators, given) = inside[1..].split_at(self.consumers.len());
+        let turn = Open::new(build, (0..whole_chunks * self.chunk, self.chunk), &carried, location);
+        let (accumulators, given) = turn.carried.split_at(self.consumers.len());
         let mut inner: FxHashMap<usize, Value<'c, 'a>> =
             captured.iter().map(|value| ir::key(*value)).zip(given.iter().copied()).collect();
-        let sliced = self.kept_narrow(inside[0], &leaves, &inner, location);
+        let sliced = self.kept_narrow(turn.at, &leaves, &inner, location);
         let inner_leaves = leaves
             .iter()
             .map(|leaf| {
@@ -126,11 +115,9 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         }
         let mut next = vec![];
         let given_inside = Given { leaves: inner_leaves, wholes: inner };
-        next.extend(self.step(Start::At(inside[0]), self.chunk, given_inside, accumulators));
-        let by = build.i64_constant(self.chunk, location);
-        next.insert(0, build.binary("stablehlo.add", inside[0], by, location));
+        next.extend(self.step(Start::At(turn.at), self.chunk, given_inside, accumulators));
         next.extend(given);
-        build.terminator("stablehlo.return", &next, location);
+        let op = turn.close(&next);
 
         build.set_insertion_point_before(anchor);
         let mut results: Vec<Value<'c, 'a>> = (1..=self.consumers.len())
@@ -531,7 +518,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         }
     }
 
-    /// All turns of a loop for one chunk, see `turns.rs`.
+    /// All turns of a loop for one chunk, see `ops/loops.rs`.
     fn turns(
         &self,
         op: OperationRef<'c, 'a>,
@@ -541,7 +528,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         size: i64,
     ) -> OperationRef<'c, 'a> {
         let build = self.build;
-        let turns = turns::of(op, result, along, self.plan.units).expect("planned as a loop in chunks");
+        let turns = loops::of(op, result, along, self.plan.units).expect("planned as a loop in chunks");
         let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
         let body = |op: OperationRef<'c, 'a>| op.region(1).ok()?.first_block()?.first_operation();
         // Splats in the chunk's shape are made before the loop.
@@ -840,12 +827,6 @@ fn with_element<'c>(ty: Type<'c>, element: Type<'c>) -> Type<'c> {
     Tensor::get(tensor.shape, element, None)
 }
 
-/// Whether a value's elements are floats of less than 32 bits.
-pub fn is_narrow(value: Value<'_, '_>) -> bool {
-    let element = element_of(value.r#type());
-    element.is_float() && plan::element_bytes(element).is_some_and(|size| size < 4)
-}
-
 /// Whether the loop's body makes a value itself: splats, and what a few ops make of positions and splats.
 pub fn is_made_again(value: Value<'_, '_>) -> bool {
     ir::splat_constant(value).is_some() || follows_from_positions(value, &mut { MOST_MADE_AGAIN })
@@ -861,7 +842,7 @@ fn follows_from_positions(value: Value<'_, '_>, left: &mut usize) -> bool {
     let simple = name == "stablehlo.iota"
         || ir::splat_constant(value).is_some()
         || matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.reshape")
-        || (plan::is_elementwise(name) && !is_costly(name));
+        || (class::is_elementwise(name) && !is_costly(name));
     simple
         && op.result_count() == 1
         && op.region_count() == 0

@@ -30,8 +30,9 @@
 //! %picked = "stablehlo.gather"(%logits, %labels) <{collapsed_slice_dims = [1], operand_batching_dims = [0], ...}>
 //! ```
 
-use super::{combiner, plan, scatter_numbers};
 use crate::ir::{self, Builder, discardable_attributes};
+use crate::ops::access;
+use crate::ops::reducers::{combiner, scatter_numbers};
 use crate::rewrite::{defining_op, ops_named};
 use crate::splat::Splats;
 use melior::ir::block::BlockLike;
@@ -46,13 +47,13 @@ use slimhlo_dialect::types::Tensor;
 pub fn run<'c: 'a, 'a>(root: OperationRef<'c, 'a>, build: &Builder<'c, 'a>, least: i64) -> bool {
     let mut changed = false;
     for op in ops_named(root, "stablehlo.scatter") {
-        let large = op.result(0).is_ok_and(|result| plan::bytes(result.into()) > least);
+        let large = op.result(0).is_ok_and(|result| ir::bytes(result.into()) > least);
         if large && (rewrite(op, build).is_some() || rewrite_counted(op, build).is_some()) {
             changed = true;
         }
     }
     for op in ops_named(root, "stablehlo.gather") {
-        let large = op.operand(0).is_ok_and(|operand| plan::bytes(operand) > least);
+        let large = op.operand(0).is_ok_and(|operand| ir::bytes(operand) > least);
         if large && pair_rows(op, build).is_some() {
             changed = true;
         }
@@ -75,7 +76,7 @@ struct Counted<'c, 'a> {
 impl<'c: 'a, 'a> Counted<'c, 'a> {
     /// `map` says which dimension of the matrix each column is for.
     fn of(indices: Value<'c, 'a>, map: &[i64], matrix: &Tensor<'c>) -> Option<Self> {
-        let index = plan::plain(indices)?;
+        let index = ir::plain(indices)?;
         let joined = defining_op(indices).filter(|op| op_name(*op) == "stablehlo.concatenate")?;
         if matrix.rank() != 2
             || !matches!(map, [0, 1] | [1, 0])
@@ -109,14 +110,14 @@ fn first_of_count(column: Value<'_, '_>) -> Option<i64> {
     let mut value = column;
     let count = loop {
         let op = defining_op(value)?;
-        let tensor = plan::plain(value)?;
+        let tensor = ir::plain(value)?;
         let count = *tensor.shape.first()?;
         if tensor.element_count()? != count || steps.len() == LONGEST {
             return None;
         }
         let element = IntegerType::try_from(tensor.element).ok()?;
         let (by, from) = match op_name(op) {
-            "stablehlo.iota" if plan::iota_dimension(op) == Some(0) => {
+            "stablehlo.iota" if access::iota_dimension(op) == Some(0) => {
                 steps.push((0, element));
                 break count;
             }
@@ -135,7 +136,7 @@ fn first_of_count(column: Value<'_, '_>) -> Option<i64> {
             }
             _ => return None,
         };
-        let source = plan::plain(from)?;
+        let source = ir::plain(from)?;
         if source.shape.first() != Some(&count) || !source.element.is_integer() {
             return None;
         }
@@ -187,7 +188,7 @@ fn pair_rows<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> O
         return None;
     }
     let (operand, indices) = (op.operands().next()?, op.operands().nth(1)?);
-    let matrix = plan::plain(operand)?;
+    let matrix = ir::plain(operand)?;
     let numbers = GatherDimensionNumbers::try_from(ffi::attribute_of(op, "dimension_numbers")?).ok()?;
     if !numbers.offset_dims().is_empty()
         || *numbers.collapsed_slice_dims() != [0, 1]
@@ -220,7 +221,7 @@ fn rewrite_counted<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>
         return None;
     }
     let (input, indices, updates) = (op.operands().next()?, op.operands().nth(1)?, op.operands().nth(2)?);
-    let (matrix, update) = (plan::plain(input)?, plan::plain(updates)?);
+    let (matrix, update) = (ir::plain(input)?, ir::plain(updates)?);
     let numbers = scatter_numbers(op)?;
     if !numbers.update_window_dims().is_empty()
         || *numbers.inserted_window_dims() != [0, 1]
@@ -231,7 +232,7 @@ fn rewrite_counted<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>
     let map = numbers.scatter_dims_to_operand_dims();
     let Counted { row, first, count, other } = Counted::of(indices, map, &matrix)?;
     let along = 1 - row;
-    let index = plan::plain(other)?;
+    let index = ir::plain(other)?;
     let element = IntegerType::try_from(index.element).ok()?;
     // Positions have to be numbers of the index's type, and one more, which is no position.
     if !counts(element, matrix.shape[along].checked_add(1)?) {
@@ -273,7 +274,7 @@ fn rewrite<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Opt
         return None;
     }
     let (input, indices, updates) = (op.operands().next()?, op.operands().nth(1)?, op.operands().nth(2)?);
-    let (whole, index, update) = (plan::plain(input)?, plan::plain(indices)?, plan::plain(updates)?);
+    let (whole, index, update) = (ir::plain(input)?, ir::plain(indices)?, ir::plain(updates)?);
     let numbers = scatter_numbers(op)?;
     let &[along] = numbers.inserted_window_dims() else { return None };
     let along = along as usize;

@@ -27,8 +27,10 @@
 //! Elements are computed by the same ops, in the same order. Products stay as they are: which of their dimensions are of the batch says how
 //! back ends take them. Blocks without products of that kind are left alone.
 
-use super::{dot_numbers, plan};
 use crate::ir::{self, Builder, discardable_attributes};
+use crate::ops::access;
+use crate::ops::class;
+use crate::ops::products::dot_numbers;
 use crate::rewrite::{Use, defining_op, is_unused, uses};
 use crate::splat::Splat;
 use melior::ir::attribute::DenseElementsAttribute;
@@ -65,7 +67,7 @@ pub fn run<'c: 'a, 'a>(made: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) {
 /// the sum in a shape that is not the accumulator's, and copies it there.
 fn thin_sum<'c: 'a, 'a>(made: OperationRef<'c, 'a>, index: usize, build: &Builder<'c, 'a>) -> Option<()> {
     let result: Value = made.result(index).ok()?.into();
-    let tensor = plan::plain(result)?;
+    let tensor = ir::plain(result)?;
     let ty = thinned(&tensor).filter(|ty| *ty != result.r#type())?;
     let arguments: Vec<Value> = (0..made.region_count())
         .filter_map(|region| Some(made.region(region).ok()?.first_block()?.argument(index).ok()?.into()))
@@ -117,7 +119,7 @@ fn only_use<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Use<'c, 'a>> {
 /// Whether an op is a product with a batch dimension of one element.
 fn has_batch_of_one(op: OperationRef<'_, '_>) -> bool {
     let has = || {
-        let left = plan::plain(op.operands().next()?)?;
+        let left = ir::plain(op.operands().next()?)?;
         Some(dot_numbers(op)?.lhs_batching_dimensions().iter().any(|&dim| left.shape[dim as usize] == 1))
     };
     op_name(op) == "stablehlo.dot_general" && has().unwrap_or(false)
@@ -145,7 +147,7 @@ struct Thin<'c, 'a, 'r> {
 impl<'c: 'a, 'a> Thin<'c, 'a, '_> {
     /// A value without its dimensions of one element, before the op that takes it.
     fn value(&mut self, value: Value<'c, 'a>, user: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
-        let tensor = plan::plain(value)?;
+        let tensor = ir::plain(value)?;
         if tensor.shape.iter().all(|&size| size != 1) {
             return Some(value);
         }
@@ -168,7 +170,7 @@ impl<'c: 'a, 'a> Thin<'c, 'a, '_> {
 
     fn rewrite(&mut self, op: OperationRef<'c, 'a>) -> Option<()> {
         let name = op_name(op);
-        let ones = |value: Value<'c, 'a>| plan::plain(value).is_some_and(|tensor| tensor.shape.contains(&1));
+        let ones = |value: Value<'c, 'a>| ir::plain(value).is_some_and(|tensor| tensor.shape.contains(&1));
         if op.result_count() == 0
             || !discardable_attributes(op).is_empty()
             || !(op.operands().any(ones) || op.results().any(|result| ones(result.into())))
@@ -176,7 +178,7 @@ impl<'c: 'a, 'a> Thin<'c, 'a, '_> {
             return None;
         }
         let result: Value<'c, 'a> = op.result(0).ok()?.into();
-        let tensor = plan::plain(result)?;
+        let tensor = ir::plain(result)?;
         let ty = thinned(&tensor)?;
         let location = op.location();
         let kept = long(tensor.shape);
@@ -198,14 +200,14 @@ impl<'c: 'a, 'a> Thin<'c, 'a, '_> {
                 return Some(());
             }
             "stablehlo.iota" => {
-                let dim = at(plan::iota_dimension(op)?)?;
+                let dim = at(access::iota_dimension(op)?)?;
                 self.build.set_insertion_point_before(op);
                 let thin = self.build.iota(ty, dim, location);
                 self.replace(op, &[thin]);
             }
             "stablehlo.broadcast_in_dim" => {
                 let from = op.operands().next()?;
-                let shape = plan::plain(from)?.shape;
+                let shape = ir::plain(from)?.shape;
                 let dims = ir::i64_array(op, "broadcast_dimensions")?;
                 let dims: Option<Vec<usize>> =
                     long(shape).into_iter().map(|dim| at(dims[dim] as usize)).collect();
@@ -227,7 +229,7 @@ impl<'c: 'a, 'a> Thin<'c, 'a, '_> {
             }
             "stablehlo.reduce" => {
                 let inputs = op.result_count();
-                let shape = plan::plain(op.operands().next()?)?.shape;
+                let shape = ir::plain(op.operands().next()?)?.shape;
                 let kept = long(shape);
                 let dims = ir::i64_array(op, "dimensions")?;
                 let dims: Vec<i64> = (0..kept.len())
@@ -238,7 +240,7 @@ impl<'c: 'a, 'a> Thin<'c, 'a, '_> {
                     return None;
                 }
                 let types: Option<Vec<_>> =
-                    op.results().map(|result| thinned(&plan::plain(result.into())?)).collect();
+                    op.results().map(|result| thinned(&ir::plain(result.into())?)).collect();
                 let mut operands: Vec<Value<'c, 'a>> = Vec::with_capacity(2 * inputs);
                 for (index, operand) in op.operands().enumerate() {
                     operands.push(if index < inputs { self.value(operand, op)? } else { operand });
@@ -249,10 +251,10 @@ impl<'c: 'a, 'a> Thin<'c, 'a, '_> {
                 let results: Vec<Value<'c, 'a>> = thin.results().map(Value::from).collect();
                 self.replace(op, &results);
             }
-            _ if plan::is_elementwise(name) && op.result_count() == 1 => {
+            _ if class::is_elementwise(name) && op.result_count() == 1 => {
                 let mut operands = Vec::with_capacity(op.operand_count());
                 for operand in op.operands() {
-                    let shape = plan::plain(operand)?.shape;
+                    let shape = ir::plain(operand)?.shape;
                     if shape.is_empty() {
                         operands.push(operand);
                     } else if shape == tensor.shape {

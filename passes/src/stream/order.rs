@@ -27,8 +27,8 @@
 //! What accumulates over chunks is transposed once at the end otherwise, by one more copy of all of it: before there are loops, dots of
 //! which only the transposed result is wanted (JAX's gradients of weights) compute that, unless the above would undo it.
 
-use super::{dot_numbers, plan};
 use crate::ir::{self, Builder, discardable_attributes};
+use crate::ops::products::dot_numbers;
 use crate::rewrite::{ops_named, users};
 use melior::ir::attribute::ArrayAttribute;
 use melior::ir::operation::OperationLike;
@@ -47,7 +47,7 @@ pub fn run<'c: 'a, 'a>(root: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> b
 pub fn fold<'c: 'a, 'a>(root: OperationRef<'c, 'a>, build: &Builder<'c, 'a>, least: i64) -> bool {
     let mut changed = false;
     for op in ops_named(root, "stablehlo.dot_general") {
-        let large = op.operands().any(|operand| plan::bytes(operand) > least);
+        let large = op.operands().any(|operand| ir::bytes(operand) > least);
         if large && turn(op, build).is_some() {
             changed = true;
         }
@@ -79,7 +79,7 @@ impl<'c: 'a, 'a> Side<'c, 'a> {
             contracted().max() < self.free().find(long)
         };
         let one_only = contracted().next().is_none() || !self.free().any(|dim| long(&dim));
-        if lies || one_only { 0 } else { plan::bytes(self.value) }
+        if lies || one_only { 0 } else { ir::bytes(self.value) }
     }
 }
 
@@ -102,12 +102,12 @@ impl<'c: 'a, 'a> Dot<'c, 'a> {
         let numbers = dot_numbers(op)?;
         let side = |index: usize, batch: &'c [i64], contracted: &'c [i64]| {
             let value = op.operands().nth(index)?;
-            Some(Side { value, tensor: plan::plain(value)?, batch, contracted })
+            Some(Side { value, tensor: ir::plain(value)?, batch, contracted })
         };
         let left = side(0, numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())?;
         let right = side(1, numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())?;
         let result: Value = op.result(0).ok()?.into();
-        let element = plan::plain(result)?.element;
+        let element = ir::plain(result)?.element;
         Some(Self { left, right, result, element })
     }
 
@@ -163,7 +163,7 @@ fn swap<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Option
         return None;
     }
     let (now, then) = dot.turned();
-    if now <= then.saturating_add(plan::bytes(dot.result)) {
+    if now <= then.saturating_add(ir::bytes(dot.result)) {
         return None;
     }
     let turned = dot.swapped(op, build)?;
@@ -181,7 +181,7 @@ fn turn<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Option
     let wanted = op_name(user) == "stablehlo.transpose"
         && discardable_attributes(user).is_empty()
         && ir::i64_array(user, "permutation").is_some_and(|dims| *dims == *dot.forth());
-    if !wanted || then > now.saturating_add(plan::bytes(dot.result)) {
+    if !wanted || then > now.saturating_add(ir::bytes(dot.result)) {
         return None;
     }
     let result: Value = user.result(0).ok()?.into();

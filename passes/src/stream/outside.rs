@@ -9,13 +9,17 @@
 //! computed from nothing but what such values need anyway, or, besides arguments, from sums no larger than itself; dots only as long as those computed again take no more
 //! multiplications than those that are computed once: scores and logits in a forward pass and again in its gradient, say.
 
-use super::emit::is_narrow;
-use super::fast::{Bits, Keys, Table};
-use super::plan::{self, Plan, Source, bytes};
-use super::{Consumer, Role, SMALL, dot_numbers, turns};
-use crate::ir;
+use super::plan::{self, Plan};
+use super::{Consumer, Role, SMALL};
+use crate::ir::{self, bytes, is_narrow};
+use crate::ops::access::Source;
+use crate::ops::class;
+use crate::ops::class::is_arithmetic;
+use crate::ops::loops;
+use crate::ops::products::multiplications;
 use crate::rewrite::{defining_op, users, uses};
 use crate::simplify::site::is_kept_argument;
+use crate::tables::{Bits, Keys, Table};
 use crate::target::Storage;
 use crate::ties::{self, Ties};
 use melior::ir::operation::OperationLike;
@@ -30,8 +34,6 @@ const LONGEST: usize = 256;
 pub const EXPANDS: i64 = 2;
 /// How much smaller than what it is computed from a value has to be to be handed out.
 const EXPORTED: i64 = 8;
-/// Contracted elements up to which a dot is computed as easily as what follows it.
-const THIN: i64 = 32;
 /// Elements up to which a reduction is done on the fly.
 const FEW: i64 = 8;
 
@@ -170,7 +172,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             }
             let name = chunk.name;
             let stored_for = |user: &OperationRef<'c, 'a>| {
-                !ir::is_fusible(op_name(*user)) && op_name(*user) != "stablehlo.reduce"
+                !class::is_fusible(op_name(*user)) && op_name(*user) != "stablehlo.reduce"
             };
             let handed_out = group
                 .iter()
@@ -195,7 +197,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             }
             // Random bits are there as what they are made into.
             let root = chunk.op.filter(|_| wanted && name == "stablehlo.while").and_then(|op| {
-                let root = super::root_of_turns(op, chunk.value);
+                let root = super::consumer::root_of_turns(op, chunk.value);
                 let planned = |other: &plan::Chunk<'c, 'a>| other.value == root && other.source.is_op();
                 plan.chunks[at + 1..].iter().any(|other| planned(other)).then_some(root)
             });
@@ -232,7 +234,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                         bytes(root.unwrap_or(chunk.value)) > spare
                             && chunk
                                 .op
-                                .and_then(turns::operations)
+                                .and_then(loops::operations)
                                 .is_some_and(|operations| operations <= LIGHT_TURNS)
                     }
                     _ => work <= once,
@@ -374,7 +376,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 let taken = op.operand(0).map_or(0, bytes);
                 let picked = op.result(0).map_or(0, |result| bytes(result.into()));
                 let fusible =
-                    op.operand(0).ok().and_then(defining_op).is_some_and(|op| ir::is_fusible(op_name(op)));
+                    op.operand(0).ok().and_then(defining_op).is_some_and(|op| class::is_fusible(op_name(op)));
                 !fusible || picked > taken / EXPORTED
             }
             "stablehlo.gather" | "stablehlo.dot_general" | "chlo.top_k" => true,
@@ -620,7 +622,7 @@ impl Fleeting<'_> {
             "stablehlo.reduce" | "stablehlo.dot_general" | "stablehlo.gather" => {
                 results.iter().all(|result| self.is(*result))
             }
-            _ if ir::is_fusible(name) => {
+            _ if class::is_fusible(name) => {
                 // What is not of the value's shape is for now taken as a value that does not go.
                 let _ = value;
                 results.iter().all(|result| self.is(*result))
@@ -633,7 +635,7 @@ impl Fleeting<'_> {
 /// Whether an op reads a value element by element, so that cheap arithmetic is computed on the way to it: a gather its indices, too.
 fn is_computed_on_the_way<'c: 'a, 'a>(op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
     let name = op_name(op);
-    ir::is_fusible(name) || (name == "stablehlo.gather" && op.operand(0).is_ok_and(|from| from != value))
+    class::is_fusible(name) || (name == "stablehlo.gather" && op.operand(0).is_ok_and(|from| from != value))
 }
 
 /// Whether a value is a sum, or the like, of what is larger enough to be handed out instead.
@@ -648,24 +650,6 @@ fn is_batched_gather(op: OperationRef<'_, '_>) -> bool {
     ffi::attribute_of(op, "dimension_numbers")
         .and_then(|numbers| GatherDimensionNumbers::try_from(numbers).ok())
         .is_some_and(|numbers| !numbers.operand_batching_dims().is_empty())
-}
-
-/// Multiplications of a dot; none for other ops, and for one that contracts next to nothing.
-pub fn multiplications(op: OperationRef<'_, '_>) -> i64 {
-    let count = || {
-        if op_name(op) != "stablehlo.dot_general" {
-            return None;
-        }
-        let left = Tensor::new(op.operands().next()?.r#type())?;
-        let contracted = dot_numbers(op)?
-            .lhs_contracting_dimensions()
-            .iter()
-            .map(|&dim| left.shape[dim as usize])
-            .fold(1i64, i64::saturating_mul);
-        let results = Tensor::new(op.result(0).ok()?.r#type())?.element_count()?;
-        (contracted > THIN).then(|| contracted.saturating_mul(results))
-    };
-    count().unwrap_or(0)
 }
 
 /// What is computed on the fly for a reduction, where a library or a tree of tiles does it.
@@ -685,11 +669,11 @@ fn reads_stored(op: OperationRef<'_, '_>) -> Reads {
     if op_name(op) != "stablehlo.reduce" || op.operand_count() != 2 || is_small_reduction(op) {
         return Reads::All;
     }
-    let Some(element) = op.operands().next().and_then(plan::plain).map(|tensor| tensor.element) else {
+    let Some(element) = op.operands().next().and_then(ir::plain).map(|tensor| tensor.element) else {
         return Reads::All;
     };
     if element.is_f32() || element.is_f64() {
-        match super::combiner(op) {
+        match crate::ops::reducers::combiner(op) {
             Some("stablehlo.add" | "stablehlo.maximum" | "stablehlo.minimum") => Reads::Arithmetic,
             _ => Reads::Stored,
         }
@@ -698,35 +682,6 @@ fn reads_stored(op: OperationRef<'_, '_>) -> Reads {
     } else {
         Reads::All
     }
-}
-
-/// Whether a library of reductions knows an op: arithmetic of floats, and what it is made of.
-fn is_arithmetic(op: OperationRef<'_, '_>) -> bool {
-    const NOT: &[&str] = &[
-        "atan2",
-        "bitcast_convert",
-        "cbrt",
-        "clamp",
-        "compare",
-        "cosine",
-        "dynamic_slice",
-        "is_finite",
-        "pad",
-        "remainder",
-        "reverse",
-        "round_nearest_afz",
-        "select",
-        "sine",
-        "slice",
-        "tan",
-        "transpose",
-    ];
-    let name = op_name(op);
-    let float = |value: Value<'_, '_>| plan::plain(value).is_some_and(|tensor| tensor.element.is_float());
-    ir::is_fusible(name)
-        && name.strip_prefix("stablehlo.").is_some_and(|name| !NOT.contains(&name))
-        && (matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.iota" | "stablehlo.constant")
-            || (op.operands().all(float) && op.results().all(|result| float(result.into()))))
 }
 
 /// Whether a reduction takes so few elements that it is done on the fly.

@@ -28,13 +28,12 @@
 //! for a loop, never to what is in a loop already, and taken back where no loop came of it. Ops before, between and after such computations are put in that order.
 
 use super::cuts::Cuts;
-use super::fast::{Keys, Table};
-use super::plan;
 use crate::ir::{self, Builder};
 use crate::rewrite::{copy_of, defining_op, location_of, users, walk};
 use crate::shards::{
     Layout, Mesh, all_reduce, constant_on_shards, counted, manual_computation, next_channel,
 };
+use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, Operation, OperationRef, RegionLike, Type, Value, ValueLike};
@@ -175,13 +174,13 @@ impl<'c: 'a, 'a> Regions<'c, 'a, '_> {
     }
 
     fn local_type(&self, value: Value<'c, 'a>) -> Option<Type<'c>> {
-        let tensor = plan::plain(value)?;
+        let tensor = ir::plain(value)?;
         let local = self.layout(value).local_shape(tensor.shape, &self.mesh.grid)?;
         Some(Tensor::get(&local, tensor.element, None))
     }
 
     fn bytes(&self, value: Value<'c, 'a>) -> i64 {
-        self.local_type(value).map_or(0, plan::type_bytes)
+        self.local_type(value).map_or(0, ir::type_bytes)
     }
 
     /// Whether a value is a constant that is made again on each device.
@@ -330,7 +329,7 @@ impl<'c: 'a, 'a> Shards<'c, 'a, '_> {
                 result.into()
             } else {
                 let reduces = matches!(name, "stablehlo.reduce" | "stablehlo.scatter");
-                let combine = if reduces { super::combiner(op) } else { None };
+                let combine = if reduces { crate::ops::reducers::combiner(op) } else { None };
                 let what = (result.into(), summed, combine.unwrap_or("stablehlo.add"));
                 let sum = all_reduce(build, &self.regions.mesh.grid, &mut self.channel, what, location);
                 build.set_insertion_point_to_end(self.block);

@@ -27,12 +27,12 @@
 //! as large as what the loop around takes for its chunk: as many rows as there are in that, mostly, which is enough for a product of
 //! matrices to be fast.
 
-use super::{dot_numbers, plan};
+use crate::counted::Open;
+use crate::ir;
 use crate::ir::{Builder, element_of};
-use melior::ir::block::BlockLike;
+use crate::ops::products::dot_numbers;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, RegionLike, Type, Value, ValueLike};
-use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
+use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::types::Tensor;
 
 /// How many parts make a loop worth while.
@@ -57,7 +57,7 @@ impl Parts {
     pub fn of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, ty: Type<'c>, (least, most): (i64, i64)) -> Option<Self> {
         let numbers = dot_numbers(op)?;
         let result = Tensor::new(ty)?;
-        let all = plan::type_bytes(ty);
+        let all = ir::type_bytes(ty);
         let most = most.min(all / LEAST).max(least);
         let within = |size: &i64| *size >= LEAST && all / size <= most;
         let dim = result.shape.iter().position(within)?;
@@ -70,7 +70,7 @@ impl Parts {
         let batch = [numbers.lhs_batching_dimensions(), numbers.rhs_batching_dimensions()];
         let contracted = [numbers.lhs_contracting_dimensions(), numbers.rhs_contracting_dimensions()];
         let free = |index: usize| -> Option<Vec<usize>> {
-            let rank = plan::plain(op.operands().nth(index)?)?.rank();
+            let rank = ir::plain(op.operands().nth(index)?)?.rank();
             let is_free =
                 |dim: &usize| ![batch[index], contracted[index]].iter().any(|of| of.contains(&(*dim as i64)));
             Some((0..rank).filter(is_free).collect())
@@ -100,31 +100,10 @@ impl Parts {
     ) -> Value<'c, 'a> {
         let location = op.location();
         let whole = self.size / self.part * self.part;
-        let operands = [build.i64_constant(0, location), accumulator, taken[0], taken[1]];
-        let types = operands.map(|operand| operand.r#type());
-        let made = build.op_with_blocks("stablehlo.while", &operands, &types, &[&types, &types], location);
-        let arguments = |region: usize| -> [Value<'c, 'a>; 4] {
-            let block =
-                made.region(region).ok().and_then(|region| region.first_block()).expect("made with blocks");
-            build.set_insertion_point_to_end(block);
-            std::array::from_fn(|index| block.argument(index).expect("made with arguments").into())
-        };
-        let inside = arguments(0);
-        let end = build.i64_constant(whole, location);
-        let goes_on = build.compare(ComparisonDirection::Lt, inside[0], end, location);
-        build.terminator("stablehlo.return", &[goes_on], location);
-
-        let [at, sum, left, right] = arguments(1);
-        let next = self.step(op, [left, right], sum, (at, self.part), build);
-        let by = build.i64_constant(self.part, location);
-        let on = build.binary("stablehlo.add", at, by, location);
-        build.terminator("stablehlo.return", &[on, next, left, right], location);
-
-        match (made.next_in_block(), made.block()) {
-            (Some(next), _) => build.set_insertion_point_before(next),
-            (None, Some(block)) => build.set_insertion_point_to_end(block),
-            (None, None) => {}
-        }
+        let turn = Open::new(build, (0..whole, self.part), &[accumulator, taken[0], taken[1]], location);
+        let (at, sum, operands) = (turn.at, turn.carried[0], [turn.carried[1], turn.carried[2]]);
+        let next = self.step(op, operands, sum, (at, self.part), build);
+        let made = turn.close(&[next, operands[0], operands[1]]);
         let sum = made.result(1).expect("a result per operand").into();
         if whole == self.size {
             return sum;

@@ -7,22 +7,16 @@
 //! value that is there and is sliced, or one that each chunk needs as a whole.
 
 use super::cuts::Cuts;
-use super::fast::{self, Keys};
-use super::outside::multiplications;
-use super::{is_costly, is_free, turns};
 use crate::addresses::AddressMap;
-use crate::ir::{self, discardable_attributes};
+use crate::ir::{self, bytes, discardable_attributes, plain};
+use crate::ops::access::{Along, Source, Stop, source_of};
+use crate::ops::class::Class;
+use crate::ops::products::multiplications;
 use crate::rewrite::{defining_op, users};
-use melior::ir::attribute::DenseElementsAttribute;
-use melior::ir::block::BlockLike;
+use crate::tables::{self, Keys};
 use melior::ir::operation::OperationLike;
-use melior::ir::r#type::IntegerType;
-use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
-use rustc_hash::FxHashSet;
-use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::{
-    ConvDimensionNumbers, GatherDimensionNumbers, ScatterDimensionNumbers,
-};
+use melior::ir::{OperationRef, Type, Value};
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -41,55 +35,6 @@ const FARTHEST: usize = 2 * LONGEST_WITHOUT_DOTS;
 /// Ways that are kept for plans to come.
 const MOST_WAYS: usize = 1 << 15;
 
-/// What a chunk of a value is: unit `i` holds the elements from `from + i * run` of a dimension, `run` of them. Where that
-/// is beyond the dimension's ends, a chunk holds whatever: only a pad that replaces it asks for such.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Along {
-    /// The dimension.
-    pub dim: usize,
-    /// Elements of a unit.
-    pub run: i64,
-    /// Where the first unit begins.
-    pub from: i64,
-}
-
-impl Along {
-    /// The same units of another dimension.
-    fn of(self, dim: usize) -> Self {
-        Self { dim, ..self }
-    }
-}
-
-/// Where a chunk of a value comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The value is there: a chunk is a slice of it.
-    Slice,
-    /// A constant that repeats one element.
-    Splat,
-    /// An iota that counts along the streamed dimension.
-    Iota,
-    /// The value's own op on chunks: for each operand how it is streamed, or none if it is used whole.
-    Op(Rc<[Option<Along>]>),
-    /// The same for a pad along the streamed dimension: what is not from its operand is the padding.
-    Pad(Rc<[Option<Along>]>),
-}
-
-impl Source {
-    /// How the operands are streamed.
-    pub fn operands(&self) -> &[Option<Along>] {
-        match self {
-            Self::Op(operands) | Self::Pad(operands) => operands,
-            _ => &[],
-        }
-    }
-
-    /// Whether it is the value's own op that computes a chunk.
-    pub fn is_op(&self) -> bool {
-        matches!(self, Self::Op(_) | Self::Pad(_))
-    }
-}
-
 /// A value that is had chunk by chunk.
 pub struct Chunk<'c, 'a> {
     /// The value.
@@ -103,46 +48,13 @@ pub struct Chunk<'c, 'a> {
     /// Its name.
     pub name: &'c str,
     /// What its name says.
-    pub kind: Kind,
+    pub kind: Class,
     /// Bytes of the value.
     pub size: i64,
     /// Elements along its dimension.
     extent: i64,
     /// Multiplications if it is a dot, see [`multiplications`].
     pub work: i64,
-}
-
-/// What is asked again and again of an op by its name.
-#[derive(Clone, Copy, Default)]
-pub struct Kind {
-    /// Whether back ends fuse it, see [`ir::is_fusible`].
-    pub fusible: bool,
-    /// Whether it costs nothing to do again.
-    pub free: bool,
-    /// Whether it is too costly to do twice.
-    pub costly: bool,
-    /// Whether it is a dot.
-    pub dot: bool,
-}
-
-impl Kind {
-    fn of(name: &str) -> Self {
-        Self {
-            fusible: ir::is_fusible(name),
-            free: is_free(name),
-            costly: is_costly(name),
-            dot: name == "stablehlo.dot_general",
-        }
-    }
-}
-
-/// Why there is no plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// With this many units there may be one.
-    Retry(i64),
-    /// There is none.
-    No,
 }
 
 /// What was found out about values, for one plan after another. What is erased has to be forgotten, and told what is replaced.
@@ -172,7 +84,7 @@ struct Fact<'c, 'a> {
     size: i64,
     op: Option<OperationRef<'c, 'a>>,
     name: &'c str,
-    kind: Kind,
+    kind: Class,
     work: i64,
     annotated: bool,
     /// Whether its op would have devices talk to each other in each turn of a loop.
@@ -304,11 +216,11 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
             let op = defining_op(value);
             let tensor = plain(value);
             let name = op.map_or("", |op| op_name(op));
-            let kind = Kind::of(name);
+            let kind = Class::of(name);
             facts.push(Fact {
                 value,
                 tensor,
-                size: tensor.map_or_else(|| bytes(value), tensor_bytes),
+                size: tensor.map_or_else(|| bytes(value), ir::tensor_bytes),
                 op,
                 name,
                 kind,
@@ -459,7 +371,7 @@ impl<'c: 'a, 'a> Graph<'c, 'a> {
 
 fn hash(value: Value<'_, '_>, along: Along) -> u64 {
     let Along { dim, run, from } = along;
-    fast::hash(&[ir::key(value) as u64, dim as u64, run.cast_unsigned(), from.cast_unsigned()])
+    tables::hash(&[ir::key(value) as u64, dim as u64, run.cast_unsigned(), from.cast_unsigned()])
 }
 
 /// A value whose operands are being planned.
@@ -506,52 +418,6 @@ impl Clone for Ticket {
     fn clone(&self) -> Self {
         Self(0)
     }
-}
-
-/// The tensor a value is, if chunks of it can be spoken of: static, no encoding, plain numbers.
-pub fn plain<'c>(value: Value<'c, '_>) -> Option<Tensor<'c>> {
-    let tensor = Tensor::new(value.r#type())?;
-    (tensor.is_static() && tensor.encoding().is_none() && element_bytes(tensor.element).is_some())
-        .then_some(tensor)
-}
-
-/// Bytes of one element; `None` for what is no plain number.
-pub fn element_bytes(element: Type<'_>) -> Option<i64> {
-    // Asked first, because a conversion that fails prints the type into its error.
-    if element.is_integer()
-        && let Ok(integer) = IntegerType::try_from(element)
-    {
-        return Some(i64::from(integer.width().div_ceil(8)));
-    }
-    if !element.is_float() {
-        return None;
-    }
-    // It has neither a zero nor a sign.
-    if element.is_float8e8m0fnu() {
-        return None;
-    }
-    match element.float_width() {
-        width @ (8 | 16 | 32 | 64) => Some(i64::from(width / 8)),
-        _ => None,
-    }
-}
-
-/// Bytes of a value, as far as they can be counted.
-pub fn bytes(value: Value<'_, '_>) -> i64 {
-    type_bytes(value.r#type())
-}
-
-/// Bytes of a tensor of this type, as far as they can be counted.
-pub fn type_bytes(ty: Type<'_>) -> i64 {
-    Tensor::new(ty).map_or(UNKNOWN, tensor_bytes)
-}
-
-/// What stands for bytes that cannot be counted.
-const UNKNOWN: i64 = i64::MAX / 4;
-
-fn tensor_bytes(tensor: Tensor<'_>) -> i64 {
-    let bytes = || tensor.element_count()?.checked_mul(element_bytes(tensor.element)?);
-    bytes().unwrap_or(UNKNOWN)
 }
 
 impl<'c: 'a, 'a> Plan<'c, 'a> {
@@ -758,257 +624,4 @@ impl<'c: 'a, 'a> Plan<'c, 'a> {
         shape[along.dim] = along.run * chunk;
         Tensor::get(&shape, tensor.element, None)
     }
-}
-
-/// Whether an op works on each element by itself.
-pub fn is_elementwise(name: &str) -> bool {
-    const NOT: &[&str] = &[
-        "bitcast_convert",
-        "broadcast",
-        "broadcast_in_dim",
-        "constant",
-        "dynamic_slice",
-        "iota",
-        "pad",
-        "reshape",
-        "reverse",
-        "slice",
-        "transpose",
-    ];
-    ir::is_fusible(name) && name.strip_prefix("stablehlo.").is_none_or(|name| !NOT.contains(&name))
-}
-
-/// Whether an op of one operand has a result of the same shape.
-pub fn keeps_shape(op: OperationRef<'_, '_>) -> bool {
-    let Some(operand) = op.operands().next() else { return false };
-    let shape = ffi::shape(operand.r#type());
-    op.results().all(|result| ffi::shape(Value::from(result).r#type()) == shape)
-}
-
-/// Whether what `op`'s regions compute follows from their arguments alone.
-pub fn is_closed(op: OperationRef<'_, '_>) -> bool {
-    (0..op.region_count()).all(|index| {
-        let Some(block) = op.region(index).ok().and_then(|region| region.first_block()) else { return false };
-        let mut known: FxHashSet<usize> = (0..block.argument_count())
-            .filter_map(|i| block.argument(i).ok())
-            .map(|a| ir::key(a.into()))
-            .collect();
-        let mut nested = block.first_operation();
-        while let Some(op) = nested {
-            if op.region_count() > 0 || !op.operands().all(|operand| known.contains(&ir::key(operand))) {
-                return false;
-            }
-            known.extend(op.results().map(|result| ir::key(result.into())));
-            nested = op.next_in_block();
-        }
-        block.next_in_region().is_none()
-    })
-}
-
-/// How chunks of an op's result are computed: the result's number, and its tensor.
-pub(crate) fn source_of<'c: 'a, 'a>(
-    op: OperationRef<'c, 'a>,
-    number: usize,
-    result: &Tensor<'c>,
-    along: Along,
-    units: i64,
-) -> Result<Source, Stop> {
-    let dim = along.dim;
-    let tensor = |index: usize| op.operands().nth(index).and_then(plain);
-    let numbers = |name: &str| ir::i64_array(op, name);
-    let at = |index: i64| Some(along.of(index as usize));
-    let same = || Some(along);
-    let streamed: Option<Vec<Option<Along>>> = match op_name(op) {
-        "stablehlo.constant" => {
-            let value = op.result(0).map_err(|_| Stop::No)?.into();
-            return Ok(if ir::splat_constant(value).is_some() { Source::Splat } else { Source::Slice });
-        }
-        "stablehlo.iota" => {
-            return Ok(match iota_dimension(op) {
-                Some(counts) if counts == dim => Source::Iota,
-                Some(_) => Source::Op(Rc::new([])),
-                None => Source::Slice,
-            });
-        }
-        "stablehlo.broadcast_in_dim" => (|| {
-            let operand = tensor(0)?;
-            let dims = numbers("broadcast_dimensions")?;
-            let from = dims.iter().position(|&to| to == dim as i64);
-            let from = from.filter(|&from| operand.shape[from] != 1 || result.shape[dim] == 1);
-            Some(vec![from.map(|from| along.of(from))])
-        })(),
-        "stablehlo.slice" => (|| {
-            let start = numbers("start_indices")?[dim];
-            (numbers("strides")?[dim] == 1).then(|| vec![Some(Along { from: along.from + start, ..along })])
-        })(),
-        "stablehlo.pad" => {
-            let number = |name: &str| numbers(name).map(|numbers| numbers[dim]);
-            match (number("edge_padding_low"), number("edge_padding_high"), number("interior_padding")) {
-                (Some(0), Some(0), Some(0)) => Some(vec![same(), None]),
-                (Some(low), Some(_), Some(0)) => {
-                    let operands = [Some(Along { from: along.from - low, ..along }), None];
-                    return Ok(Source::Pad(operands.into()));
-                }
-                _ => None,
-            }
-        }
-        "stablehlo.reverse" => {
-            numbers("dimensions").filter(|dims| !dims.contains(&(dim as i64))).map(|_| vec![same()])
-        }
-        // An update that fills the dimension: where it starts along it follows.
-        "stablehlo.dynamic_update_slice" => tensor(1)
-            .filter(|update| update.shape[dim] == result.shape[dim])
-            .map(|_| [same(), same()].into_iter().chain((0..result.rank()).map(|_| None)).collect()),
-        "stablehlo.bitcast_convert" => keeps_shape(op).then(|| vec![same()]),
-        "stablehlo.while" => turns::of(op, number, along, units).map(|turns| turns.carried),
-        "stablehlo.transpose" => numbers("permutation").map(|permutation| vec![at(permutation[dim])]),
-        "stablehlo.concatenate" => ir::constant_attribute(op, "dimension")
-            .filter(|&joined| joined != dim as i64)
-            .map(|_| vec![same(); op.operand_count()]),
-        "stablehlo.sort" if is_closed(op) => ir::constant_attribute(op, "dimension")
-            .filter(|&sorted| sorted != dim as i64)
-            .map(|_| vec![same(); op.operand_count()]),
-        "chlo.top_k" => (dim + 1 < result.rank()).then(|| vec![same()]),
-        "stablehlo.reshape" => {
-            let Some(operand) = tensor(0) else { return Ok(Source::Slice) };
-            reshaped(operand.shape, result.shape, along, units)?.map(|from| vec![Some(from)])
-        }
-        "stablehlo.gather" => (|| {
-            let numbers =
-                GatherDimensionNumbers::try_from(ffi::attribute_of(op, "dimension_numbers")?).ok()?;
-            let offset = |dim: usize| numbers.offset_dims().contains(&(dim as i64));
-            if offset(dim) {
-                return None;
-            }
-            let batch = (0..dim).filter(|&dim| !offset(dim)).count();
-            let from = batch + usize::from(batch as i64 >= numbers.index_vector_dim());
-            let paired = numbers.start_indices_batching_dims().iter().position(|&to| to == from as i64);
-            let operand = paired.and_then(|pair| at(numbers.operand_batching_dims()[pair]));
-            Some(vec![operand, Some(along.of(from))])
-        })(),
-        "stablehlo.scatter" if op.operand_count() % 2 == 1 && is_closed(op) => (|| {
-            let count = op.operand_count() / 2;
-            let numbers =
-                ScatterDimensionNumbers::try_from(ffi::attribute_of(op, "scatter_dimension_numbers")?)
-                    .ok()?;
-            let pair = numbers.input_batching_dims().iter().position(|&to| to == dim as i64)?;
-            let indices = numbers.scatter_indices_batching_dims()[pair];
-            let batch = indices - i64::from(indices > numbers.index_vector_dim());
-            let updates = (0..tensor(count + 1)?.rank())
-                .filter(|&dim| !numbers.update_window_dims().contains(&(dim as i64)))
-                .nth(usize::try_from(batch).ok()?)?;
-            let mut streamed = vec![same(); count];
-            streamed.push(at(indices));
-            streamed.extend(vec![Some(along.of(updates)); count]);
-            Some(streamed)
-        })(),
-        "stablehlo.reduce" if is_closed(op) => (|| {
-            let reduced = numbers("dimensions")?;
-            let from = (0..tensor(0)?.rank()).filter(|&dim| !reduced.contains(&(dim as i64))).nth(dim)?;
-            let count = op.operand_count() / 2;
-            let mut streamed = vec![Some(along.of(from)); count];
-            streamed.extend(vec![None; count]);
-            Some(streamed)
-        })(),
-        "stablehlo.reduce_window" if is_closed(op) => {
-            let count = op.operand_count() / 2;
-            is_apart_in_windows(op, result.rank(), dim).then(|| {
-                let mut streamed = vec![same(); count];
-                streamed.extend(vec![None; count]);
-                streamed
-            })
-        }
-        "stablehlo.convolution" => (|| {
-            let numbers = ConvDimensionNumbers::try_from(ffi::attribute_of(op, "dimension_numbers")?).ok()?;
-            let groups = ir::constant_attribute(op, "batch_group_count")?;
-            (groups == 1 && numbers.output_batch_dimension() == dim as i64)
-                .then(|| vec![at(numbers.input_batch_dimension()), None])
-        })(),
-        "stablehlo.dot_general" => (|| {
-            let numbers = ir::dot_numbers(op)?;
-            let (left, right) = (tensor(0)?, tensor(1)?);
-            let batch = numbers.lhs_batching_dimensions();
-            if let Some(&from) = batch.get(dim) {
-                return Some(vec![at(from), at(numbers.rhs_batching_dimensions()[dim])]);
-            }
-            let free = |rank: usize, batch: &[i64], contracted: &[i64]| -> Vec<usize> {
-                (0..rank)
-                    .filter(|&dim| !batch.contains(&(dim as i64)) && !contracted.contains(&(dim as i64)))
-                    .collect()
-            };
-            let left = free(left.rank(), batch, numbers.lhs_contracting_dimensions());
-            let right =
-                free(right.rank(), numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions());
-            let dim = dim - batch.len();
-            if dim < left.len() {
-                Some(vec![Some(along.of(left[dim])), None])
-            } else {
-                Some(vec![None, Some(along.of(*right.get(dim - left.len())?))])
-            }
-        })(),
-        name if is_elementwise(name) => op
-            .operands()
-            .map(|operand| {
-                let operand = plain(operand)?;
-                if operand.shape == result.shape {
-                    Some(same())
-                } else {
-                    (operand.rank() == 0).then_some(None)
-                }
-            })
-            .collect(),
-        _ => None,
-    };
-    Ok(streamed.map_or(Source::Slice, |operands| Source::Op(operands.into())))
-}
-
-/// Whether windows that slide over an array reach from one element of a dimension to no other.
-pub(crate) fn is_apart_in_windows(op: OperationRef<'_, '_>, rank: usize, dim: usize) -> bool {
-    let is = |name: &str, wanted: i64| {
-        ffi::attribute_of(op, name)
-            .is_none_or(|attribute| ffi::dense_i64_array(attribute).is_some_and(|of| of[dim] == wanted))
-    };
-    let unpadded = || {
-        let Some(padding) = ffi::attribute_of(op, "padding") else { return true };
-        let Ok(padding) = DenseElementsAttribute::try_from(padding) else { return false };
-        padding.len() == 2 * rank
-            && [2 * dim, 2 * dim + 1]
-                .iter()
-                .all(|&index| padding.i64_element(index).is_ok_and(|pad| pad == 0))
-    };
-    is("window_dimensions", 1)
-        && is("window_strides", 1)
-        && is("base_dilations", 1)
-        && is("window_dilations", 1)
-        && unpadded()
-}
-
-/// The dimension an iota counts along.
-pub fn iota_dimension(op: OperationRef<'_, '_>) -> Option<usize> {
-    ir::constant_attribute(op, "iota_dimension").and_then(|dim| usize::try_from(dim).ok())
-}
-
-/// How an operand is streamed whose reshape is, if that keeps units apart.
-fn reshaped(from: &[i64], to: &[i64], along: Along, units: i64) -> Result<Option<Along>, Stop> {
-    let dim = along.dim;
-    let before: i64 = to[..dim].iter().product();
-    let mut product = 1;
-    for (index, &size) in from.iter().enumerate() {
-        if product == before && (size > 1 || to[dim] == 1) {
-            if size == to[dim] {
-                return Ok(Some(along.of(index)));
-            }
-            if along.from != 0 || along.run * units != to[dim] {
-                return Ok(None);
-            }
-            return match size % units {
-                0 => Ok(Some(Along { dim: index, run: size / units, from: 0 })),
-                // Fewer, larger units: all of the source's dimension, which the result's has merged with the next.
-                _ if units % size == 0 && to[dim] % size == 0 => Err(Stop::Retry(size)),
-                _ => Ok(None),
-            };
-        }
-        product *= size;
-    }
-    Ok(None)
 }

@@ -49,9 +49,9 @@
 //!
 //! Other dots stay as they are. The same products are added up along the same dimension.
 
-use super::emit::is_narrow;
-use super::{dot_numbers, plan};
+use crate::ir::{self, is_narrow};
 use crate::ir::{Builder, element_of};
+use crate::ops::products::dot_numbers;
 use crate::rewrite::{defining_op, ops_named};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
@@ -101,7 +101,7 @@ fn named<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Optio
     // What is there whole would be widened in each turn.
     let is_little = |operand: &Value<'c, 'a>| {
         defining_op(*operand).is_some_and(|made| made.block() == op.block())
-            || plan::bytes(*operand).saturating_mul(2) <= plan::bytes(result)
+            || ir::bytes(*operand).saturating_mul(2) <= ir::bytes(result)
     };
     if !are_large || ![left, right].iter().all(is_little) {
         return None;
@@ -150,7 +150,7 @@ struct Matrices {
 
 impl Matrices {
     fn of(value: Value<'_, '_>, batch: &[i64], contracted: &[i64]) -> Option<Self> {
-        let tensor = plan::plain(value)?;
+        let tensor = ir::plain(value)?;
         let long = |dim: i64| tensor.shape[dim as usize] != 1;
         let batch: Vec<_> = batch.iter().copied().filter(|&dim| long(dim)).collect();
         let dims = (0..tensor.rank() as i64).filter(|&dim| long(dim));

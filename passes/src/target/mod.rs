@@ -55,6 +55,10 @@ pub struct Storage {
     /// Whether what several kernels need is computed by each or stored is a matter of the bytes that either moves; else what is costly,
     /// or made of more than one array, is stored.
     pub weighs_copies: bool,
+    /// Where bytes are weighed: as many as moving which takes as long as to start a kernel, by the back end's own reckoning.
+    pub launch_bytes: u64,
+    /// Where bytes are weighed: elementwise operations in the time in which a byte is written and read.
+    pub work_per_byte: f32,
     /// A kernel reads at most this often the same op's elements at other places; more are stored.
     pub most_places: u32,
     /// Products are written in rows and columns as they come, so that one that is asked for transposed is transposed afterwards.
@@ -68,6 +72,8 @@ pub struct Storage {
     pub barriers_hold: bool,
     /// A kernel's work is divided among cores, unless it ends in an update in place.
     pub divides_work: bool,
+    /// Products of few results are computed in parts; `None` if never.
+    pub splits_products: Option<Splits>,
     /// In which order what is ready runs.
     pub schedule: Schedule,
     /// Bytes that the innermost two dimensions of an array are rounded up to: elements of (second last, last); (1, 1) if none.
@@ -87,6 +93,33 @@ pub enum Reductions {
         /// Elements of the operand for one of the result.
         few: u64,
     },
+}
+
+/// Into how many parts a product falls along what it contracts, so that all of a chip is busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Splits {
+    /// Elements that the sums of all parts have at most, together.
+    pub most: u64,
+    /// Fewer parts than these are not worth it.
+    pub fewest: u64,
+    /// Elements of a result for which a part contracts as many elements, twice, as there are parts: each part takes time, and so does adding
+    /// up what comes of them. Of a larger result there are fewer parts.
+    pub small: u64,
+}
+
+impl Splits {
+    /// Parts of a product with so many results that contracts so many elements for each; a power of two.
+    #[must_use]
+    pub fn parts(&self, results: u64, contracted: u64) -> u64 {
+        let results = results.max(1);
+        let share = f64::min(1.0, self.small as f64 / results as f64);
+        let balanced = (contracted as f64 / 2.0 * share).sqrt();
+        if balanced < self.fewest as f64 {
+            return 1;
+        }
+        let parts = (balanced as u64).min(self.most / results);
+        if parts < 2 { 1 } else { 1 << parts.ilog2() }
+    }
 }
 
 /// In which order kernels run.
@@ -209,6 +242,27 @@ impl OptionValue for Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn products_fall_into_parts_as_measured() {
+        let rule = Target::default().storage().splits_products.expect("it splits products");
+        // Results, what is contracted, and the parts that `test/oracle/products.py` prints.
+        let measured = [
+            (64 * 64, 256, 8),
+            (64 * 64, 16_384, 64),
+            (256 * 256, 1024, 8),
+            (512 * 512, 256, 1),
+            (512 * 512, 512, 4),
+            (512 * 512, 65_536, 8),
+            (1024 * 1024, 1024, 1),
+            (1024 * 1024, 2048, 2),
+            (2048 * 1024, 16_384, 1),
+            (4096 * 64, 4096, 8),
+        ];
+        for (results, contracted, parts) in measured {
+            assert_eq!(rule.parts(results, contracted), parts, "{results} of {contracted}");
+        }
+    }
 
     #[test]
     fn names_are_read_back() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ElementType, Slot};
 
 /// The version of the format that this build writes, and the only one it reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Every buffer a kernel is given starts at a multiple of this many bytes: kernels may load and store vectors.
 pub const ALIGNMENT: u64 = 256;
@@ -280,6 +280,13 @@ pub enum Step {
         /// What is repeated.
         body: Vec<Step>,
     },
+    /// Repeats its body a number of times that was known when the program was compiled.
+    Repeat {
+        /// How often.
+        turns: u64,
+        /// What is repeated.
+        body: Vec<Step>,
+    },
     /// Runs one branch.
     Case {
         /// The buffer that says which.
@@ -318,6 +325,7 @@ impl Step {
         let (first, second, rest): (&[Self], &[Self], &[Vec<Self>]) = match self {
             Self::Launch { .. } | Self::Copy { .. } => (&[], &[], &[]),
             Self::While { condition, body, .. } => (condition, body, &[]),
+            Self::Repeat { body, .. } => (body, &[], &[]),
             Self::Case { branches, .. } => (&[], &[], branches),
         };
         [first, second].into_iter().chain(rest.iter().map(Vec::as_slice))

@@ -214,6 +214,7 @@ impl Checker<'_> {
                     );
                 }
             }
+            Step::Repeat { .. } => {}
             &Step::While { predicate, .. } => manifest.check_inside(predicate, 1, what)?,
             Step::Case { selector, kind, branches } => {
                 manifest.check_inside(*selector, kind.bytes(), what)?;

@@ -64,6 +64,10 @@ fn sample() -> Package {
                 kind: Selector::Index,
                 branches: vec![vec![], vec![launch(&[Slot::Argument(1), Slot::Arena(256), Slot::Result(1)])]],
             },
+            Step::Repeat {
+                turns: 12,
+                body: vec![Step::Copy { from: Slot::Arena(256), to: Slot::Arena(512), bytes: 32 }],
+            },
         ],
     };
     Package { manifest, ptx: ".version 8.0\n".into(), cubin: Some(vec![1, 2, 3]), constants: vec![7; 32] }
@@ -111,7 +115,7 @@ fn other_folders_are_not_replaced() {
 #[test]
 fn steps_are_counted_and_memory_summed() {
     let manifest = sample().manifest;
-    assert_eq!(manifest.steps.iter().map(Step::count).sum::<u64>(), 6);
+    assert_eq!(manifest.steps.iter().map(Step::count).sum::<u64>(), 8);
     assert_eq!(manifest.planned_bytes(), 32 + 32 + 32 + 1024 + 32);
     assert_eq!(manifest.kernel("add").unwrap().traffic(), 96);
     assert_eq!(Tensor { element: ElementType::F64, shape: vec![u64::MAX, 2] }.bytes(), None);
@@ -174,8 +178,8 @@ fn refused(pointer: &str, value: Value, words: &[&str]) {
 
 #[test]
 fn unknown_versions_are_refused() {
-    refused("/format", json!(2), &["version 2", "reads version 1", "compile the program again"]);
-    refused("/format", json!("1"), &["manifest.json", "invalid type"]);
+    refused("/format", json!(1), &["version 1", "reads version 2", "compile the program again"]);
+    refused("/format", json!("2"), &["manifest.json", "invalid type"]);
     // Even if the rest of the manifest has another shape.
     let message = error(|manifest| *manifest = json!({ "format": 99, "anything": [] }));
     assert!(message.contains("version 99"), "{message}");
@@ -235,6 +239,8 @@ fn buffers_that_do_not_exist_are_refused() {
     refused("/steps/1/body/0/bytes", json!(257), &["step 3", "overlapping"]);
     refused("/steps/1/body/0/bytes", json!(u64::MAX), &["step 3", "end beyond"]);
     refused("/steps/2/selector", json!("arena+1021"), &["step 4", "end beyond"]);
+    refused("/steps/3/body/0/bytes", json!(257), &["step 7", "overlapping"]);
+    refused("/steps/3/turns", json!(-1), &["line"]);
     refused("/steps/2/branches", json!([]), &["step 4", "0 branches"]);
     refused("/steps/2/branches/1/0/buffers/2", json!("nowhere"), &["nowhere"]);
     refused("/buffers/0/bytes", json!(4096), &["buffer `add`", "end beyond"]);

@@ -108,9 +108,10 @@ impl Config {
     }
 
     /// What the platform's version says of slimhlo, on one line, so that executables compiled with other
-    /// options, or without slimhlo, are not taken from a cache. It has no parentheses, which JAX looks for.
-    pub fn signature(&self) -> String {
-        let limit = self.limit.map_or_else(|| "device".into(), |limit| limit.to_string());
+    /// options, for a device with other memory, or without slimhlo, are not taken from a cache. `limit` is what programs may
+    /// take. It has no parentheses, which JAX looks for.
+    pub fn signature(&self, limit: Option<u64>) -> String {
+        let limit = limit.map_or_else(|| "unknown".into(), |limit| limit.to_string());
         format!(
             "slimhlo/{} mode={} limit={limit} threshold={} time={}s",
             env!("CARGO_PKG_VERSION"),
@@ -160,7 +161,7 @@ mod tests {
         assert_eq!(config.time, Duration::from_millis(500));
         assert_eq!(config.summary, Summary::File("/s.json".into()));
         assert_eq!(
-            config.signature(),
+            config.signature(config.limit),
             concat!(
                 "slimhlo/",
                 env!("CARGO_PKG_VERSION"),

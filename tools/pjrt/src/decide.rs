@@ -69,6 +69,8 @@ pub trait Compile {
     fn message(&self, error: &Self::Error) -> String;
     /// The bytes that a program may take on a device, if that is known.
     fn limit(&self) -> Option<u64>;
+    /// Whether that is what the user says, and not what the device has.
+    fn is_stated(&self) -> bool;
 }
 
 /// What came of a program.
@@ -88,6 +90,31 @@ pub enum Verdict {
     Optimized,
 }
 
+/// What slimhlo is asked to make of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Less memory for little time.
+    Usual,
+    /// The fastest program that takes no more than `limit` bytes.
+    Fit {
+        /// Bytes on a device, as the plugin counts them.
+        limit: u64,
+        /// What the plugin counts for the program as it came, if it could be asked.
+        came: Option<u64>,
+    },
+    /// The least memory, whatever time it takes.
+    Least,
+}
+
+/// What slimhlo has made of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// For the plugin; nothing if it stays as it is.
+    pub program: Option<Vec<u8>>,
+    /// There is no use in asking for less.
+    pub is_least: bool,
+}
+
 /// An outcome, and how it came to be.
 #[derive(Debug)]
 pub struct Decided<C: Compile + ?Sized> {
@@ -99,44 +126,52 @@ pub struct Decided<C: Compile + ?Sized> {
     pub before: Option<Taken>,
     /// What that takes which slimhlo made of it, if that was asked.
     pub after: Option<Taken>,
+    /// Which attempt of slimhlo's that was, from 0.
+    pub attempt: usize,
     /// The bytes that it may take.
     pub limit: Option<u64>,
 }
 
-/// Compiles a program. `optimize` makes a smaller one of it, to fit a limit if there is one; nothing if it
-/// does not.
+/// Compiles a program. `optimize` makes a smaller one of it; nothing if it cannot.
 pub fn decide<C: Compile + ?Sized>(
     mode: Mode,
     compiler: &C,
-    optimize: impl FnOnce(Option<u64>) -> Option<Vec<u8>>,
+    optimize: impl FnMut(Aim) -> Option<Made>,
 ) -> Decided<C> {
-    let as_it_came = |verdict| Decided {
-        outcome: compiler.compile(None),
-        verdict,
-        before: None,
-        after: None,
-        limit: None,
-    };
     match mode {
-        Mode::Never => as_it_came(Verdict::Untouched),
-        Mode::Always => {
-            let limit = compiler.limit();
-            let Some(program) = optimize(limit) else { return as_it_came(Verdict::Untouched) };
-            match compiler.compile(Some(&program)) {
-                Ok(executable) => {
-                    let after = compiler.taken(&executable);
-                    Decided {
-                        outcome: Ok(executable),
-                        verdict: Verdict::Optimized,
-                        before: None,
-                        after,
-                        limit,
-                    }
-                }
-                Err(error) => as_it_came(Verdict::Rejected(compiler.message(&error))),
-            }
-        }
+        Mode::Never => as_it_came(compiler, Verdict::Untouched),
+        Mode::Always => always(compiler, optimize),
         Mode::Needed | Mode::Verify => compare(mode, compiler, optimize),
+    }
+}
+
+fn as_it_came<C: Compile + ?Sized>(compiler: &C, verdict: Verdict) -> Decided<C> {
+    let outcome = compiler.compile(None);
+    Decided { outcome, verdict, before: None, after: None, attempt: 0, limit: None }
+}
+
+fn always<C: Compile + ?Sized>(compiler: &C, mut optimize: impl FnMut(Aim) -> Option<Made>) -> Decided<C> {
+    let Some(program) = optimize(stated(compiler, None)).and_then(|made| made.program) else {
+        return as_it_came(compiler, Verdict::Untouched);
+    };
+    match compiler.compile(Some(&program)) {
+        Ok(executable) => Decided {
+            after: compiler.taken(&executable),
+            outcome: Ok(executable),
+            verdict: Verdict::Optimized,
+            before: None,
+            attempt: 0,
+            limit: compiler.limit(),
+        },
+        Err(error) => as_it_came(compiler, Verdict::Rejected(compiler.message(&error))),
+    }
+}
+
+/// The aim of modes that do not ask what fits the device: to a limit only if it is the user's.
+fn stated<C: Compile + ?Sized>(compiler: &C, came: Option<u64>) -> Aim {
+    match compiler.limit() {
+        Some(limit) if compiler.is_stated() => Aim::Fit { limit, came },
+        _ => Aim::Usual,
     }
 }
 
@@ -144,45 +179,73 @@ pub fn decide<C: Compile + ?Sized>(
 fn compare<C: Compile + ?Sized>(
     mode: Mode,
     compiler: &C,
-    optimize: impl FnOnce(Option<u64>) -> Option<Vec<u8>>,
+    mut optimize: impl FnMut(Aim) -> Option<Made>,
 ) -> Decided<C> {
-    let first = compiler.compile(None);
-    let before = first.as_ref().ok().and_then(|executable| compiler.taken(executable));
+    let mut outcome = compiler.compile(None);
+    let before = outcome.as_ref().ok().and_then(|executable| compiler.taken(executable));
     let limit = compiler.limit();
-    let decided = |outcome, verdict, after| Decided { outcome, verdict, before, after, limit };
-    match &first {
+    let fits = |taken: Option<Taken>| taken.zip(limit).is_none_or(|(taken, limit)| taken.total() <= limit);
+    let came = before.map(|before| before.total());
+    let verdict = match &outcome {
         // Another error is about something else, and what slimhlo makes of the program would meet it, too.
-        Err(error) if !compiler.is_exhausted(error) => return decided(first, Verdict::Untouched, None),
-        Err(_) => {}
-        Ok(_) => match (before, limit) {
-            (None, _) => return decided(first, Verdict::Unknown, None),
-            (Some(_), None) if mode == Mode::Needed => return decided(first, Verdict::Unknown, None),
-            (Some(before), Some(limit)) if mode == Mode::Needed && before.total() <= limit => {
-                return decided(first, Verdict::Fits, None);
+        Err(error) if !compiler.is_exhausted(error) => Some(Verdict::Untouched),
+        Err(_) => None,
+        Ok(_) if before.is_none() || mode == Mode::Needed && limit.is_none() => Some(Verdict::Unknown),
+        Ok(_) if mode == Mode::Needed && fits(before) => Some(Verdict::Fits),
+        Ok(_) => None,
+    };
+    if let Some(verdict) = verdict {
+        return Decided { outcome, verdict, before, after: None, attempt: 0, limit };
+    }
+    let to_fit = outcome.is_err() || mode == Mode::Needed;
+    let first = match limit {
+        Some(limit) if to_fit => Aim::Fit { limit, came },
+        _ => stated(compiler, came),
+    };
+    let mut verdict = Verdict::Untouched;
+    let (mut least, mut after, mut kept) = (before, None, 0);
+    let mut last: Option<Vec<u8>> = None;
+    // slimhlo's model is not the plugin's count: what was to fit and does not is made as small as it gets.
+    for (attempt, aim) in [first, Aim::Least].into_iter().take(1 + usize::from(to_fit)).enumerate() {
+        let Some(made) = optimize(aim) else { break };
+        let Some(program) = made.program.filter(|program| last.as_ref() != Some(program)) else { continue };
+        match compiler.compile(Some(&program)) {
+            Ok(executable) => {
+                let taken = compiler.taken(&executable);
+                let better = outcome.is_err() || total(taken) < total(least);
+                if better {
+                    (outcome, verdict, least) = (Ok(executable), Verdict::Optimized, taken);
+                } else if verdict == Verdict::Untouched {
+                    verdict = Verdict::NotSmaller;
+                }
+                if better || after.is_none() {
+                    (after, kept) = (taken, attempt);
+                }
+                if fits(taken) {
+                    break;
+                }
             }
-            _ => {}
-        },
-    }
-    let Some(program) = optimize(limit) else { return decided(first, Verdict::Untouched, None) };
-    let second = match compiler.compile(Some(&program)) {
-        Ok(second) => second,
-        // The caller's program is what an error has to be about.
-        Err(error) => {
-            let verdict = Verdict::Rejected(compiler.message(&error));
-            return decided(first, verdict, None);
+            // The caller's program is what an error has to be about.
+            Err(error) => {
+                if verdict == Verdict::Untouched {
+                    verdict = Verdict::Rejected(compiler.message(&error));
+                }
+                if !compiler.is_exhausted(&error) {
+                    break;
+                }
+            }
         }
-    };
-    let after = compiler.taken(&second);
-    let keep = match (&first, before, after) {
-        (Err(_), ..) => true,
-        (Ok(_), Some(before), Some(after)) => after.total() < before.total(),
-        _ => false,
-    };
-    if keep {
-        decided(Ok(second), Verdict::Optimized, after)
-    } else {
-        decided(first, Verdict::NotSmaller, after)
+        if made.is_least {
+            break;
+        }
+        last = Some(program);
     }
+    Decided { outcome, verdict, before, after, attempt: kept, limit }
+}
+
+/// What an executable takes; all there is where nobody says.
+fn total(taken: Option<Taken>) -> u64 {
+    taken.map_or(u64::MAX, |taken| taken.total())
 }
 
 #[cfg(test)]
@@ -194,16 +257,18 @@ mod tests {
     struct Sizes {
         came: &'static str,
         limit: Option<u64>,
+        stated: bool,
         compiled: RefCell<Vec<String>>,
     }
 
     impl Sizes {
         fn new(came: &'static str, limit: Option<u64>) -> Self {
-            Self { came, limit, compiled: RefCell::default() }
+            Self { came, limit, stated: false, compiled: RefCell::default() }
         }
 
+        /// `optimized` is what slimhlo makes of the program, with whatever aim.
         fn decide(&self, mode: Mode, optimized: Option<&str>) -> Decided<Self> {
-            decide(mode, self, |_| optimized.map(|text| text.as_bytes().to_vec()))
+            decide(mode, self, |_| optimized.map(|text| made(text, false)))
         }
 
         fn compiled(&self) -> Vec<String> {
@@ -239,6 +304,26 @@ mod tests {
         fn limit(&self) -> Option<u64> {
             self.limit
         }
+
+        fn is_stated(&self) -> bool {
+            self.stated
+        }
+    }
+
+    fn made(text: &str, is_least: bool) -> Made {
+        Made { program: Some(text.as_bytes().to_vec()), is_least }
+    }
+
+    /// Aims in the order in which slimhlo is asked, and what it answers to each.
+    #[track_caller]
+    fn check_aims(mode: Mode, compiler: &Sizes, answers: &[(Aim, Made)], outcome: Result<&str, &str>) {
+        let mut asked = Vec::new();
+        let decided = decide(mode, compiler, |aim| {
+            asked.push(aim);
+            answers.get(asked.len() - 1).map(|(_, made)| made.clone())
+        });
+        assert_eq!(asked, answers.iter().map(|(aim, _)| *aim).collect::<Vec<_>>());
+        assert_eq!(decided.outcome.as_deref().map_err(String::as_str), outcome);
     }
 
     #[track_caller]
@@ -271,6 +356,40 @@ mod tests {
     fn needed_keeps_the_smaller_one() {
         let verdict = Verdict::NotSmaller;
         check(Mode::Needed, ("101", Some(100)), Some("101"), Ok("101"), verdict, &["101", "101"]);
+    }
+
+    #[test]
+    fn needed_optimizes_to_the_limit() {
+        let compiler = Sizes::new("200", Some(100));
+        let fit = Aim::Fit { limit: 100, came: Some(200) };
+        check_aims(Mode::Needed, &compiler, &[(fit, made("90", false))], Ok("90"));
+        // By the plugin's count it does not fit, and less can be had, or not.
+        let less = [(fit, made("120", false)), (Aim::Least, made("80", true))];
+        check_aims(Mode::Needed, &compiler, &less, Ok("80"));
+        let more = [(fit, made("120", false)), (Aim::Least, made("130", true))];
+        check_aims(Mode::Needed, &compiler, &more, Ok("120"));
+        check_aims(Mode::Needed, &compiler, &[(fit, made("120", true))], Ok("120"));
+        let failing = [(fit, made("!exhausted", false)), (Aim::Least, made("80", true))];
+        check_aims(Mode::Needed, &compiler, &failing, Ok("80"));
+        assert_eq!(compiler.compiled().len(), 2 + 3 + 3 + 2 + 3);
+    }
+
+    #[test]
+    fn a_compiler_that_runs_out_of_memory_gets_the_least() {
+        let compiler = Sizes::new("!exhausted", None);
+        let answers = [(Aim::Usual, made("!exhausted", false)), (Aim::Least, made("80", true))];
+        check_aims(Mode::Needed, &compiler, &answers, Ok("80"));
+    }
+
+    #[test]
+    fn other_modes_optimize_to_a_limit_that_is_stated() {
+        for mode in [Mode::Always, Mode::Verify] {
+            let mut compiler = Sizes::new("200", Some(100));
+            check_aims(mode, &compiler, &[(Aim::Usual, made("90", false))], Ok("90"));
+            compiler.stated = true;
+            let came = (mode == Mode::Verify).then_some(200);
+            check_aims(mode, &compiler, &[(Aim::Fit { limit: 100, came }, made("90", false))], Ok("90"));
+        }
     }
 
     #[test]

@@ -11,12 +11,12 @@ use crate::abi::{
 };
 use crate::attributes;
 use crate::config::Config;
-use crate::decide::{Compile, Mode, Taken, decide};
+use crate::decide::{Compile, Made, Mode, Taken, decide};
 use crate::inner::{Compiler, Executable, Failure, GetApi, Inner};
 use crate::limits;
 use crate::optimizer::{self, Job, Options, Outcome, Report};
 use crate::summary::{self, log};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,14 +30,16 @@ struct Layer {
     inner: Inner,
     /// The inner plugin's table with functions of the layer in it.
     table: Vec<usize>,
-    /// Versions that were handed out, by the inner plugin's, with what is said of slimhlo. They are pointed
-    /// to for good.
-    versions: Mutex<BTreeMap<Vec<u8>, &'static str>>,
+    /// Versions that were handed out, with what is said of slimhlo. They are pointed to for good.
+    versions: Mutex<BTreeMap<VersionKey, &'static str>>,
     /// The plugin's attributes, where slimhlo has to change them.
     attributes: OnceLock<Option<&'static [NamedValue]>>,
     /// Why programs are not touched has been said.
     said: OnceLock<()>,
 }
+
+/// A version of the inner plugin's, and the bytes that programs may take.
+type VersionKey = (Vec<u8>, Option<u64>);
 
 /// Plugins that can be in one process, each with a layer around it.
 const SLOTS: usize = 8;
@@ -163,24 +165,33 @@ impl Layer {
             return unsafe { self.pass_on(request.place, request.arguments) };
         }
         let compiling = Compiling { layer: self, request, came };
-        let rewrite = Cell::new(None);
-        let decided = decide(mode, &compiling, |_| {
+        let attempts: RefCell<Vec<(Outcome, Report)>> = RefCell::default();
+        let decided = decide(mode, &compiling, |aim| {
             // SAFETY: the program is alive while it is compiled.
             let program = unsafe { bytes((*came).code, (*came).code_size) };
             let (outcome, report) = optimizer::run(Job {
                 program: program.to_vec(),
                 options: Options::for_platform(&self.inner.platform(request.compiler)),
+                aim,
                 threshold: self.config.threshold,
                 time: (!self.inner.is_of_many_processes(request.compiler)).then_some(self.config.time),
                 keep_text: self.config.dump.is_some(),
             });
-            let bytes = if let Outcome::Smaller(bytes) = &outcome { Some(bytes.clone()) } else { None };
-            rewrite.set(Some((outcome, report)));
-            bytes
+            let program = match &outcome {
+                Outcome::Smaller(bytes) => Some(Some(bytes.clone())),
+                Outcome::Same => Some(None),
+                Outcome::Small | Outcome::Failed(_) => None,
+            };
+            // What does not fit is the least that the model knows.
+            let is_least = report.fits() == Some(false);
+            let made = program.map(|program| Made { program, is_least });
+            attempts.borrow_mut().push((outcome, report));
+            made
         });
-        let rewrite: Option<(Outcome, Report)> = rewrite.into_inner();
+        let attempts = attempts.into_inner();
+        let rewrite = attempts.get(decided.attempt).or(attempts.last());
         summary::Program {
-            rewrite: rewrite.as_ref().map(|(outcome, report)| (outcome, report)),
+            rewrite: rewrite.map(|(outcome, report)| (outcome, report)),
             verdict: &decided.verdict,
             mode,
             platform: &self.inner.platform(request.compiler),
@@ -252,12 +263,18 @@ impl Layer {
             return error;
         }
         // SAFETY: the function has succeeded, so the fields are set.
-        let version = unsafe { bytes((*arguments).data.cast(), (*arguments).count) };
+        let (version, object) =
+            unsafe { (bytes((*arguments).data.cast(), (*arguments).count), (*arguments).object) };
+        let compiler = match place {
+            Place::ClientPlatformVersion => Compiler::Client(object),
+            _ => Compiler::Topology(object),
+        };
+        let limit = limits::of(&self.config, &self.inner, compiler);
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        let ours = *versions.entry(version.to_vec()).or_insert_with(|| {
+        let ours = *versions.entry((version.to_vec(), limit)).or_insert_with(|| {
             // On the last line, where JAX looks for libtpu's version between parentheses.
             let theirs = String::from_utf8_lossy(version);
-            Box::leak(format!("{theirs} {}\0", self.config.signature()).into_boxed_str())
+            Box::leak(format!("{theirs} {}\0", self.config.signature(limit)).into_boxed_str())
         });
         // SAFETY: as above.
         unsafe {
@@ -347,6 +364,10 @@ impl Compile for Compiling {
 
     fn limit(&self) -> Option<u64> {
         limits::of(&self.layer.config, &self.layer.inner, self.request.compiler)
+    }
+
+    fn is_stated(&self) -> bool {
+        self.layer.config.limit.is_some()
     }
 }
 

@@ -19,7 +19,7 @@
 pub mod abi;
 mod attributes;
 mod config;
-mod decide;
+pub mod decide;
 mod inner;
 mod layer;
 mod limits;

@@ -38,8 +38,9 @@ pub fn context() -> Context {
     slimhlo_forms::register_dialects(&registry);
     DialectHandle::arith().insert_dialect(&registry);
     DialectHandle::llvm().insert_dialect(&registry);
-    // Of types in artifacts.
+    // Of types: in artifacts, and of tensors that are stored otherwise.
     DialectHandle::quant().insert_dialect(&registry);
+    DialectHandle::sparse_tensor().insert_dialect(&registry);
     // SAFETY: the registry is alive.
     unsafe { slimhloPjrtRegisterFunc(registry.to_raw()) };
     let context = Context::new();

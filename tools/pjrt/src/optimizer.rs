@@ -7,18 +7,20 @@
 //! time. Passes count what they do in counters of the process, and MLIR spreads over all processors anyway;
 //! and what comes out of a program must not depend on what else is being compiled.
 
+use crate::decide::Aim;
 use crate::mlir;
 use melior::ir::operation::{OperationLike, OperationPrintingFlags};
 use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
-use slimhlo_forms::Version;
-use slimhlo_passes::PassError;
-use slimhlo_passes::cost::Limit;
+use slimhlo_forms::source::BYTECODE_MAGIC;
+use slimhlo_forms::{OwnedModule, Version};
+use slimhlo_passes::cost::{Limit, Room};
 use slimhlo_passes::framework::OptionValue;
 use slimhlo_passes::memory;
 use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize};
 use slimhlo_passes::target::Target;
+use slimhlo_passes::{Bytes, PassError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -33,6 +35,8 @@ pub struct Job {
     pub program: Vec<u8>,
     /// Of the default pipeline.
     pub options: Options,
+    /// What the layer wants of it, beyond what the options say.
+    pub aim: Aim,
     /// A program whose modelled peak is smaller, in bytes, is left alone.
     pub threshold: u64,
     /// How long it may take; nothing if as long as it takes.
@@ -48,6 +52,8 @@ pub struct Options {
     pub target: Target,
     /// How many times the original's time a function may take.
     pub max_slowdown: Limit,
+    /// What the program is made the fastest for that needs no more.
+    pub memory_limit: Option<Bytes>,
 }
 
 impl Options {
@@ -59,12 +65,40 @@ impl Options {
             "cpu" | "host" => "xla-cpu",
             other => other,
         };
-        Self { target: Target::parse(name).unwrap_or_default(), max_slowdown: Limit::Usual }
+        let target = Target::parse(name).unwrap_or_default();
+        Self { target, max_slowdown: Limit::Usual, memory_limit: None }
+    }
+
+    /// With a memory limit as users state it: bytes, or a share of the chip's memory.
+    ///
+    /// # Errors
+    /// What `limit` is not.
+    pub fn with_limit(self, limit: &str) -> Result<Self, String> {
+        let bytes = Room::parse(limit)?.bytes(self.target)?;
+        Ok(Self { memory_limit: Some(Bytes(bytes)), ..self })
+    }
+
+    /// With what the layer aims at. `modelled` is the program's peak as it came, by the model: it is off for what comes out by as
+    /// much as for what came in, as far as anybody can tell.
+    fn aimed(self, aim: Aim, modelled: Option<u64>) -> Self {
+        let memory_limit = match aim {
+            Aim::Usual => self.memory_limit,
+            Aim::Least => Some(Bytes(0)),
+            Aim::Fit { limit, came } => Some(Bytes(match (came, modelled) {
+                (Some(came), Some(modelled)) if came > 0 => {
+                    let scaled = u128::from(limit) * u128::from(modelled) / u128::from(came);
+                    u64::try_from(scaled).unwrap_or(u64::MAX)
+                }
+                _ => limit,
+            })),
+        };
+        Self { memory_limit, ..self }
     }
 
     /// The default pipeline's.
     pub fn pipeline(self) -> Optimize {
-        Optimize { target: self.target, max_slowdown: self.max_slowdown, ..Optimize::default() }
+        let Self { target, max_slowdown, memory_limit } = self;
+        Optimize { target, max_slowdown, memory_limit, ..Optimize::default() }
     }
 }
 
@@ -90,12 +124,21 @@ pub struct Report {
     pub before: Option<u64>,
     /// And afterwards.
     pub after: Option<u64>,
+    /// What it was to need at most, by the model.
+    pub limit: Option<u64>,
     /// What stages took off the peak, in bytes, in the order in which they first did.
     pub stages: Vec<(&'static str, u64)>,
     /// Reading, rewriting and writing.
     pub seconds: f64,
     /// The module as it came and as it is, if asked for.
     pub text: Option<(String, Option<String>)>,
+}
+
+impl Report {
+    /// Whether it needs no more than it was to, if that is known.
+    pub fn fits(&self) -> Option<bool> {
+        Some(self.after? <= self.limit?)
+    }
 }
 
 /// Does a job.
@@ -167,7 +210,7 @@ pub fn with_module<T: Send + 'static>(
     receiver.recv().unwrap_or_else(|_| Err("its thread ended".into()))
 }
 
-fn read<'c>(context: &'c melior::Context, program: &[u8]) -> Result<Module<'c>, String> {
+fn read<'c>(context: &'c melior::Context, program: &[u8]) -> Result<OwnedModule<'c>, String> {
     slimhlo_forms::read_module(context, program)
         .map_err(|error| format!("it cannot be read: {}", first_line(&error.to_string())))
 }
@@ -262,8 +305,10 @@ fn rewrite(
     if job.keep_text {
         report.text = Some((print(&module)?, None));
     }
+    let options = job.options.aimed(job.aim, report.before);
+    report.limit = options.memory_limit.map(|bytes| bytes.0);
     let changed =
-        stages(&context, op, job.options, deadline, &mut report.stages).map_err(|error| match error {
+        stages(&context, op, options, deadline, &mut report.stages).map_err(|error| match error {
             Stopped::Late => LATE.to_owned(),
             Stopped::Failed(message) => said.first().map_or(message, |first| first_line(&first)),
         })?;
@@ -333,13 +378,18 @@ fn print(module: &Module<'_>) -> Result<String, String> {
     module.as_operation().to_string_with_flags(with_locations()).map_err(|error| error.to_string())
 }
 
-/// The module as plugins read it: an artifact of the version in which it came, or text. A program with ops
-/// that artifacts have no place for (Shardy's come in them, as they are in memory) is handed on as text,
-/// which plugins read as well.
+/// The module as plugins and JAX read it, in the form in which it came: an artifact of its version, bytecode, or text. A program
+/// with ops that artifacts have no place for (Shardy's come in them, as they are in memory) is handed on as text, which plugins
+/// read as well.
 fn write(module: &Module<'_>, came: &[u8]) -> Vec<u8> {
-    let artifact = Version::of_artifact(came)
-        .and_then(|version| slimhlo_forms::write_portable_artifact(module, version).ok());
-    artifact.unwrap_or_else(|| slimhlo_forms::print(module.as_operation(), with_locations(), true))
+    let written = match Version::of_artifact(came) {
+        Some(version) => slimhlo_forms::write_portable_artifact(module, version).ok(),
+        None if came.starts_with(BYTECODE_MAGIC) => {
+            slimhlo_forms::bytecode(module.as_operation(), "slimhlo", slimhlo_forms::BYTECODE_VERSION)
+        }
+        None => None,
+    };
+    written.unwrap_or_else(|| slimhlo_forms::print(module.as_operation(), with_locations(), true))
 }
 
 fn with_locations() -> OperationPrintingFlags {
@@ -356,10 +406,14 @@ mod tests {
     /// A gathered array of 256 MiB is built only to be summed.
     const LARGE: &str = include_str!("../tests/gather.mlir");
 
+    /// 3 GiB of scores.
+    const ATTENTION: &str = include_str!("../../../test/data/attention_gradient.mlir");
+
     fn job(program: &str) -> Job {
         // XLA for CPU stores what is gathered; others compute it where it is summed.
         let options = Options::for_platform("cpu");
-        Job { program: program.into(), options, threshold: 1 << 20, time: None, keep_text: false }
+        let aim = Aim::Usual;
+        Job { program: program.into(), options, aim, threshold: 1 << 20, time: None, keep_text: false }
     }
 
     #[test]
@@ -374,6 +428,37 @@ mod tests {
         let (outcome, report) = run(job(SMALL));
         assert_eq!(outcome, Outcome::Small);
         assert_eq!((report.name.as_deref(), report.before), (Some("jit_f"), Some(64)));
+    }
+
+    /// The model's error on what came is taken for its error on what comes of it.
+    #[test]
+    fn a_limit_is_as_the_plugin_counts() {
+        let options = Options::for_platform("cuda");
+        let limit = |aim, modelled| options.aimed(aim, modelled).memory_limit.map(|bytes| bytes.0);
+        assert_eq!(limit(Aim::Usual, Some(7)), None);
+        assert_eq!(limit(Aim::Least, Some(7)), Some(0));
+        assert_eq!(limit(Aim::Fit { limit: 100, came: None }, Some(150)), Some(100));
+        assert_eq!(limit(Aim::Fit { limit: 100, came: Some(200) }, Some(150)), Some(75));
+        assert_eq!(limit(Aim::Fit { limit: u64::MAX, came: Some(1) }, Some(2)), Some(u64::MAX));
+        let stated = options.with_limit("0.5").expect("an H100's memory is known");
+        assert_eq!(stated.memory_limit, Some(Bytes(40 << 30)));
+        assert!(options.with_limit("lots").unwrap_err().contains("lots"));
+    }
+
+    /// The program that fits is faster than the one that is as small as it gets.
+    #[test]
+    fn needed_makes_the_fastest_that_fits() {
+        let options = Options::for_platform("cuda");
+        let made = |aim| run(Job { aim, options, threshold: 0, ..job(ATTENTION) }).1;
+        let least = made(Aim::Least);
+        let (before, after) = least.before.zip(least.after).expect("figures");
+        assert!(after < before / 2 && least.fits() == Some(false), "{least:?}");
+        let limit = before * 9 / 10;
+        let fitting = made(Aim::Fit { limit, came: Some(before) });
+        assert_eq!((fitting.limit, fitting.fits()), (Some(limit), Some(true)));
+        assert!(fitting.after > Some(after), "{fitting:?}");
+        let easy = made(Aim::Fit { limit: before, came: None });
+        assert_eq!(easy.fits(), Some(true));
     }
 
     #[test]
@@ -411,6 +496,34 @@ mod tests {
             let again = run(Job { program: bytes, ..job(LARGE) });
             assert_eq!((again.0, again.1.before), (Outcome::Same, report.after));
         }
+    }
+
+    /// They are read, and left as they are.
+    #[test]
+    fn sparse_tensors_keep_their_encoding() {
+        let ty =
+            "tensor<8x8xf32, #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed) }>>";
+        let text = format!(
+            "func.func @main(%a: {ty}) -> {ty} {{ %0 = stablehlo.sine %a : {ty}
+             %1 = stablehlo.sine %a : {ty} return %1 : {ty} }}"
+        );
+        let (outcome, _) = run(Job { threshold: 0, keep_text: true, ..job(&text) });
+        let Outcome::Smaller(bytes) = outcome else { panic!("{outcome:?}") };
+        assert!(String::from_utf8_lossy(&bytes).contains("d1 : compressed"));
+    }
+
+    /// As JAX has them in its process.
+    #[test]
+    fn bytecode_comes_back_as_bytecode() {
+        let context = mlir::context();
+        let module = slimhlo_forms::read_module(&context, LARGE.as_bytes()).expect("valid");
+        let version = slimhlo_forms::BYTECODE_VERSION;
+        let bytecode = slimhlo_forms::bytecode(module.as_operation(), "a test", version).expect("written");
+        let (outcome, report) = run(Job { program: bytecode, ..job(LARGE) });
+        let Outcome::Smaller(bytes) = outcome else { panic!("{outcome:?}") };
+        assert!(bytes.starts_with(BYTECODE_MAGIC) && Version::of_artifact(&bytes).is_none());
+        let again = run(Job { program: bytes, ..job(LARGE) });
+        assert_eq!((again.0, again.1.before), (Outcome::Same, report.after));
     }
 
     #[test]

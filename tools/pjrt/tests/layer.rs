@@ -277,6 +277,14 @@ fn the_version_says_what_was_done_on_the_last_line() {
     assert_eq!(last.matches('(').count(), 1, "{version}");
 }
 
+/// JAX's cache must not hand a program that was made for much memory to a device with little.
+#[test]
+fn the_version_says_what_programs_may_take() {
+    let ran = Run::new(&[("FAKE_MEMORY", "268435456")]).run();
+    let version = ran.said()["version"].as_str().expect("a text").to_owned();
+    assert!(version.contains(" mode=needed limit=268435456 "), "{version}");
+}
+
 #[test]
 fn a_summary_and_modules_are_kept_on_demand() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -456,6 +456,18 @@ fn cards(before: &Profile, after: Option<&Profile>) -> String {
         let _ = write!(floor, ", of these donated {}", text::bytes(footprint.aliased));
     }
     card("", "Floor", text::bytes(footprint.floor), floor);
+    if let (Some(collectives), Some(received)) = (footprint.collectives, footprint.received) {
+        let said = |collectives: u64, received: u64| {
+            (text::bytes(received), format!("to a device, in {} collectives", text::count(collectives)))
+        };
+        let (bytes, how) = said(collectives, received);
+        card("before", if after.is_some() { "Received before" } else { "Received" }, bytes, how);
+        let after = after.map(|after| &after.footprint);
+        if let Some((collectives, received)) = after.and_then(|a| Some((a.collectives?, a.received?))) {
+            let (bytes, how) = said(collectives, received);
+            card("after", "Received after", bytes, how);
+        }
+    }
     let ratio = match after {
         Some(after) => format!("{} → {}", text::ratio(footprint.ratio), text::ratio(after.footprint.ratio)),
         None => text::ratio(footprint.ratio),

@@ -9,6 +9,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef};
 use serde::Serialize;
 use slimhlo_passes::memory::{self, Kind, Unmodelled};
+use slimhlo_passes::shards;
 use slimhlo_passes::target::Target;
 use std::rc::Rc;
 
@@ -29,6 +30,13 @@ pub struct Footprint {
     pub floor: u64,
     /// Peak over floor; nothing if the floor is 0.
     pub ratio: Option<f64>,
+    /// In a program for several devices, exchanges that one takes part in: those that are written down, and those that a partitioner is
+    /// expected to make of ops whose layouts are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collectives: Option<u64>,
+    /// Bytes that these bring to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received: Option<u64>,
 }
 
 /// Where a value comes from.
@@ -151,6 +159,7 @@ impl Profile {
         let report = memory::analyze(module, target).map_err(|reason| Unknown::new(&reason))?;
         let footprint = &report.footprint;
         let (peak, floor) = (footprint.peak(), footprint.floor());
+        let traffic = shards::traffic(module);
         let footprint = Footprint {
             arguments: footprint.arguments,
             results: footprint.results,
@@ -159,6 +168,8 @@ impl Profile {
             peak,
             floor,
             ratio: (floor > 0).then(|| peak as f64 / floor as f64),
+            collectives: traffic.map(|traffic| traffic.collectives),
+            received: traffic.map(|traffic| traffic.bytes),
         };
         let mut ops = Interner::default();
         let mut lines = Interner::default();

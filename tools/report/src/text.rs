@@ -122,6 +122,10 @@ pub fn footprints(before: &Profile, after: Option<&Profile>) -> String {
     rows.push(row("peak", &|f| bytes(f.peak)));
     rows.push(row("floor", &|f| bytes(f.floor)));
     rows.push(row("ratio, peak to floor", &|f| ratio(f.ratio)));
+    if b.collectives.is_some() {
+        rows.push(row("collectives of a device", &|f| f.collectives.map_or_else(String::new, count)));
+        rows.push(row("received from other devices", &|f| f.received.map_or_else(String::new, bytes)));
+    }
     if let (Some(row), Some(a)) = (rows.iter_mut().find(|row| row[0] == "peak"), a)
         && a.peak != b.peak
     {

@@ -3,8 +3,12 @@
 //! An NVIDIA GPU, through the driver.
 //!
 //! The driver's library is loaded when a GPU is opened, so that this builds and starts where there is none. All work goes to the
-//! null stream, in order. Memory is allocated plainly (`cuMemAlloc`), not from pools, so that what the driver counts is what was
-//! asked for, rounded up to its granularity (2 MiB).
+//! null stream, in order, and launches of runs that are not timed one by one in graphs (`cuda/graph.rs`). Memory is allocated plainly
+//! (`cuMemAlloc`), unless the environment says otherwise (`allocation.rs`): what the driver counts is then what was asked for, rounded
+//! up to its granularity (2 MiB).
+
+mod graph;
+mod memory;
 
 use std::ffi::{CString, c_uint, c_void};
 use std::sync::Arc;
@@ -16,7 +20,11 @@ use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use slimhlo_package::Package;
 
-use crate::device::{Buffer, Device, DeviceError, Memory, Region, Result as DeviceResult, Shape};
+use crate::allocation::Policy;
+use crate::device::{Buffer, Device, DeviceError, Memory, Region, Result as DeviceResult, Shape, Work};
+use graph::Draft;
+pub use graph::Graph;
+use memory::Allocator;
 
 /// The bytes of the compiler's messages that are kept.
 const LOG_BYTES: usize = 8192;
@@ -34,6 +42,7 @@ pub struct Cuda {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     module: Module,
+    allocator: Allocator,
     allocations: Vec<Option<Allocation>>,
     described: String,
 }
@@ -107,8 +116,9 @@ impl Cuda {
     /// Opens a GPU by its number and loads the package's code: the machine code if it fits, else the PTX.
     ///
     /// # Errors
-    /// If there is no driver, no such GPU, it is older than the chip that the package is for, or it refuses the code.
-    pub fn open(number: usize, package: &Package) -> Result<Self> {
+    /// If there is no driver, no such GPU, it is older than the chip that the package is for, it refuses the code, or has not the memory
+    /// that `policy` wants at the start.
+    pub fn open(number: usize, package: &Package, policy: Policy) -> Result<Self> {
         // SAFETY: this tries to load the driver's library, whose initialisers are NVIDIA's.
         let present = unsafe { sys::is_culib_present() };
         ensure!(
@@ -148,7 +158,9 @@ impl Cuda {
         };
         let module = module.with_context(|| format!("loading the kernels on GPU {number} ({described})"))?;
         let stream = context.default_stream();
-        Ok(Self { context, stream, module, allocations: Vec::new(), described })
+        let allocator = Allocator::new(policy, context.cu_device())
+            .with_context(|| format!("preparing the memory of GPU {number} ({described})"))?;
+        Ok(Self { context, stream, module, allocator, allocations: Vec::new(), described })
     }
 
     /// The address of a region.
@@ -176,6 +188,47 @@ impl Cuda {
     fn bind(&self) -> DeviceResult<()> {
         self.context.bind_to_thread().map_err(failed)
     }
+
+    fn addresses(&self, regions: &[Region]) -> DeviceResult<Vec<sys::CUdeviceptr>> {
+        regions.iter().map(|&region| self.address(region)).collect()
+    }
+
+    /// From where, to where and how much a copy moves; nothing if there is nothing to move.
+    fn copied(
+        &self,
+        from: Region,
+        to: Region,
+    ) -> DeviceResult<Option<(sys::CUdeviceptr, sys::CUdeviceptr, usize)>> {
+        if from.bytes != to.bytes {
+            return Err(DeviceError::Failed(format!("copies {} bytes to {}", from.bytes, to.bytes)));
+        }
+        let (source, target) = (self.address(from)?, self.address(to)?);
+        let length = usize::try_from(from.bytes).map_err(|error| DeviceError::Failed(error.to_string()))?;
+        Ok((length > 0 && source != target).then_some((source, target, length)))
+    }
+
+    /// What has to be said before a function is launched in such a way.
+    fn prepare(&self, function: &Function, shape: Shape) -> DeviceResult<()> {
+        self.bind()?;
+        if shape.shared_bytes <= SHARED_BYTES {
+            return Ok(());
+        }
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let bytes = i32::try_from(shape.shared_bytes).unwrap_or(i32::MAX);
+        // SAFETY: the function is of the loaded module.
+        unsafe { result::function::set_function_attribute(function.0, attribute, bytes) }.map_err(failed)
+    }
+}
+
+/// A launch's parameters, given as one block with its length, which the driver holds against what the function takes.
+fn parameters(addresses: &mut [sys::CUdeviceptr], length: &mut usize) -> [*mut c_void; 5] {
+    [
+        PARAMETERS_START,
+        addresses.as_mut_ptr().cast(),
+        PARAMETERS_LENGTH,
+        std::ptr::from_mut(length).cast(),
+        PARAMETERS_END,
+    ]
 }
 
 impl Module {
@@ -222,9 +275,9 @@ impl Drop for Cuda {
         // Errors have no taker here; the context's end frees whatever is left.
         let _ = self.bind();
         for allocation in self.allocations.drain(..).flatten() {
-            // SAFETY: it was allocated by `allocate` and not freed since.
-            let _ = unsafe { result::free_sync(allocation.start) };
+            let _ = self.allocator.free(allocation.start, allocation.bytes);
         }
+        self.allocator.close();
         // SAFETY: it was loaded by `Module::load`, and functions do not outlive it in use.
         let _ = unsafe { result::module::unload(self.module.0) };
     }
@@ -233,6 +286,7 @@ impl Drop for Cuda {
 impl Device for Cuda {
     type Function = Function;
     type Event = CudaEvent;
+    type Graph = Graph;
 
     fn describe(&self) -> String {
         self.described.clone()
@@ -253,20 +307,7 @@ impl Device for Cuda {
 
     fn allocate(&mut self, bytes: u64) -> DeviceResult<Buffer> {
         self.bind()?;
-        let out_of_memory = |free: Option<usize>| DeviceError::OutOfMemory {
-            requested: bytes,
-            free: free.map(|free| free as u64),
-        };
-        // The driver gives out no empty allocations.
-        let length = usize::try_from(bytes.max(1)).map_err(|_| out_of_memory(None))?;
-        // SAFETY: nothing is read from it before it is written, but by kernels.
-        let start = match unsafe { result::malloc_sync(length) } {
-            Ok(start) => start,
-            Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
-                return Err(out_of_memory(result::mem_get_info().ok().map(|(free, _)| free)));
-            }
-            Err(error) => return Err(failed(error)),
-        };
+        let start = self.allocator.allocate(bytes)?;
         self.allocations.push(Some(Allocation { start, bytes }));
         Ok(Buffer(self.allocations.len() - 1))
     }
@@ -275,8 +316,7 @@ impl Device for Cuda {
         self.bind()?;
         let taken = self.allocations.get_mut(buffer.0).and_then(Option::take);
         let taken = taken.ok_or_else(|| DeviceError::Failed("no such allocation".into()))?;
-        // SAFETY: it was allocated by `allocate`, and taken out of the list. The driver waits for work that uses it.
-        unsafe { result::free_sync(taken.start) }.map_err(failed)
+        self.allocator.free(taken.start, taken.bytes)
     }
 
     fn upload(&mut self, to: Region, bytes: &[u8]) -> DeviceResult<()> {
@@ -300,39 +340,17 @@ impl Device for Cuda {
     }
 
     fn copy(&mut self, from: Region, to: Region) -> DeviceResult<()> {
-        if from.bytes != to.bytes {
-            return Err(DeviceError::Failed(format!("copies {} bytes to {}", from.bytes, to.bytes)));
-        }
-        let (source, target) = (self.address(from)?, self.address(to)?);
-        if from.bytes == 0 || source == target {
-            return Ok(());
-        }
+        let Some((source, target, length)) = self.copied(from, to)? else { return Ok(()) };
         self.bind()?;
-        let length = usize::try_from(from.bytes).map_err(|error| DeviceError::Failed(error.to_string()))?;
         // SAFETY: both regions are inside of their allocations, which live until `free` or the end.
         unsafe { result::memcpy_dtod_async(target, source, length, self.stream.cu_stream()) }.map_err(failed)
     }
 
     fn launch(&mut self, function: &Function, shape: Shape, regions: &[Region]) -> DeviceResult<()> {
-        let mut addresses =
-            regions.iter().map(|&region| self.address(region)).collect::<DeviceResult<Vec<_>>>()?;
+        self.prepare(function, shape)?;
+        let mut addresses = self.addresses(regions)?;
         let mut length = size_of_val(addresses.as_slice());
-        // Given as one block with its length, which the driver holds against what the function takes.
-        let mut parameters = [
-            PARAMETERS_START,
-            addresses.as_mut_ptr().cast(),
-            PARAMETERS_LENGTH,
-            std::ptr::from_mut(&mut length).cast(),
-            PARAMETERS_END,
-        ];
-        self.bind()?;
-        if shape.shared_bytes > SHARED_BYTES {
-            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            let bytes = i32::try_from(shape.shared_bytes).unwrap_or(i32::MAX);
-            // SAFETY: the function is of the loaded module.
-            unsafe { result::function::set_function_attribute(function.0, attribute, bytes) }
-                .map_err(failed)?;
-        }
+        let mut parameters = parameters(&mut addresses, &mut length);
         // SAFETY: the function is of the loaded module. The driver copies the parameters before it returns. A kernel that goes
         // beyond its buffers harms the device's memory alone.
         let launched = unsafe {
@@ -353,6 +371,54 @@ impl Device for Cuda {
         launched.result().map_err(failed)
     }
 
+    fn graph(&mut self, work: &[Work<'_, Function>]) -> DeviceResult<Option<Graph>> {
+        self.bind()?;
+        let Some(mut draft) = Draft::new()? else { return Ok(None) };
+        for each in work {
+            match each {
+                Work::Launch { function, shape, regions } => {
+                    self.prepare(function, *shape)?;
+                    let mut addresses = self.addresses(regions)?;
+                    let mut length = size_of_val(addresses.as_slice());
+                    let mut parameters = parameters(&mut addresses, &mut length);
+                    draft.kernel(&sys::CUDA_KERNEL_NODE_PARAMS {
+                        func: function.0,
+                        gridDimX: shape.grid,
+                        gridDimY: 1,
+                        gridDimZ: 1,
+                        blockDimX: shape.block,
+                        blockDimY: 1,
+                        blockDimZ: 1,
+                        sharedMemBytes: shape.shared_bytes,
+                        kernelParams: std::ptr::null_mut(),
+                        extra: parameters.as_mut_ptr(),
+                        kern: std::ptr::null_mut(),
+                        ctx: std::ptr::null_mut(),
+                    })?;
+                }
+                &Work::Copy { from, to } => {
+                    if let Some((source, target, length)) = self.copied(from, to)? {
+                        draft.copy(source, target, length, self.context.cu_ctx())?;
+                    }
+                }
+            }
+        }
+        draft.finish().map(Some)
+    }
+
+    fn launch_graph(&mut self, graph: &Graph) -> DeviceResult<()> {
+        self.bind()?;
+        graph.launch()
+    }
+
+    fn unused(&self) -> u64 {
+        self.allocator.unused()
+    }
+
+    fn allocator(&self) -> String {
+        self.allocator.describe()
+    }
+
     fn synchronize(&mut self) -> DeviceResult<()> {
         self.context.synchronize().map_err(failed)
     }
@@ -370,7 +436,7 @@ impl Device for Cuda {
 
     fn memory(&mut self) -> DeviceResult<Memory> {
         let (free, total) = self.context.mem_get_info().map_err(failed)?;
-        let (free, total) = (free as u64, total as u64);
+        let (free, total) = (free as u64 + self.allocator.unused(), total as u64);
         Ok(Memory { used: total.saturating_sub(free), total: Some(total) })
     }
 }

@@ -62,6 +62,27 @@ pub struct Memory {
     pub total: Option<u64>,
 }
 
+/// A launch, or a copy: what can be put into a graph.
+#[derive(Debug)]
+pub enum Work<'w, F> {
+    /// As [`Device::launch`].
+    Launch {
+        /// What is launched.
+        function: &'w F,
+        /// How.
+        shape: Shape,
+        /// What it is given.
+        regions: &'w [Region],
+    },
+    /// As [`Device::copy`].
+    Copy {
+        /// What is read.
+        from: Region,
+        /// What is written.
+        to: Region,
+    },
+}
+
 /// Something that runs kernels. Work is done in the order in which it is asked for; launches and copies may return before they
 /// are done, uploads and downloads do not.
 pub trait Device {
@@ -69,6 +90,8 @@ pub trait Device {
     type Function;
     /// A point in the order of work.
     type Event;
+    /// Work that is asked for as one.
+    type Graph;
 
     /// Its name and, if it has one, its chip, for people.
     fn describe(&self) -> String;
@@ -114,6 +137,30 @@ pub trait Device {
     /// # Errors
     /// If a region does not exist, or the device refuses the launch.
     fn launch(&mut self, function: &Self::Function, shape: Shape, regions: &[Region]) -> Result<()>;
+
+    /// Makes a graph of some work, to be done in this order. `None` where the device knows none.
+    ///
+    /// # Errors
+    /// If a region does not exist, or the device refuses a launch.
+    fn graph(&mut self, _work: &[Work<'_, Self::Function>]) -> Result<Option<Self::Graph>> {
+        Ok(None)
+    }
+
+    /// Asks for all work of a graph.
+    ///
+    /// # Errors
+    /// If the device refuses it.
+    fn launch_graph(&mut self, graph: &Self::Graph) -> Result<()>;
+
+    /// How it asks for memory, in words.
+    fn allocator(&self) -> String {
+        "each buffer by itself".into()
+    }
+
+    /// Bytes that the driver has set aside for this process and that nothing is in.
+    fn unused(&self) -> u64 {
+        0
+    }
 
     /// Waits until all work asked for is done.
     ///

@@ -2,14 +2,14 @@
 
 //! The interpreter: a package's steps on a device.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use slimhlo_package::{Manifest, Package, Selector, Slot, Step};
+use slimhlo_package::{Manifest, Package, Selector};
 
 use crate::device::{Buffer, Device, DeviceError, Region, Shape};
 use crate::plan;
+use crate::schedule::{self, Asked, Command, Places};
 
 /// After so many timed launches their times are read, so that events do not pile up in long loops.
 const EVENTS_AT_ONCE: usize = 4096;
@@ -27,15 +27,10 @@ pub struct Executor<'a, D: Device> {
     results: Vec<Region>,
     /// By kernel, by function.
     functions: Vec<Vec<(D::Function, Shape)>>,
-    schedule: Vec<Command>,
-}
-
-/// A step with places instead of names.
-enum Command {
-    Launch { kernel: usize, regions: Vec<Region> },
-    Copy { from: Region, to: Region },
-    While { condition: Vec<Self>, predicate: Region, body: Vec<Self> },
-    Case { selector: Region, kind: Selector, branches: Vec<Vec<Self>> },
+    schedule: Vec<Command<D::Graph>>,
+    /// The same with graphs, once it has been asked for.
+    recorded: Option<Vec<Command<D::Graph>>>,
+    asked: Asked,
 }
 
 /// How often a kernel ran, and how long in all.
@@ -93,6 +88,8 @@ impl<'a, D: Device> Executor<'a, D> {
             results: Vec::new(),
             functions,
             schedule: Vec::new(),
+            recorded: None,
+            asked: Asked::default(),
         };
         for (number, argument) in manifest.arguments.iter().enumerate() {
             let region = executor.allocate(argument.bytes, || format!("argument {number}"))?;
@@ -108,14 +105,8 @@ impl<'a, D: Device> Executor<'a, D> {
         let arena = executor.allocate(manifest.arena_bytes, || "the arena".into())?;
         let constants = executor.allocate(manifest.constants_bytes, || "the constants".into())?;
         executor.device.upload(constants, &package.constants).context("uploading the constants")?;
-        let kernels = manifest
-            .kernels
-            .iter()
-            .enumerate()
-            .map(|(number, kernel)| (kernel.name.as_str(), number))
-            .collect();
-        executor.schedule =
-            Resolver { executor: &executor, kernels, arena, constants }.steps(&manifest.steps)?;
+        let places = Places { arguments: &executor.arguments, results: &executor.results, arena, constants };
+        executor.schedule = schedule::resolve(manifest, &places)?;
         Ok(executor)
     }
 
@@ -228,15 +219,31 @@ impl<'a, D: Device> Executor<'a, D> {
         Ok(self.device.elapsed(&before, &after)?)
     }
 
+    /// What the last run asked of the device.
+    #[must_use]
+    pub fn asked(&self) -> Asked {
+        self.asked
+    }
+
     /// Asks for a run without waiting for it, if the program has no control flow that has to be waited for; the points where it
-    /// starts and ends.
+    /// starts and ends. Launches go in graphs where the device has them.
     ///
     /// # Errors
     /// If the device fails.
     pub(crate) fn start(&mut self) -> Result<(D::Event, D::Event)> {
-        let before = self.device.record()?;
         let (manifest, functions) = (self.manifest, &self.functions);
-        Machine { manifest, device: self.device, functions, timer: None }.run(&self.schedule)?;
+        let schedule = match &mut self.recorded {
+            Some(recorded) => recorded,
+            unknown => unknown
+                .insert(schedule::with_graphs(&self.schedule, functions, self.device)?.unwrap_or_default()),
+        };
+        // Where there are no graphs, or nothing to put into them.
+        let schedule = if schedule.is_empty() { &self.schedule } else { schedule };
+        let before = self.device.record()?;
+        let mut machine =
+            Machine { manifest, device: self.device, functions, timer: None, asked: Asked::default() };
+        machine.run(schedule)?;
+        self.asked = machine.asked;
         Ok((before, self.device.record()?))
     }
 
@@ -251,8 +258,10 @@ impl<'a, D: Device> Executor<'a, D> {
         let timer = Timer { profile, traffic, pending: Vec::new() };
         let before = self.device.record()?;
         let (manifest, functions) = (self.manifest, &self.functions);
-        let mut machine = Machine { manifest, device: self.device, functions, timer: Some(timer) };
+        let asked = Asked::default();
+        let mut machine = Machine { manifest, device: self.device, functions, timer: Some(timer), asked };
         machine.run(&self.schedule)?;
+        self.asked = machine.asked;
         let mut timer = machine.timer.take().context("timer")?;
         let after = self.device.record()?;
         self.device.synchronize()?;
@@ -271,66 +280,13 @@ impl<D: Device> Drop for Executor<'_, D> {
     }
 }
 
-/// Turns slots into regions.
-struct Resolver<'e, 'a, D: Device> {
-    executor: &'e Executor<'a, D>,
-    /// Numbers of kernels by name.
-    kernels: HashMap<&'a str, usize>,
-    arena: Region,
-    constants: Region,
-}
-
-impl<D: Device> Resolver<'_, '_, D> {
-    fn steps(&self, steps: &[Step]) -> Result<Vec<Command>> {
-        steps.iter().map(|step| self.step(step)).collect()
-    }
-
-    fn step(&self, step: &Step) -> Result<Command> {
-        Ok(match step {
-            Step::Launch { kernel: name, buffers } => {
-                let kernel = self.kernels.get(name.as_str()).copied();
-                let kernel = kernel.with_context(|| format!("there is no kernel `{name}`"))?;
-                let parameters = &self.executor.manifest.kernels[kernel].parameters;
-                let regions = buffers
-                    .iter()
-                    .zip(parameters)
-                    .map(|(&slot, parameter)| self.region(slot, parameter.bytes));
-                Command::Launch { kernel, regions: regions.collect::<Result<_>>()? }
-            }
-            &Step::Copy { from, to, bytes } => {
-                Command::Copy { from: self.region(from, bytes)?, to: self.region(to, bytes)? }
-            }
-            Step::While { condition, predicate, body } => Command::While {
-                condition: self.steps(condition)?,
-                predicate: self.region(*predicate, 1)?,
-                body: self.steps(body)?,
-            },
-            Step::Case { selector, kind, branches } => Command::Case {
-                selector: self.region(*selector, kind.bytes())?,
-                kind: *kind,
-                branches: branches.iter().map(|branch| self.steps(branch)).collect::<Result<_>>()?,
-            },
-        })
-    }
-
-    fn region(&self, slot: Slot, bytes: u64) -> Result<Region> {
-        let (whole, offset) = match slot {
-            Slot::Argument(number) => (self.executor.arguments.get(number).copied(), 0),
-            Slot::Result(number) => (self.executor.results.get(number).copied(), 0),
-            Slot::Arena(offset) => (Some(self.arena), offset),
-            Slot::Constant(offset) => (Some(self.constants), offset),
-        };
-        let whole = whole.with_context(|| format!("there is no `{slot}`"))?;
-        Ok(Region { buffer: whole.buffer, offset, bytes })
-    }
-}
-
 /// Runs commands.
 struct Machine<'e, D: Device> {
     manifest: &'e Manifest,
     device: &'e mut D,
     functions: &'e [Vec<(D::Function, Shape)>],
     timer: Option<Timer<D::Event>>,
+    asked: Asked,
 }
 
 /// Adds up what launches take.
@@ -356,14 +312,15 @@ impl<E> Timer<E> {
 }
 
 impl<D: Device> Machine<'_, D> {
-    fn run(&mut self, commands: &[Command]) -> Result<()> {
+    fn run(&mut self, commands: &[Command<D::Graph>]) -> Result<()> {
         commands.iter().try_for_each(|command| self.command(command))
     }
 
-    fn command(&mut self, command: &Command) -> Result<()> {
+    fn command(&mut self, command: &Command<D::Graph>) -> Result<()> {
         match command {
             Command::Launch { kernel, regions } => {
                 let functions = &self.functions[*kernel];
+                self.asked.launches += functions.len() as u64;
                 self.timed(Some(*kernel), |device| {
                     functions
                         .iter()
@@ -376,6 +333,7 @@ impl<D: Device> Machine<'_, D> {
                 }
             }
             &Command::Copy { from, to } => {
+                self.asked.launches += 1;
                 self.timed(None, |device| device.copy(from, to))?;
                 if let Some(timer) = &mut self.timer {
                     timer.profile.copies.count += 1;
@@ -383,8 +341,18 @@ impl<D: Device> Machine<'_, D> {
                     *bytes = bytes.saturating_add(from.bytes.saturating_mul(2));
                 }
             }
+            Command::Graph(graph) => {
+                self.asked.graphs += 1;
+                self.device.launch_graph(graph).context("launching a graph")?;
+            }
+            Command::Repeat { turns, body } => {
+                for _ in 0..*turns {
+                    self.run(body)?;
+                }
+            }
             Command::While { condition, predicate, body } => loop {
                 self.run(condition)?;
+                self.asked.waits += 1;
                 let mut byte = [0];
                 self.device.download(*predicate, &mut byte)?;
                 if byte == [0] {
@@ -393,6 +361,7 @@ impl<D: Device> Machine<'_, D> {
                 self.run(body)?;
             },
             Command::Case { selector, kind, branches } => {
+                self.asked.waits += 1;
                 let taken = match kind {
                     Selector::Predicate => {
                         let mut byte = [0];

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::device::{Buffer, Device, DeviceError, Memory, Region, Result, Shape};
+use crate::device::{Buffer, Device, DeviceError, Memory, Region, Result, Shape, Work};
 
 /// A kernel compiled for the CPU: runs the blocks `first_block..end_block` of a grid of `grid` blocks, each with one thread.
 /// `arguments` points to the addresses of the kernel's buffers.
@@ -82,9 +82,30 @@ impl HostDevice {
     }
 }
 
+/// A launch or a copy of a graph.
+pub enum Recorded {
+    /// A launch.
+    Launch {
+        /// What is launched.
+        function: HostKernel,
+        /// How.
+        shape: Shape,
+        /// What it is given.
+        regions: Vec<Region>,
+    },
+    /// A copy.
+    Copy {
+        /// What is read.
+        from: Region,
+        /// What is written.
+        to: Region,
+    },
+}
+
 impl Device for HostDevice {
     type Function = HostKernel;
     type Event = Instant;
+    type Graph = Vec<Recorded>;
 
     fn describe(&self) -> String {
         match self.threads.get() {
@@ -157,6 +178,23 @@ impl Device for HostDevice {
             }
         });
         Ok(())
+    }
+
+    fn graph(&mut self, work: &[Work<'_, HostKernel>]) -> Result<Option<Vec<Recorded>>> {
+        let record = |each: &Work<'_, HostKernel>| match *each {
+            Work::Launch { function: &function, shape, regions } => {
+                Recorded::Launch { function, shape, regions: regions.to_vec() }
+            }
+            Work::Copy { from, to } => Recorded::Copy { from, to },
+        };
+        Ok(Some(work.iter().map(record).collect()))
+    }
+
+    fn launch_graph(&mut self, graph: &Vec<Recorded>) -> Result<()> {
+        graph.iter().try_for_each(|each| match each {
+            Recorded::Launch { function, shape, regions } => self.launch(function, *shape, regions),
+            &Recorded::Copy { from, to } => self.copy(from, to),
+        })
     }
 
     fn synchronize(&mut self) -> Result<()> {

@@ -9,6 +9,7 @@
 //!
 //! Nothing here knows MLIR or LLVM, nor needs CUDA to be installed where it is built.
 
+mod allocation;
 mod cli;
 pub mod cuda;
 mod device;
@@ -17,13 +18,16 @@ mod host;
 pub mod npy;
 mod plan;
 mod run;
+mod schedule;
 mod text;
 mod values;
 
+pub use allocation::{Policy, Start};
 pub use cli::Cli;
-pub use device::{Buffer, Device, DeviceError, Memory, Region, Shape};
+pub use device::{Buffer, Device, DeviceError, Memory, Region, Shape, Work};
 pub use execute::{Executor, Profile, Tally};
-pub use host::{HostDevice, HostKernel};
+pub use host::{HostDevice, HostKernel, Recorded};
 pub use plan::{Planned, explain, plan};
 pub use run::{RunOptions, inputs, run};
+pub use schedule::Asked;
 pub use values::{preview, random};

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 use slimhlo_package::Package;
-use slimhlo_runner::{Cli, cuda::Cuda, plan, run};
+use slimhlo_runner::{Cli, Policy, cuda::Cuda, plan, run};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -35,6 +35,7 @@ fn start(cli: &Cli) -> Result<()> {
         io::stdout().lock().write_all(plan(&package.manifest).as_bytes())?;
         return Ok(());
     }
-    let mut device = Cuda::open(cli.device, &package)?;
+    let policy = Policy::from_environment()?;
+    let mut device = Cuda::open(cli.device, &package, policy)?;
     run(&package, &mut device, &cli.options, &mut io::stdout().lock())
 }

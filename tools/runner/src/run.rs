@@ -15,6 +15,7 @@ use crate::device::{Device, Region};
 use crate::execute::{Executor, Profile, Tally};
 use crate::npy;
 use crate::plan::{Planned, explain};
+use crate::schedule::Asked;
 use crate::text::{Align, bandwidth, bytes, gigabytes, table, time};
 use crate::values::{preview, random};
 
@@ -129,6 +130,7 @@ pub fn run<D: Device>(
     let before = device.memory()?;
     let mut executor = Executor::new(package, device)?;
     let allocated = executor.device().memory()?;
+    let unused = executor.device().unused();
     for (number, bytes) in inputs.iter_mut().enumerate() {
         executor.set_argument(number, bytes)?;
         // Only what runs overwrite is needed here again.
@@ -156,6 +158,7 @@ pub fn run<D: Device>(
             }
         }
     }
+    let asked = executor.asked();
     if runs == 0 {
         times.totals.push(first.total);
         times.profiles.push(first);
@@ -178,8 +181,11 @@ pub fn run<D: Device>(
             planned: Planned::of(manifest),
             allocated: allocated.used.saturating_sub(before.used),
             allocated_after_run: after.used.saturating_sub(before.used),
+            reserved: allocated.used.saturating_sub(before.used) + unused,
+            allocator: device.allocator(),
             device: before.total,
         },
+        asked,
         copy_bandwidth: copy,
         ..times.report(manifest)
     };
@@ -287,6 +293,8 @@ struct Report<'m> {
     bandwidth: Option<f64>,
     /// Bytes per second that a plain copy on the device reads and writes.
     copy_bandwidth: Option<f64>,
+    /// What a run asks of the device: a timed one, or with --bench one that is timed as a whole.
+    asked: Asked,
     kernels: Vec<KernelReport<'m>>,
     results: Vec<ResultReport>,
 }
@@ -299,6 +307,10 @@ struct MemoryReport {
     allocated: u64,
     /// The same after the runs: with what the driver itself took for them.
     allocated_after_run: u64,
+    /// The same with what was set aside for us and is not in use.
+    reserved: u64,
+    /// How memory is asked for.
+    allocator: String,
     /// All that the device has.
     device: Option<u64>,
 }
@@ -306,7 +318,14 @@ struct MemoryReport {
 impl Default for MemoryReport {
     fn default() -> Self {
         let planned = Planned { arguments: 0, results: 0, arena: 0, constants: 0, total: 0 };
-        Self { planned, allocated: 0, allocated_after_run: 0, device: None }
+        Self {
+            planned,
+            allocated: 0,
+            allocated_after_run: 0,
+            reserved: 0,
+            allocator: String::new(),
+            device: None,
+        }
     }
 }
 
@@ -382,7 +401,13 @@ impl Report<'_> {
         if self.memory.allocated_after_run > self.memory.allocated {
             allocated.push_str(&format!(", {} after running", bytes(self.memory.allocated_after_run)));
         }
+        if self.memory.reserved > self.memory.allocated {
+            allocated.push_str(&format!(", of {} set aside", bytes(self.memory.reserved)));
+        }
+        allocated.push_str(&format!(" ({})", self.memory.allocator));
         line("allocated", allocated);
+        let Asked { launches, graphs, waits } = self.asked;
+        line("asked", format!("{launches} launches and copies, {graphs} graphs, {waits} waits"));
         let seconds = |seconds: f64| time(Duration::from_secs_f64(seconds.max(0.0)));
         let runs = if self.runs > 1 { format!(", median of {}", self.runs) } else { String::new() };
         let mut took = format!(

@@ -65,6 +65,15 @@ fn package() -> Package {
     Package { manifest, ptx: ".version 8.0\n".into(), cubin: None, constants }
 }
 
+const JAX_SETTINGS: [&str; 6] = [
+    "XLA_PYTHON_CLIENT_PREALLOCATE",
+    "XLA_PYTHON_CLIENT_MEM_FRACTION",
+    "XLA_CLIENT_MEM_FRACTION",
+    "XLA_PYTHON_CLIENT_ALLOCATOR",
+    "TF_GPU_ALLOCATOR",
+    "TF_CUDA_MALLOC_ASYNC_SUPPORTED_PREALLOC",
+];
+
 struct Session {
     folder: tempfile::TempDir,
     driver: PathBuf,
@@ -82,7 +91,12 @@ impl Session {
         let path = self.folder.path().join("package");
         package.write(&path).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_slimhlo-run"));
-        command.arg(path).args(arguments).env("LD_LIBRARY_PATH", &self.driver).envs(settings.iter().copied());
+        command.arg(path).args(arguments).env("LD_LIBRARY_PATH", &self.driver);
+        // What whoever runs the tests has set for JAX is not meant.
+        for name in JAX_SETTINGS {
+            command.env_remove(name);
+        }
+        command.envs(settings.iter().copied());
         command.output().unwrap()
     }
 
@@ -167,6 +181,79 @@ fn memory_that_runs_out_is_explained() {
     session.refused(&package(), &[("FAKE_MEMORY", "13000")], &[], &words);
     // Just enough, with nothing left to measure a copy with.
     assert!(session.run(&package(), &[("FAKE_MEMORY", "16192")], &["--bench", "1"]).status.success());
+}
+
+/// How often the driver was called so, by its log.
+fn calls(log: &Path, word: &str) -> usize {
+    fs::read_to_string(log).unwrap_or_default().lines().filter(|line| *line == word).count()
+}
+
+#[test]
+fn runs_are_launched_as_graphs() {
+    let Some(session) = Session::new() else { return };
+    let mut package = package();
+    let step = package.manifest.steps.pop().unwrap();
+    package.manifest.steps.push(Step::Repeat { turns: 5, body: vec![step] });
+    let log = session.folder.path().join("log");
+    let done = session.run(&package, &[("FAKE_LOG", log.to_str().unwrap())], &["--json", "--bench", "2"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    // A copy is half a millisecond, a launch a quarter.
+    assert_eq!(report["seconds"], 0.002);
+    assert_eq!(report["asked"], serde_json::json!({"launches": 0, "graphs": 1, "waits": 0}));
+    // Those before and between the timed ones go in graphs, too; launches are timed one by one in three runs.
+    assert_eq!((calls(&log, "graph"), calls(&log, "launch")), (4, 3 * 6));
+}
+
+/// What is reported of memory, with these settings of the environment, on a device of 64 KiB.
+fn reported(session: &Session, settings: &[(&str, &str)]) -> Value {
+    let settings = [&[("FAKE_MEMORY", "65536")], settings].concat();
+    let done = session.run(&package(), &settings, &["--json"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    serde_json::from_slice::<Value>(&done.stdout).unwrap()["memory"].clone()
+}
+
+#[test]
+fn memory_is_asked_for_as_jax_users_say() {
+    let Some(session) = Session::new() else { return };
+    let log = session.folder.path().join("log");
+    let made = |settings: &[(&str, &str)], word: &str| {
+        let _ = fs::remove_file(&log);
+        let memory = reported(&session, &[&[("FAKE_LOG", log.to_str().unwrap())], settings].concat());
+        (memory["allocated"].as_u64().unwrap(), memory["reserved"].as_u64().unwrap(), calls(&log, word))
+    };
+    let planned = 4000 + 8192 + 4000;
+    // Results lie in arguments, and so each of three buffers is an allocation.
+    assert_eq!(made(&[], "malloc"), (planned, planned, 3));
+    assert_eq!(made(&[("XLA_PYTHON_CLIENT_ALLOCATOR", "platform")], "malloc"), (planned, planned, 3));
+    assert_eq!(made(&[("XLA_PYTHON_CLIENT_PREALLOCATE", "false")], "malloc"), (planned, planned, 3));
+    // One allocation of three quarters, or of the share asked for; parts of it start at multiples of 256.
+    let parts = 4096 + 8192 + 4096;
+    assert_eq!(made(&[("XLA_PYTHON_CLIENT_PREALLOCATE", "true")], "malloc"), (parts, 49152, 1));
+    assert_eq!(made(&[("XLA_PYTHON_CLIENT_MEM_FRACTION", ".5")], "malloc"), (parts, 32768, 1));
+    let pool = ("TF_GPU_ALLOCATOR", "cuda_malloc_async");
+    assert_eq!(made(&[pool], "malloc_async"), (planned, planned, 3));
+    let start = ("TF_CUDA_MALLOC_ASYNC_SUPPORTED_PREALLOC", "20000");
+    assert_eq!(made(&[pool, start], "malloc_async"), (planned, 20000, 4));
+    assert_eq!(made(&[pool, start], "malloc"), (planned, 20000, 0));
+    let text = session.run(&package(), &[pool, start], &[]).stdout;
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("the driver's pool, 19.5 KiB at the start"), "{text}");
+}
+
+#[test]
+fn settings_that_leave_too_little_are_told() {
+    let Some(session) = Session::new() else { return };
+    let memory = ("FAKE_MEMORY", "65536");
+    let share = ("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.2");
+    let words = ["out of memory: 4000 bytes asked for", "for the constants"];
+    session.refused(&package(), &[memory, share], &[], &words);
+    session.refused(&package(), &[memory, share, ("XLA_PYTHON_CLIENT_PREALLOCATE", "false")], &[], &words);
+    let start = ("TF_CUDA_MALLOC_ASYNC_SUPPORTED_PREALLOC", "70000");
+    let pool = ("TF_GPU_ALLOCATOR", "cuda_malloc_async");
+    session.refused(&package(), &[memory, pool, start], &[], &["filling the driver's pool", "70000 bytes"]);
+    session.refused(&package(), &[pool, ("FAKE_POOLS", "0")], &[], &["no memory pools"]);
+    session.refused(&package(), &[("XLA_CLIENT_MEM_FRACTION", "2")], &[], &["MEM_FRACTION=2", "at most 1"]);
 }
 
 #[test]

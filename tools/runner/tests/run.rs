@@ -15,8 +15,8 @@ use slimhlo_package::{
     Package, Parameter, Selector, Slot, Step, Tensor,
 };
 use slimhlo_runner::{
-    Buffer, Device, DeviceError, Executor, HostDevice, HostKernel, Memory, Region, RunOptions, Shape, npy,
-    run,
+    Asked, Buffer, Device, DeviceError, Executor, HostDevice, HostKernel, Memory, Region, RunOptions, Shape,
+    npy, run,
 };
 
 /// Elements of the vectors here.
@@ -199,6 +199,39 @@ fn loops_run_until_their_predicate_is_zero() {
     assert_eq!(profile.kernels[0].bytes, 5000 * 3 * 4 * N);
     assert_eq!(profile.copies.bytes, 2 * (4 + 4 * N));
     assert!(profile.kernels[0].time > Duration::ZERO);
+}
+
+#[test]
+fn counted_loops_are_graphs() {
+    // result 0 counts down by 2 * turns + 1; nobody waits.
+    let package = |turns: u64| {
+        let count = || launch("count", &[Slot::Result(0)]);
+        let steps = vec![
+            Step::Copy { from: Slot::Argument(0), to: Slot::Result(0), bytes: 4 },
+            Step::Repeat { turns, body: vec![count(), Step::Repeat { turns: 1, body: vec![count()] }] },
+            Step::Repeat { turns: u64::MAX, body: vec![Step::Repeat { turns: 0, body: vec![count()] }] },
+            count(),
+        ];
+        package(
+            vec![argument(scalar(ElementType::I32), false)],
+            vec![output(scalar(ElementType::I32), None)],
+            steps,
+        )
+    };
+    // Graphs have at most 1024 launches.
+    for (turns, graphs) in [(0, 1), (1, 1), (511, 1), (512, 3), (513, 4), (2000, 6)] {
+        let package = package(turns);
+        let mut device = device();
+        let mut executor = Executor::new(&package, &mut device).unwrap();
+        executor.set_argument(0, &0_i32.to_le_bytes()).unwrap();
+        executor.run().unwrap();
+        assert_eq!(executor.asked(), Asked { launches: 0, graphs, waits: 0 }, "{turns} turns");
+        let found = executor.result(0).unwrap();
+        assert_eq!(i32::from_le_bytes(found[..].try_into().unwrap()), -(2 * turns as i32 + 1));
+        executor.profile().unwrap();
+        assert_eq!(executor.asked(), Asked { launches: 2 * turns + 2, graphs: 0, waits: 0 });
+        assert_eq!(executor.result(0).unwrap(), found);
+    }
 }
 
 #[test]
@@ -388,6 +421,7 @@ struct Small {
 impl Device for Small {
     type Function = ();
     type Event = ();
+    type Graph = ();
 
     fn describe(&self) -> String {
         "small".into()
@@ -418,6 +452,9 @@ impl Device for Small {
     }
     fn launch(&mut self, (): &(), _: Shape, _: &[Region]) -> Result<(), DeviceError> {
         Err(DeviceError::Failed("no such instruction".into()))
+    }
+    fn launch_graph(&mut self, (): &()) -> Result<(), DeviceError> {
+        Ok(())
     }
     fn synchronize(&mut self) -> Result<(), DeviceError> {
         Ok(())

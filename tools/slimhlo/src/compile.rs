@@ -47,9 +47,11 @@ impl CodeArgs {
     }
 }
 
-/// A form of the code.
+/// What a package has, by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
+    /// The package's manifest: signature, buffer plan and schedule; no code is made
+    Manifest,
     /// The schedule and the kernels, before they leave MLIR
     Mlir,
     /// Optimised LLVM IR of the kernels
@@ -84,7 +86,7 @@ pub struct Args {
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
-    /// Write code instead of a package
+    /// Write code, or the manifest, instead of a package
     #[arg(long, value_name = "FORM")]
     emit: Option<Form>,
 
@@ -117,6 +119,10 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     let (manifest, constants) = lower::manifest(&module, name, args.code.chip.name())?;
     let code = |form: Form| code(&module, &args.code.options(), form);
     match (&file, args.emit) {
+        (Some(file), Some(Form::Manifest)) => {
+            manifest.validate()?;
+            output::write(file, serde_json::to_string_pretty(&manifest)?.as_bytes())?;
+        }
         (Some(file), Some(form)) => output::write(file, &code(form)?)?,
         _ => {
             let ptx = String::from_utf8(code(Form::Ptx)?)?;
@@ -153,7 +159,7 @@ fn code(module: &Module<'_>, options: &Options, form: Form) -> Result<Vec<u8>> {
     match form {
         Form::Llvm => Ok(compiled.llvm_ir.context("LLVM has no text")?.into_bytes()),
         Form::Cubin => ptxas::cubin(&compiled.ptx, options.chip).map_err(|error| anyhow!(error)),
-        Form::Ptx | Form::Mlir => Ok(compiled.ptx.into_bytes()),
+        Form::Ptx | Form::Mlir | Form::Manifest => Ok(compiled.ptx.into_bytes()),
     }
 }
 

@@ -13,6 +13,7 @@
 
 use slimhlo_runner::{Buffer, Device, DeviceError, HostDevice, HostKernel, Memory, Region, Shape};
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, DeviceError>;
@@ -116,6 +117,7 @@ impl Guard {
 impl Device for Guarded {
     type Function = Named;
     type Event = Instant;
+    type Graph = Infallible;
 
     fn describe(&self) -> String {
         format!("{}, guarded", self.host.describe())
@@ -175,6 +177,10 @@ impl Device for Guarded {
             Order::Reverse => (0..grid).rev().for_each(|block| run(block, block + 1)),
         }
         copies.into_iter().try_for_each(|copy| copy.finish(&mut self.host, &function.name))
+    }
+
+    fn launch_graph(&mut self, graph: &Infallible) -> Result<()> {
+        match *graph {}
     }
 
     fn synchronize(&mut self) -> Result<()> {

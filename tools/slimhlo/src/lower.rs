@@ -177,6 +177,7 @@ fn steps(program: &Program, all: &[program::Step]) -> Vec<Step> {
             predicate: slot(*predicate),
             body: steps(program, body),
         },
+        program::Step::Repeat { turns, body } => Step::Repeat { turns: *turns, body: steps(program, body) },
         program::Step::Case { selector, predicate, branches } => Step::Case {
             selector: slot(*selector),
             kind: if *predicate { Selector::Predicate } else { Selector::Index },

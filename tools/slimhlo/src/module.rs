@@ -9,7 +9,7 @@ use melior::dialect::DialectRegistry;
 use melior::ir::Module;
 use melior::ir::operation::{OperationLike, OperationPrintingFlags, WalkOrder, WalkResult};
 use melior::utility::{register_all_dialects, register_all_passes};
-use slimhlo_forms::Source;
+use slimhlo_forms::{OwnedModule, Source};
 use slimhlo_report::source;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
@@ -89,7 +89,7 @@ impl Input {
         context: &'c Context,
         diagnostics: &Diagnostics,
         quiet: bool,
-    ) -> Result<Module<'c>> {
+    ) -> Result<OwnedModule<'c>> {
         let module = slimhlo_forms::parse(context, &self.source, self.text_name().as_deref());
         let diagnosed = diagnostics.print(self.text(), quiet);
         match module {

@@ -36,7 +36,7 @@ pub struct Plan {
 /// A step of the schedule.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scheduled {
-    /// `launch`, `copy`, `while` or `case`.
+    /// `launch`, `copy`, `while`, `repeat` or `case`.
     #[serde(rename = "do")]
     pub action: &'static str,
     /// The kernel that is launched.
@@ -167,6 +167,7 @@ fn schedule(sources: &HashMap<&str, Option<&str>>, steps: &[Step], all: &mut Vec
             Step::Launch { kernel, .. } => ("launch", Some(kernel.clone())),
             Step::Copy { .. } => ("copy", None),
             Step::While { .. } => ("while", None),
+            Step::Repeat { .. } => ("repeat", None),
             Step::Case { .. } => ("case", None),
         };
         let source = kernel.as_deref().and_then(|kernel| *sources.get(kernel)?).map(str::to_owned);

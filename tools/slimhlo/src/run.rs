@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use slimhlo_nvptx::host::Kernels;
 use slimhlo_package::Package;
 use slimhlo_runner::cuda::Cuda;
-use slimhlo_runner::{RunOptions, run};
+use slimhlo_runner::{Policy, RunOptions, run};
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -81,6 +81,7 @@ fn block_threads(text: &str) -> Result<u64, String> {
 /// `slimhlo run`
 pub fn main(args: &Args) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
+    let gpu = |package: &Package| Cuda::open(args.gpu, package, Policy::from_environment()?);
     if let Some(folder) = args.program.as_deref().filter(|path| path.is_dir()) {
         if args.device == Some(Place::Cpu) {
             bail!(
@@ -89,7 +90,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             );
         }
         let package = Package::read(folder)?;
-        run(&package, &mut Cuda::open(args.gpu, &package)?, &args.options, &mut out)?;
+        run(&package, &mut gpu(&package)?, &args.options, &mut out)?;
         return Ok(ExitCode::SUCCESS);
     }
     let input = Input::open(args.program.as_deref())?;
@@ -114,7 +115,7 @@ pub fn main(args: &Args) -> Result<ExitCode> {
         }
         Place::Cuda => {
             package.ptx = slimhlo_nvptx::compile(module.as_operation(), &args.code.options(), false)?.ptx;
-            run(&package, &mut Cuda::open(args.gpu, &package)?, &args.options, &mut out)?;
+            run(&package, &mut gpu(&package)?, &args.options, &mut out)?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -18,12 +18,14 @@ use crate::{setup, wheel};
   cargo xtask bench memory --target tpu --write-docs   for a v5p, and the table goes into docs/benchmarks.md
   cargo xtask bench memory --target cpu                with run times
   cargo xtask bench model --target h100                how far the memory model and its times are from XLA's
+  cargo xtask bench plan                               what slimhlo compile allocates, against XLA for an H100
   cargo xtask bench calibrate                          how far the estimates are from what the GPU here takes")]
 pub struct Args {
     /// Benchmarks to run; all when none is named
     #[arg(value_enum)]
     benchmarks: Vec<Benchmark>,
-    /// What `memory` and `model` ask XLA for: gpu (h100, a100, b200), tpu (v5p) or cpu
+    /// What `memory`, `model`, `plan` and the benchmarks of sharded programs ask XLA for: gpu (h100, a100, b200), tpu (v5p) or
+    /// cpu
     #[arg(long, default_value = "gpu", value_parser = ["gpu", "tpu", "cpu", "h100", "a100", "b200", "v5p", "xla-gpu", "xla-tpu", "xla-cpu"])]
     target: String,
     /// `memory` writes its table into docs/benchmarks.md; for gpu and tpu
@@ -48,7 +50,8 @@ enum Benchmark {
     RunTime,
     /// Time of the default pipeline: against Enzyme-JAX's, and per op up to 100,000 ops
     Passes,
-    /// What slimhlo compile allocates for the reference programs, against their floors and XLA
+    /// What slimhlo compile allocates for the reference programs, some larger ones and a sample of JAX's tests, against their floors
+    /// and XLA for --target; launches and read-backs of each
     Plan,
     /// The machine code of the reference programs' kernels: instructions, widths of accesses and bytes in flight, against what
     /// full bandwidth takes
@@ -59,6 +62,12 @@ enum Benchmark {
     Jit,
     /// Memory and run time of the reference programs on an NVIDIA GPU, against JAX; nothing where there is none
     Gpu,
+    /// Generated programs of sharded fields under XLA for --target, 8 devices: collectives, bytes moved and memory, alone and after slimhlo
+    ShardedFields,
+    /// A step of an ocean model on 2 by 4 devices under XLA for --target: the same, and time
+    OceanStep,
+    /// What XLA's partitioner for --target sends for single ops, against what the passes expect of it
+    Partitioner,
 }
 
 /// How close the model is to be: its peak within 10% and 1 MiB of XLA's for 90 in 100 modules, times within 1.5 times the estimate's
@@ -82,6 +91,11 @@ impl Benchmark {
             Benchmark::Compile => ("bench_compile.py", vec![]),
             Benchmark::Jit => ("jit.py", vec!["--time"]),
             Benchmark::Gpu => ("bench_gpu.py", vec![]),
+            Benchmark::ShardedFields => {
+                ("sharded_fields.py", vec!["--most", "8", "--count", "100", "--seed", "2"])
+            }
+            Benchmark::OceanStep => ("ocean_step.py", vec![]),
+            Benchmark::Partitioner => ("partitioner_ops.py", vec![]),
         }
     }
 
@@ -135,17 +149,29 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
             }
             continue;
         }
-        if matches!(benchmark, Benchmark::Memory | Benchmark::Model) {
+        let of_shards = [Benchmark::ShardedFields, Benchmark::OceanStep, Benchmark::Partitioner];
+        let of_programs = [Benchmark::Memory, Benchmark::Model, Benchmark::Plan];
+        if of_programs.contains(&benchmark) || of_shards.contains(&benchmark) {
             setup::device_compilers(shell)?;
         }
         let slimhlo = shell.target.join("release/slimhlo").to_string_lossy().into_owned();
         let mut words = vec!["-u", &path, "--opt", &driver];
+        if of_shards.contains(&benchmark) {
+            words.extend(["--target", args.target.as_str()]);
+        }
+        if matches!(benchmark, Benchmark::Partitioner) {
+            shell.show(&shell.cargo(["build", "--release", "--package=slimhlo"]))?;
+            words = vec!["-u", &path, "--slimhlo", &slimhlo, "--target", args.target.as_str()];
+        }
         if matches!(benchmark, Benchmark::Plan | Benchmark::Code | Benchmark::Compile) {
             setup::assembler_environment(shell)?;
             shell.show(&shell.cargo(["build", "--release", "--package=slimhlo"]))?;
             words = vec!["-u", &path, "--slimhlo", &slimhlo];
         }
         words.extend(extra);
+        if matches!(benchmark, Benchmark::Plan) {
+            words.extend(["--target", args.target.as_str(), "--cache", answers.as_str()]);
+        }
         let done = shell.command(setup::python(shell), words).unchecked().run()?;
         if !done.status.success() {
             missed.push(benchmark.name());

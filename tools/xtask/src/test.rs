@@ -222,7 +222,7 @@ impl Step {
             Step::Halos => oracle::generated(run, "halos.py", 300),
             Step::Slabs => oracle::generated(run, "slabs.py", 80),
             Step::Shards => oracle::generated(run, "shards.py", 150),
-            Step::ShardedFields => oracle::generated(run, "sharded_fields.py", 60),
+            Step::ShardedFields => oracle::sharded_fields(run),
             Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 100),
             Step::Residuals => oracle::generated(run, "residuals.py", 80),
             Step::BatchSlices => oracle::generated(run, "batch_slices.py", 40),

@@ -75,6 +75,16 @@ pub(super) fn generated(run: &mut Run, name: &str, count: usize) -> Result<Outco
     with_driver(run, name, &["--count", &count, "--seed", "1"])
 }
 
+/// Generated modules, 2,000 of them in a long run; and a step of an ocean model.
+pub(super) fn sharded_fields(run: &mut Run) -> Result<Outcome> {
+    let count = if run.all { "2000" } else { "60" };
+    let mut outcome = with_driver(run, "sharded_fields.py", &["--count", count, "--seed", "1"])?;
+    let step = with_driver(run, "ocean_step.py", &["--check"])?;
+    outcome.passed += step.passed;
+    outcome.failed += step.failed;
+    Ok(outcome)
+}
+
 pub(super) fn optimize(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     let mut args = vec!["--corpus", &folder];

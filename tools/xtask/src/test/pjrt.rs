@@ -2,6 +2,8 @@
 //! The step about the PJRT layer: the library that stands alone, around a plugin that writes down how it is
 //! called, and around XLA's for GPUs and TPUs, which compile without a device.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::cargo::cargo_counts;
@@ -22,16 +24,16 @@ const EVERYWHERE: [&str; 7] = [
     "ld-linux-x86-64.so.2",
 ];
 
-/// What the library shows: PJRT's function, and the C functions through which the dialects' C++ asks Rust,
+/// What the library shows: PJRT's function, Python's, and the C functions through which the dialects' C++ asks Rust,
 /// which are bound inside.
-const SHOWN: [&str; 2] = ["GetPjrtApi", "slimhlo"];
+const SHOWN: [&str; 3] = ["GetPjrtApi", "PyInit__slimhlo", "slimhlo"];
 
 pub(super) fn pjrt(run: &mut Run) -> Result<Outcome> {
     if !run.run(&pjrt::command(run.shell))?.ok {
         return Ok(Outcome::check(false, "does not build alone"));
     }
     let library = pjrt::library(run.shell);
-    let mut failed = alone(run)?;
+    let mut failed = alone(run, &library)?;
     let size = library.metadata()?.len();
     if size > LARGEST {
         run.say(&format!("{} has {size} bytes, more than {LARGEST}", library.display()));
@@ -50,7 +52,8 @@ pub(super) fn pjrt(run: &mut Run) -> Result<Outcome> {
         "--compile".to_owned(),
         compile.to_string_lossy().into_owned(),
     ];
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    words.extend(run.all.then_some("--all"));
     let with_xla = oracle::with_driver(run, "pjrt.py", &words)?;
     let figure = format!("{} MiB; {}", size >> 20, with_xla.figure);
     Ok(Outcome::tests(passed + with_xla.passed, failed + with_xla.failed, figure))
@@ -68,6 +71,8 @@ pub(super) fn wheel(run: &mut Run) -> Result<Outcome> {
     setup::device_compilers(run.shell)?;
     let size = wheel::find(run.shell)?.metadata()?.len();
     let python = wheel::installed(run.shell)?;
+    let path = ["-c", "import slimhlo; print(slimhlo.library_path())"];
+    let needing = alone(run, Path::new(&run.shell.command(&python, path).read()?))?;
     let oracle = run.shell.root.join("test/oracle");
     let words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"];
     let finished = run.run(&run.shell.command(&python, words).env("SLIMHLO_ORACLE", oracle))?;
@@ -79,7 +84,7 @@ pub(super) fn wheel(run: &mut Run) -> Result<Outcome> {
     };
     let (passed, failed) = (count("passed"), count("failed") + count("error") + count("errors"));
     let too_large = usize::from(size > LARGEST);
-    let failed = (failed + too_large).max((!finished.ok).into());
+    let failed = (failed + too_large + needing).max((!finished.ok).into());
     let mut words = vec!["-u", "test/oracle/jit.py", "--count", HARNESSES[usize::from(run.all)]];
     words.extend((!run.all).then_some("--no-references"));
     let compared = oracle::judged(run, &run.shell.command(python, words))?;
@@ -88,8 +93,8 @@ pub(super) fn wheel(run: &mut Run) -> Result<Outcome> {
 }
 
 /// How many libraries it needs that are not everywhere, and how many symbols it shows that it should not.
-fn alone(run: &mut Run) -> Result<usize> {
-    let library = pjrt::library(run.shell).to_string_lossy().into_owned();
+fn alone(run: &mut Run, library: &Path) -> Result<usize> {
+    let library = library.to_string_lossy().into_owned();
     let needed = run.run(&run.shell.command(run.shell.llvm("llvm-readelf"), ["--needed-libs", &library]))?;
     let shown = ["-D", "--defined-only", "--format=just-symbols", &library];
     let shown = run.run(&run.shell.command(run.shell.llvm("llvm-nm"), shown))?;

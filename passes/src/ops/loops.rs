@@ -26,17 +26,20 @@
 //! body uses values from around it that are no constants; with ops that back ends do not fuse, other than gathers from small
 //! tables, which are done in each turn for as many chunks as there are.
 
-use super::SMALL;
-use super::fast::Keys;
-use super::plan::{self, Along, Source, bytes};
+use super::access::{Along, Source, source_of};
 use crate::counted::{Counter, blocks};
-use crate::ir;
+use crate::ir::{self, bytes};
+use crate::ops::class;
 use crate::rewrite::{defining_op, users, uses};
+use crate::tables::Keys;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, Value};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
+
+/// How much smaller than what is made of it a value has to be to be little.
+const LITTLE: i64 = 4;
 
 /// Ops of a body that are looked at.
 const LONGEST: usize = 512;
@@ -93,11 +96,11 @@ pub fn of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, result: usize, along: Along, uni
     search.carry(result, Some(along))?;
     search.settle(units)?;
     // What is left has nothing to do with it, but is as large, perhaps: it goes the same way, if it can.
-    let wanted = plan::plain(argument(body, result)?)?;
+    let wanted = ir::plain(argument(body, result)?)?;
     for index in 0..count {
         let value = argument(body, index)?;
         if search.carried[index].is_none() {
-            let like = plan::plain(value).is_some_and(|tensor| tensor.shape == wanted.shape);
+            let like = ir::plain(value).is_some_and(|tensor| tensor.shape == wanted.shape);
             search.carry(index, like.then_some(along))?;
             search.settle(units)?;
         }
@@ -126,7 +129,7 @@ pub fn is_of_little<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
 }
 
 fn falls_apart<'c: 'a, 'a>(op: OperationRef<'c, 'a>, number: usize, value: Value<'c, 'a>) -> bool {
-    plan::plain(value).is_some_and(|tensor| {
+    ir::plain(value).is_some_and(|tensor| {
         (0..tensor.rank()).any(|dim| {
             let along = Along { dim, run: 1, from: 0 };
             tensor.shape[dim] > 1 && of(op, number, along, tensor.shape[dim]).is_some()
@@ -137,7 +140,7 @@ fn falls_apart<'c: 'a, 'a>(op: OperationRef<'c, 'a>, number: usize, value: Value
 /// Whether all that is computed of a value on the fly is reduced to something small.
 fn is_made_into_little<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
     const MOST: usize = 64;
-    let most = bytes(value) / SMALL;
+    let most = bytes(value) / LITTLE;
     let mut seen = Keys::default();
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
@@ -149,7 +152,7 @@ fn is_made_into_little<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
             let small = results.iter().all(|result| bytes(*result) <= most);
             match op_name(user) {
                 "stablehlo.reduce" | "stablehlo.dot_general" | "stablehlo.scatter" if small => {}
-                name if ir::is_fusible(name) && !small && seen.len() <= MOST => pending.extend(results),
+                name if class::is_fusible(name) && !small && seen.len() <= MOST => pending.extend(results),
                 _ => return false,
             }
         }
@@ -169,7 +172,7 @@ pub fn operations<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<i64> {
 /// Whether a value is computed on the fly from nothing but small ones, and results of an op.
 pub fn is_made_of_little<'c: 'a, 'a>(value: Value<'c, 'a>, of: Option<OperationRef<'c, 'a>>) -> bool {
     const MOST: usize = 64;
-    let most = bytes(value) / SMALL;
+    let most = bytes(value) / LITTLE;
     let mut seen = Keys::default();
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
@@ -178,7 +181,7 @@ pub fn is_made_of_little<'c: 'a, 'a>(value: Value<'c, 'a>, of: Option<OperationR
         }
         match defining_op(value) {
             Some(op) if of == Some(op) => {}
-            Some(op) if ir::is_fusible(op_name(op)) && seen.len() <= MOST => pending.extend(op.operands()),
+            Some(op) if class::is_fusible(op_name(op)) && seen.len() <= MOST => pending.extend(op.operands()),
             _ => return false,
         }
     }
@@ -207,7 +210,7 @@ impl<'c: 'a, 'a> Search<'c, 'a> {
                 self.carry(index, along)?;
                 continue;
             }
-            let tensor = plan::plain(value)?;
+            let tensor = ir::plain(value)?;
             if along.is_some_and(|along| along.from != 0 || along.run * units != tensor.shape[along.dim]) {
                 return None;
             }
@@ -231,7 +234,7 @@ impl<'c: 'a, 'a> Search<'c, 'a> {
                 self.pending.extend((0..op.operand_count()).map(|number| (op, number, None)));
                 continue;
             };
-            let Ok(Source::Op(from)) = plan::source_of(op, 0, &tensor, along, units) else { return None };
+            let Ok(Source::Op(from)) = source_of(op, 0, &tensor, along, units) else { return None };
             self.pending.extend(from.iter().enumerate().map(|(number, along)| (op, number, *along)));
         }
         Some(())
@@ -242,7 +245,7 @@ impl<'c: 'a, 'a> Search<'c, 'a> {
 fn is_look_up(op: OperationRef<'_, '_>) -> bool {
     op_name(op) == "stablehlo.gather"
         && op.operand(0).is_ok_and(|table| {
-            op.results().all(|result| bytes(table).saturating_mul(SMALL) <= bytes(result.into()))
+            op.results().all(|result| bytes(table).saturating_mul(LITTLE) <= bytes(result.into()))
         })
 }
 
@@ -252,7 +255,7 @@ fn is_plain(block: BlockRef<'_, '_>) -> bool {
     let mut current = block.first_operation();
     while let Some(op) = current {
         let fine =
-            (ir::is_fusible(op_name(op)) || is_look_up(op)) && ir::discardable_attributes(op).is_empty();
+            (class::is_fusible(op_name(op)) || is_look_up(op)) && ir::discardable_attributes(op).is_empty();
         if count == LONGEST || !(fine || op_name(op) == "stablehlo.return") {
             return false;
         }

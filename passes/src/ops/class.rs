@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What each op is, in one table: whether back ends compute it on the fly, whether it keeps elements apart, what it costs to do again.
+//!
+//! What is not in the table (reductions, products, loops, ops of other dialects) is stored by every back end, and too costly to do twice.
+
+use crate::ir::plain;
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, TypeLike, Value};
+use slimhlo_dialect::ffi::op_name;
+
+/// What an op is, by its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Class {
+    /// Back ends compute it on the fly inside its users, so that its result needs no memory of its own.
+    pub fusible: bool,
+    /// Each element of its result is made of the elements in the same place.
+    pub elementwise: bool,
+    /// It costs nothing to do again, wherever it is needed.
+    pub free: bool,
+    /// It is too costly to do twice.
+    pub costly: bool,
+    /// A library of reductions knows it, if it is one of floats: XLA for CPU's.
+    pub arithmetic: bool,
+    /// It contracts two operands, which back ends leave to a library.
+    pub dot: bool,
+}
+
+/// What back ends neither fuse nor do twice.
+const STORED: Class =
+    Class { fusible: false, elementwise: false, free: false, costly: true, arithmetic: false, dot: false };
+const ARITHMETIC: Class =
+    Class { fusible: true, elementwise: true, costly: false, arithmetic: true, ..STORED };
+/// Elementwise, but no arithmetic of floats.
+const CHOICE: Class = Class { arithmetic: false, ..ARITHMETIC };
+/// An elementary function: tens of instructions.
+const ELEMENTARY: Class = Class { costly: true, ..ARITHMETIC };
+/// One that a library of reductions does not know.
+const FUNCTION: Class = Class { costly: true, ..CHOICE };
+/// Elements in other places.
+const MOVE: Class = Class { elementwise: false, ..CHOICE };
+/// The same elements more often, or in another shape.
+const SPREAD: Class = Class { arithmetic: true, ..MOVE };
+
+/// Ops of StableHLO, by name.
+const STABLEHLO: &[(&str, Class)] = &[
+    ("abs", ARITHMETIC),
+    ("add", ARITHMETIC),
+    ("and", ARITHMETIC),
+    ("atan2", FUNCTION),
+    ("bitcast_convert", MOVE),
+    ("broadcast", SPREAD),
+    ("broadcast_in_dim", Class { free: true, ..SPREAD }),
+    ("cbrt", FUNCTION),
+    ("ceil", ARITHMETIC),
+    ("clamp", CHOICE),
+    ("compare", CHOICE),
+    ("complex", ARITHMETIC),
+    ("constant", Class { free: true, ..SPREAD }),
+    ("convert", ARITHMETIC),
+    ("cosine", FUNCTION),
+    ("count_leading_zeros", ARITHMETIC),
+    ("divide", ARITHMETIC),
+    ("dot_general", Class { dot: true, ..STORED }),
+    ("dynamic_slice", MOVE),
+    ("exponential", ELEMENTARY),
+    ("exponential_minus_one", ELEMENTARY),
+    ("floor", ARITHMETIC),
+    ("imag", ARITHMETIC),
+    ("iota", Class { free: true, ..SPREAD }),
+    ("is_finite", CHOICE),
+    ("log", ELEMENTARY),
+    ("log_plus_one", ELEMENTARY),
+    ("logistic", ELEMENTARY),
+    ("maximum", ARITHMETIC),
+    ("minimum", ARITHMETIC),
+    ("multiply", ARITHMETIC),
+    ("negate", ARITHMETIC),
+    ("not", ARITHMETIC),
+    ("or", ARITHMETIC),
+    ("pad", MOVE),
+    ("popcnt", ARITHMETIC),
+    ("power", ELEMENTARY),
+    ("real", ARITHMETIC),
+    ("reduce_precision", ARITHMETIC),
+    ("remainder", CHOICE),
+    ("reshape", Class { free: true, ..SPREAD }),
+    ("reverse", MOVE),
+    ("round_nearest_afz", CHOICE),
+    ("round_nearest_even", ARITHMETIC),
+    ("rsqrt", ARITHMETIC),
+    ("select", CHOICE),
+    ("shift_left", ARITHMETIC),
+    ("shift_right_arithmetic", ARITHMETIC),
+    ("shift_right_logical", ARITHMETIC),
+    ("sign", ARITHMETIC),
+    ("sine", FUNCTION),
+    ("slice", Class { free: true, ..MOVE }),
+    ("sqrt", ARITHMETIC),
+    ("subtract", ARITHMETIC),
+    ("tan", FUNCTION),
+    ("tanh", ELEMENTARY),
+    ("transpose", MOVE),
+    ("xor", ARITHMETIC),
+];
+
+/// Ops of CHLO, by name: back ends are given what they decompose into.
+const CHLO: &[(&str, Class)] = &[
+    ("acos", FUNCTION),
+    ("acosh", FUNCTION),
+    ("asin", FUNCTION),
+    ("asinh", FUNCTION),
+    ("atan", FUNCTION),
+    ("atanh", FUNCTION),
+    ("bessel_i1e", FUNCTION),
+    ("cosh", FUNCTION),
+    ("digamma", FUNCTION),
+    ("erf", FUNCTION),
+    ("erf_inv", FUNCTION),
+    ("erfc", FUNCTION),
+    ("lgamma", FUNCTION),
+    ("sinh", FUNCTION),
+    ("square", CHOICE),
+];
+
+impl Class {
+    /// The class of ops of this name.
+    pub fn of(name: &str) -> Self {
+        let (table, name) = match name.split_once('.') {
+            Some(("stablehlo", name)) => (STABLEHLO, name),
+            Some(("chlo", name)) => (CHLO, name),
+            _ => return STORED,
+        };
+        table.binary_search_by_key(&name, |(name, _)| name).map_or(STORED, |found| table[found].1)
+    }
+}
+
+/// Whether back ends compute ops of this name on the fly inside their users, so that their results need no memory of their own.
+pub fn is_fusible(name: &str) -> bool {
+    Class::of(name).fusible
+}
+
+/// Whether ops of this name work on each element by itself.
+pub fn is_elementwise(name: &str) -> bool {
+    Class::of(name).elementwise
+}
+
+/// Whether ops of this name are too costly to do twice.
+pub fn is_costly(name: &str) -> bool {
+    Class::of(name).costly
+}
+
+/// Whether a library of reductions knows an op: arithmetic of floats, and what it is made of.
+pub fn is_arithmetic(op: OperationRef<'_, '_>) -> bool {
+    let name = op_name(op);
+    let float = |value: Value<'_, '_>| plain(value).is_some_and(|tensor| tensor.element.is_float());
+    Class::of(name).arithmetic
+        && (matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.iota" | "stablehlo.constant")
+            || (op.operands().all(float) && op.results().all(|result| float(result.into()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_in_the_order_of_their_names() {
+        for table in [STABLEHLO, CHLO] {
+            assert!(table.is_sorted_by_key(|(name, _)| name));
+        }
+    }
+
+    #[test]
+    fn what_is_not_listed_is_stored() {
+        for name in ["stablehlo.sort", "func.call", "chlo.top_k", "add", ""] {
+            assert_eq!(Class::of(name), STORED, "{name}");
+        }
+        assert!(is_fusible("stablehlo.add") && !is_costly("stablehlo.add"));
+        assert!(is_elementwise("chlo.erf") && is_costly("chlo.erf") && !is_costly("chlo.square"));
+    }
+}

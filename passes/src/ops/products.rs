@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Products: what a `dot_general` batches over and contracts, and how much work it is.
+
+use melior::ir::operation::OperationLike;
+use melior::ir::{Attribute, OperationRef, Type, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::stablehlo::attrs::{DotAlgorithm, DotDimensionNumbers};
+use slimhlo_dialect::types::Tensor;
+
+/// Contracted elements up to which a dot is computed as easily as what follows it.
+const THIN: i64 = 32;
+
+/// Which dimensions a `dot_general` batches over and which it sums over; `None` for other ops.
+pub fn dot_numbers<'c>(op: OperationRef<'c, '_>) -> Option<DotDimensionNumbers<'c>> {
+    ffi::attribute_of(op, "dot_dimension_numbers")?.try_into().ok()
+}
+
+/// Whether a product is one of matrices, batch by batch, for a library that reduces on its way to it: either operand has
+/// dimensions of its own with more than one element, and none of them, be it of one element, before those of the batch.
+pub fn is_matrix_product(op: OperationRef<'_, '_>) -> bool {
+    let numbers = dot_numbers(op);
+    (0..2).all(|index| {
+        let Some(tensor) = op.operands().nth(index).and_then(|operand| Tensor::new(operand.r#type())) else {
+            return false;
+        };
+        let Some(numbers) = numbers else { return tensor.rank() == 2 };
+        let (batch, contracted) = if index == 0 {
+            (numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())
+        } else {
+            (numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())
+        };
+        let mut free =
+            (0..tensor.rank() as i64).filter(|dim| !batch.contains(dim) && !contracted.contains(dim));
+        let last_of_batch = batch.iter().max().copied().unwrap_or(-1);
+        let before = free.clone().any(|dim| dim < last_of_batch && tensor.shape[dim as usize] == 1);
+        !before && free.any(|dim| tensor.shape[dim as usize] > 1)
+    })
+}
+
+/// Multiplications of a dot; none for other ops, and for one that contracts next to nothing.
+pub fn multiplications(op: OperationRef<'_, '_>) -> i64 {
+    let count = || {
+        if op_name(op) != "stablehlo.dot_general" {
+            return None;
+        }
+        let left = Tensor::new(op.operands().next()?.r#type())?;
+        let contracted = dot_numbers(op)?
+            .lhs_contracting_dimensions()
+            .iter()
+            .map(|&dim| left.shape[dim as usize])
+            .fold(1i64, i64::saturating_mul);
+        let results = Tensor::new(op.result(0).ok()?.r#type())?.element_count()?;
+        (contracted > THIN).then(|| contracted.saturating_mul(results))
+    };
+    count().unwrap_or(0)
+}
+
+/// Whether a dot's algorithm adds up products in this type.
+pub fn accumulates_in<'c>(algorithm: Attribute<'c>, element: Type<'c>) -> bool {
+    DotAlgorithm::try_from(algorithm).is_ok_and(|algorithm| algorithm.accumulation_type() == Some(element))
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Updates of an array in place: what each class of devices writes, and updates that can be one.
+
+use super::super::classes::{Class, Devices, Read};
+use super::super::moves::{Expr, Index, Source};
+use super::exchange::{is_one_to_one, reads_from};
+use super::{Body, Written, corners, shape_of};
+use crate::ir::element_of;
+use melior::ir::{Type, TypeLike, Value, ValueLike};
+use slimhlo_dialect::types::Tensor;
+
+impl<'c: 'a, 'a> Body<'c, 'a, '_> {
+    /// Begins updating an input in place.
+    pub fn update(&mut self, input: usize) {
+        self.latest = Some(self.inputs[input]);
+        self.versions = vec![self.inputs[input]];
+    }
+
+    /// Writes what the classes say into the array being updated; gives it as it then is.
+    pub fn write(&mut self, classes: &[Class]) -> Value<'c, 'a> {
+        let mut latest = self.latest.expect("an update has begun");
+        let version = self.versions.len();
+        if let Some(filled) = self.filled_by_place(classes, latest) {
+            self.latest = Some(filled);
+            self.written.extend(classes.iter().map(|class| Written {
+                version,
+                local: class.local.clone(),
+                devices: class.devices.clone(),
+            }));
+            self.versions.push(filled);
+            return filled;
+        }
+        let can_pair = can_pair(latest.r#type());
+        let mut next = 0;
+        while let Some(class) = classes.get(next) {
+            let second = classes.get(next + 1).filter(|other| can_pair && are_pair(class, other));
+            latest = match second {
+                Some(other) => self.put_both(class, other, latest),
+                None => self.put(class, latest),
+            };
+            self.latest = Some(latest);
+            for class in [class].into_iter().chain(second) {
+                self.written.push(Written {
+                    version,
+                    local: class.local.clone(),
+                    devices: class.devices.clone(),
+                });
+                next += 1;
+            }
+        }
+        self.versions.push(latest);
+        latest
+    }
+
+    /// `array` with a scalar in more places of tiles than two: chosen by place, in one step.
+    fn filled_by_place(&mut self, classes: &[Class], array: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
+        let fill_of = |class: &Class| match self.exprs[class.piece] {
+            Expr::Fill(fill) => Some(*fill),
+            _ => None,
+        };
+        let fill = classes.first().and_then(fill_of).filter(|_| classes.len() > 2)?;
+        classes.iter().all(|class| fill_of(class) == Some(fill)).then_some(())?;
+        let shape = shape_of(array).to_vec();
+        let group: Vec<&Class> = classes.iter().collect();
+        let windows = self.windows(&group, &shape);
+        let masks = windows.iter().map(|windows| self.mask_by_device(windows, &shape)).collect();
+        let value = self.filled(fill, &shape);
+        Some(self.chosen(masks, value, array))
+    }
+
+    /// `array` with what a class says.
+    fn put(&mut self, class: &Class, array: Value<'c, 'a>) -> Value<'c, 'a> {
+        let value = self.value(class);
+        let (start, size) = corners(&class.local);
+        let whole = size == shape_of(array);
+        let everywhere = class.devices.count() == self.mesh.grid.devices();
+        let update = |body: &mut Self| {
+            let starts: Vec<_> = start.iter().map(|&at| body.start(at)).collect();
+            body.build.dynamic_update_slice(array, value, &starts, body.location)
+        };
+        match (everywhere, whole) {
+            (true, true) => value,
+            (true, false) => update(self),
+            (false, true) => self.select(&class.devices, value, array),
+            // A back end that widens bfloat16 does not update it in place, but selects elementwise in place.
+            (false, false) if element_of(array.r#type()).is_bf16() => {
+                let updated = update(self);
+                self.select(&class.devices, updated, array)
+            }
+            (false, false) => self.put_on(&class.devices, value, array, &start),
+        }
+    }
+
+    /// `array` with what two classes of different devices say: one update, at a place that depends on the device.
+    fn put_both(&mut self, one: &Class, other: &Class, array: Value<'c, 'a>) -> Value<'c, 'a> {
+        let mut both = one.devices.clone();
+        both.add(&other.devices);
+        let mut value = self.value_of_both(one, other);
+        let starts = self.starts_by_device(|device| {
+            let class = if other.devices.contains(device) { other } else { one };
+            corners(&class.local).0
+        });
+        if both.count() < self.mesh.grid.devices() {
+            let kept = self.build.dynamic_slice(array, &starts, value.r#type(), self.location);
+            value = self.select(&both, value, kept);
+        }
+        self.build.dynamic_update_slice(array, value, &starts, self.location)
+    }
+
+    /// What the devices of two classes put into their boxes, which are of one size.
+    fn value_of_both(&mut self, one: &Class, other: &Class) -> Value<'c, 'a> {
+        match (self.exprs[one.piece], self.exprs[other.piece]) {
+            (Expr::Fill(fill), Expr::Fill(second)) if fill == second => return self.value(one),
+            (Expr::Read(_, index), Expr::Read(_, second)) if are_oriented_alike(index, second) => {
+                if let Some(value) = self.read_both(&one.reads[0], &other.reads[0]) {
+                    return self.oriented(value, index, &corners(&one.local).1);
+                }
+            }
+            _ => {}
+        }
+        let value = self.value(one);
+        let second = self.value(other);
+        self.select(&one.devices, value, second)
+    }
+
+    /// Two parts of one array, each on the devices that need it, if no device has to give both.
+    fn read_both(&mut self, one: &Read, other: &Read) -> Option<Value<'c, 'a>> {
+        let devices = self.mesh.grid.devices();
+        let (sources, others) = (one.sources(devices), other.sources(devices));
+        let array = self.array(one);
+        let can = array == self.array(other)
+            && one.size == other.size
+            && !sources.meets(&others)
+            && one.is_local() == other.is_local()
+            && (one.is_local() || is_one_to_one(one) && is_one_to_one(other));
+        can.then_some(())?;
+        let both = Read { from: one.from.iter().chain(&other.from).copied().collect(), ..one.clone() };
+        let value = if one.start == other.start {
+            self.part(&both, array)
+        } else {
+            let starts = self.starts_by_device(|device| {
+                if others.contains(device) { other.start.clone() } else { one.start.clone() }
+            });
+            let ty = Tensor::get(&one.size, element_of(array.r#type()), None);
+            self.build.dynamic_slice(array, &starts, ty, self.location)
+        };
+        if one.is_local() {
+            return Some(value);
+        }
+        let pairs: Vec<_> = both.from.iter().map(|(to, from)| (*from, *to)).collect();
+        Some(self.permute(value, &pairs))
+    }
+
+    /// `array` with `value` at `start` on the devices of a set; the others write again what they have, and do so somewhere else.
+    /// A back end that sees a slice at a place it knows in the way of the update writes all of the array.
+    pub(super) fn put_on(
+        &mut self,
+        devices: &Devices,
+        value: Value<'c, 'a>,
+        array: Value<'c, 'a>,
+        start: &[i64],
+    ) -> Value<'c, 'a> {
+        let starts = self.starts_on(devices, array, start, shape_of(value));
+        let kept = self.build.dynamic_slice(array, &starts, value.r#type(), self.location);
+        let value = self.select(devices, value, kept);
+        self.build.dynamic_update_slice(array, value, &starts, self.location)
+    }
+}
+
+/// Whether arrays of this type are updated at places that depend on the device; back ends that widen bfloat16 select instead.
+fn can_pair(ty: Type<'_>) -> bool {
+    !element_of(ty).is_bf16()
+}
+
+/// Whether one update can do what two classes do: on different devices, in boxes of one size, a part of the shard.
+fn are_pair(one: &Class, other: &Class) -> bool {
+    let (start, size) = corners(&one.local);
+    let (other_start, other_size) = corners(&other.local);
+    size == other_size && start != other_start && !one.devices.meets(&other.devices)
+}
+
+/// Updates of an array, one after the other, made one where they can be: what the second reads is not what the first writes,
+/// both are on different devices, and nothing reads what is between them.
+pub fn merged(steps: Vec<Vec<Class>>, ty: Type<'_>, devices: usize) -> Vec<Vec<Class>> {
+    let mut last_reader = vec![0; steps.len() + 1];
+    for (step, read) in reads_of(&steps) {
+        if let Source::Version(version) = read.source {
+            last_reader[version] = step;
+        }
+    }
+    let mut done: Vec<Vec<Class>> = Vec::with_capacity(steps.len());
+    // What each version is called as steps are made one.
+    let mut numbers: Vec<usize> = vec![0];
+    for (step, mut classes) in steps.into_iter().enumerate() {
+        let can = can_pair(ty)
+            && last_reader[step] <= step
+            && match (done.last().map(Vec::as_slice), classes.as_slice()) {
+                (Some([one]), [other]) => {
+                    let meets = |read: &Read| {
+                        read.source == Source::Version(step)
+                            && one.devices.meets(&read.sources(devices))
+                            && reads_from(read, &one.local)
+                    };
+                    are_pair(one, other) && !other.reads.iter().any(meets)
+                }
+                _ => false,
+            };
+        if can {
+            numbers[step] -= 1;
+        }
+        for read in classes.iter_mut().flat_map(|class| &mut class.reads) {
+            if let Source::Version(version) = &mut read.source {
+                *version = numbers[*version];
+            }
+        }
+        match done.last_mut().filter(|_| can) {
+            Some(before) => before.extend(classes),
+            None => done.push(classes),
+        }
+        numbers.push(done.len());
+    }
+    done
+}
+
+fn reads_of(steps: &[Vec<Class>]) -> impl Iterator<Item = (usize, &Read)> {
+    let numbered = steps.iter().enumerate();
+    numbered.flat_map(|(step, classes)| {
+        classes.iter().flat_map(move |class| class.reads.iter().map(move |read| (step, read)))
+    })
+}
+
+/// Whether what is read is turned alike.
+fn are_oriented_alike(one: &[Index], other: &[Index]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_like(*other))
+}

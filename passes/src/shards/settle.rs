@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What is done before and after: layouts that neighbours agree on, and arrays that do not come out even between computations.
+
+use super::mesh::Layout;
+use super::moves::{self, is_bare, is_move};
+use super::{Rewrite, uneven};
+use crate::ir::{self, Builder};
+use crate::rewrite::{carry_attributes, defining_op, is_unused, ops_named, users, walk};
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::{OperationRef, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
+
+impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
+    /// Lays what an op makes out like what it is made of, if all that reads it is laid out like that as well: what it says of itself would
+    /// only have it gathered and cut again.
+    pub(super) fn agree(&mut self, root: OperationRef<'c, 'a>) {
+        walk(root, |op| {
+            if op_name(op) == "sdy.manual_computation" {
+                return WalkResult::Skip;
+            }
+            if let Some((value, layout)) = self.like_neighbours(op)
+                && uneven::annotate(&self.build, &self.known.mesh, value, &layout).is_some()
+            {
+                self.known.set(value, layout);
+                self.changed = true;
+            }
+            WalkResult::Advance
+        });
+    }
+
+    /// The result of an op that says another layout than all around it, and that layout.
+    fn like_neighbours(&self, op: OperationRef<'c, 'a>) -> Option<(Value<'c, 'a>, Layout)> {
+        let result =
+            ir::first_result(op).filter(|_| is_bare(op) && (is_move(op) || moves::is_elementwise(op)))?;
+        let layout = self.known.layout(op.operands().next()?)?;
+        let own = self.known.layout(result).filter(|own| *own != layout && own.0.len() == layout.0.len())?;
+        let agrees = |user: OperationRef<'c, 'a>| {
+            (is_move(user) || moves::is_elementwise(user))
+                && ir::first_result(user).is_some_and(|result| self.known.layout(result) == Some(layout))
+                || self.known.is_returned_as(user, result, layout)
+        };
+        let all = op_name(op) != "sdy.sharding_constraint" && !is_unused(op) && users(result).all(agrees);
+        // Only what is less cut: more of it would have to be sent otherwise.
+        let parts = |layout: &Layout| -> i64 {
+            layout.0.iter().map(|axes| self.known.mesh.grid.parts(axes)).product()
+        };
+        (all && parts(own) <= parts(layout)).then(|| (result, layout.clone()))
+    }
+
+    /// Takes back pads of what is cut off, and cuts off as late as can be: what is between computations then has even parts, too.
+    pub(super) fn settle(&mut self, root: OperationRef<'c, 'a>) {
+        let mut ops = Vec::new();
+        walk(root, |op| match op_name(op) {
+            "sdy.manual_computation" => WalkResult::Skip,
+            _ => {
+                ops.push(op);
+                WalkResult::Advance
+            }
+        });
+        let mut trims = Vec::new();
+        for op in ops {
+            let is_pad = op_name(op) == "stablehlo.pad" && self.fresh.contains(&ir::op_key(op));
+            let (Some(operand), Some(result)) = (op.operands().next(), ir::first_result(op)) else {
+                continue;
+            };
+            if is_pad {
+                let whole = uneven::trimmed_from(operand).filter(|whole| {
+                    whole.r#type() == result.r#type()
+                        && self.known.layout(*whole) == self.known.layout(result)
+                });
+                let Some(whole) = whole else { continue };
+                trims.extend(defining_op(operand));
+                trims.extend(op.operands().nth(1).and_then(defining_op));
+                self.build.replace_all_uses_with(result, whole);
+            } else {
+                let made = uneven::computed_whole(&self.build, &self.known, op)
+                    .or_else(|| uneven::reordered_whole(&self.build, &self.known, op));
+                let Some((whole, left, layout)) = made else { continue };
+                let cut = op.operands().filter_map(|operand| {
+                    defining_op(operand).filter(|_| uneven::trimmed_from(operand).is_some())
+                });
+                trims.extend(cut);
+                self.fresh.extend(defining_op(left).map(ir::op_key));
+                self.known.set(whole, layout.clone());
+                self.known.set(left, layout);
+                self.build.replace_all_uses_with(result, left);
+                self.changed = true;
+            }
+            self.fresh.remove(&ir::op_key(op));
+            self.build.erase(op);
+        }
+        for op in trims {
+            // Several may have read one.
+            if self.fresh.contains(&ir::op_key(op)) && is_unused(op) {
+                self.fresh.remove(&ir::op_key(op));
+                self.build.erase(op);
+            }
+        }
+    }
+}
+
+/// Makes constants of the `sdy` dialect, which are others' but for their name, ordinary ones; says whether there are any.
+pub(super) fn with_plain_constants<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> bool {
+    let constants = ops_named(root, "sdy.constant");
+    let build = Builder::new(root);
+    for op in &constants {
+        let (Some(result), Some(value)) = (ir::first_result(*op), ffi::attribute_of(*op, "value")) else {
+            continue;
+        };
+        build.set_insertion_point_before(*op);
+        let value =
+            build.insert("stablehlo.constant", &[], &[("value", value)], result.r#type(), op.location());
+        if let Some(made) = defining_op(value) {
+            carry_attributes(*op, made, &[]);
+        }
+        build.replace_all_uses_with(result, value);
+        build.erase(*op);
+    }
+    !constants.is_empty()
+}
