@@ -331,7 +331,8 @@ pub fn slice_of_transpose<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> 
     Some(site.build.transpose(part, permutation, site.result.ty, site.location))
 }
 
-/// A slice of a reshape that adds or drops dimensions of size 1 is such a reshape of a slice, if nothing else is made of the reshape.
+/// A slice of a reshape that adds or drops dimensions of size 1 is such a reshape of a slice, if nothing else is made
+/// of the reshape.
 pub fn slice_of_reshape<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let outer = Slice::new(site.op)?;
     let inner = site.producer(0, "stablehlo.reshape")?;
