@@ -6,7 +6,7 @@
 //!
 //! What real modules need so that other passes see their patterns, where folding (which looks at one op and constants)
 //! does not reach:
-//! * slices of slices, concatenates, broadcasts, pads, updates and iotas; reshapes and transposes of one another and of
+//! * slices of slices, concatenates, broadcasts, pads, updates, transposes, reshapes by ones and iotas; reshapes and transposes of one another and of
 //!   broadcasts; broadcasts of broadcasts and of reshapes; reverses of broadcasts; pads of splats, pads that only cut;
 //! * concatenates of concatenates, with empty operands, of neighbouring slices of one value;
 //! * dots of transposed values;
@@ -133,6 +133,8 @@ const ONE_PARTITION: Rules = &[
             shape::slice_of_pad,
             shape::slice_of_update,
             shape::slice_of_iota,
+            shape::slice_of_transpose,
+            shape::slice_of_reshape,
         ],
     ),
 ];

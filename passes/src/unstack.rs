@@ -51,6 +51,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
+use std::ops::Range;
 
 crate::pass_options! {
     /// Compute what is concatenated and sliced again part by part.
@@ -124,6 +125,10 @@ impl Ends {
             Some(*end)
         };
         Some(Self(sizes.into_iter().scan(0, sum).collect()))
+    }
+
+    fn parts(&self) -> Range<usize> {
+        0..self.0.len()
     }
 
     fn start(&self, part: usize) -> i64 {
@@ -213,13 +218,11 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
             for (operand, dim) in &operands {
                 if let Some(dim) = *dim {
                     let key = (ir::key(*operand), dim);
-                    if !parts.contains_key(&key) {
-                        parts.insert(key, self.leaves(*operand, dim, build));
-                    }
+                    parts.entry(key).or_insert_with(|| self.leaves(*operand, dim, build));
                 }
             }
             let mut made: Vec<Vec<Value<'c, 'a>>> = vec![Vec::new(); along.len()];
-            for part in 0..self.ends.0.len() {
+            for part in self.ends.parts() {
                 let of = |(operand, dim): &(Value<'c, 'a>, Option<usize>)| match dim {
                     Some(dim) => parts[&(ir::key(*operand), *dim)][part],
                     None => *operand,
@@ -276,14 +279,15 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
     fn leaves(&self, value: Value<'c, 'a>, dim: usize, build: &Builder<'c, 'a>) -> Vec<Value<'c, 'a>> {
         let same = defining_op(value).filter(|op| op_name(*op) == "stablehlo.concatenate").filter(|op| {
             let sizes = concatenated(*op).filter(|(along, _)| *along == dim).map(|(_, sizes)| sizes);
-            let own = (0..self.ends.0.len()).map(|part| self.ends.size(part));
+            let own = self.ends.parts().map(|part| self.ends.size(part));
             sizes.is_some_and(|sizes| sizes.into_iter().eq(own))
         });
         if let Some(same) = same {
             return same.operands().collect();
         }
         let location = defining_op(value).map_or(self.region.anchor.location(), |op| op.location());
-        (0..self.ends.0.len())
+        self.ends
+            .parts()
             .map(|part| {
                 let ty = self.ty(value.r#type(), dim, part);
                 let mut start = vec![0; Tensor::new(ty).map_or(0, |tensor| tensor.rank())];

@@ -14,11 +14,13 @@ pub(super) struct Form {
     pub(super) moves: u64,
     /// How many parts what comes after the peak falls into, about.
     pub(super) windows: u64,
+    /// Whether it is the stage's other pipeline that runs.
+    pub(super) other: bool,
 }
 
 impl Form {
     /// XLA for CPU has hardly a cost of a turn; what was measured for it (`stream.rs`) is for this size.
-    pub(super) const USUAL: Self = Self { chunk: Bytes(4 << 20), moves: 8, windows: 8 };
+    pub(super) const USUAL: Self = Self { chunk: Bytes(4 << 20), moves: 8, windows: 8, other: false };
 
     /// Chunks of shares of what temporaries there are.
     fn chunks(temporaries: u64) -> Vec<Self> {
@@ -48,7 +50,7 @@ pub(super) enum Outcome {
 }
 
 /// Which forms of a stage are tried.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Search {
     /// This, or none.
     Only(Option<Form>),
@@ -106,7 +108,7 @@ impl Search {
 ///
 /// What a size leaves as it is a smaller one mostly does, too. Where none of these is of use, larger ones are tried, one by one: a unit of
 /// what could be computed in chunks may not fit into less, or what is saved may not be worth the time of so many turns.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Chunks {
     /// From the largest on.
     forms: Vec<Form>,
@@ -147,7 +149,7 @@ impl Chunks {
 }
 
 /// What is dearer from rung to rung: the most of it that the time allows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ladder {
     /// The rungs among which it is.
     rungs: Range<usize>,

@@ -28,6 +28,8 @@ pub struct Stage {
     /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk, `$moves`
     /// and `$windows` for what [`rematerialize`](crate::rematerialize) is asked for.
     pub pipeline: &'static str,
+    /// What is tried in its place where a stage is tried in several forms: the best of all is kept.
+    pub other: Option<&'static str>,
     /// What runs after them if they have changed something; nothing for MLIR's own passes, which do not say whether they
     /// have.
     pub tidy: &'static str,
@@ -61,6 +63,7 @@ pub const STAGES: &[Stage] = &[
         name: "inline and simplify",
         // Callees are simplified where they arrive.
         pipeline: concat!("inline{default-pipeline=},", tidy!(), ",symbol-dce"),
+        other: None,
         tidy: "",
         judge: Judge::Pass,
         legalizes: false,
@@ -68,6 +71,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "known branches",
         pipeline: "func.func(slimhlo-known-branches)",
+        other: None,
         tidy: TIDY,
         // Back ends take them as well: what is in a branch is as much there.
         judge: Judge::Pass,
@@ -76,6 +80,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "simplify",
         pipeline: "func.func(slimhlo-simplify{settle=false})",
+        other: None,
         tidy: MERGE,
         judge: Judge::NotWorse,
         legalizes: false,
@@ -83,6 +88,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "stacks",
         pipeline: "func.func(slimhlo-unstack)",
+        other: None,
         tidy: SIMPLIFY,
         judge: Judge::NotWorse,
         legalizes: false,
@@ -90,6 +96,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "scatters to updates",
         pipeline: "func.func(slimhlo-scatter-to-update)",
+        other: None,
         tidy: TIDY,
         judge: Judge::NotWorse,
         legalizes: false,
@@ -98,6 +105,7 @@ pub const STAGES: &[Stage] = &[
         name: "exchanges of shards",
         // What a partitioner gathers for a scatter or a slice the model does not see either.
         pipeline: "func.func(slimhlo-simplify{partitioned-only=true settle=false},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
+        other: None,
         tidy: TIDY,
         judge: Judge::Pass,
         legalizes: false,
@@ -105,6 +113,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "one computation of shards",
         pipeline: "slimhlo-merge-shards",
+        other: None,
         tidy: TIDY,
         // Others gain by it.
         judge: Judge::Pass,
@@ -113,6 +122,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "updates to pads",
         pipeline: "func.func(slimhlo-dus-to-pad)",
+        other: None,
         tidy: TIDY,
         judge: Judge::NotWorse,
         legalizes: false,
@@ -120,6 +130,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "pads",
         pipeline: "func.func(slimhlo-coalesce-pads{settle=false})",
+        other: None,
         tidy: MERGE,
         judge: Judge::NotWorse,
         legalizes: false,
@@ -127,6 +138,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "shared gather indices",
         pipeline: "func.func(slimhlo-reuse-gather-indices)",
+        other: None,
         tidy: TIDY,
         judge: Judge::NotWorse,
         legalizes: false,
@@ -134,6 +146,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "residuals of loops",
         pipeline: "func.func(slimhlo-recompute-residuals{target=$target})",
+        other: None,
         tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,
@@ -142,6 +155,7 @@ pub const STAGES: &[Stage] = &[
         name: "order of updates",
         // Whether an update is computed again inside of what reads it, the array copied for that, is a matter of what back ends fuse.
         pipeline: "func.func(slimhlo-inplace-updates{target=$target steps=false})",
+        other: None,
         tidy: TIDY,
         judge: Judge::Nearly,
         legalizes: false,
@@ -149,20 +163,16 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "updates in place",
         pipeline: "func.func(slimhlo-inplace-updates{target=$target chunk-bytes=$chunk})",
+        other: None,
         tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,
     },
     Stage {
-        name: "slices of a batch",
-        pipeline: "func.func(slimhlo-batch-slices{target=$target chunk-bytes=$chunk})",
-        tidy: SIMPLIFY,
-        judge: Judge::Much,
-        legalizes: false,
-    },
-    Stage {
         name: "chunks",
         pipeline: "func.func(slimhlo-stream{target=$target chunk-bytes=$chunk settle=false})",
+        // A batch in slices takes all along that keeps it apart, forward and backward: what is best in chunks of its own it may leave no better.
+        other: Some("func.func(slimhlo-batch-slices{target=$target chunk-bytes=$chunk})"),
         tidy: SIMPLIFY,
         judge: Judge::Much,
         legalizes: false,
@@ -170,6 +180,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "slabs",
         pipeline: "func.func(slimhlo-slabs{target=$target slab-bytes=$chunk at-peak})",
+        other: None,
         tidy: TIDY,
         judge: Judge::Much,
         legalizes: false,
@@ -177,6 +188,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "values again",
         pipeline: "func.func(slimhlo-rematerialize{target=$target moves=$moves windows=$windows})",
+        other: None,
         tidy: SIMPLIFY,
         judge: Judge::Better,
         legalizes: false,
@@ -184,6 +196,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "updates of narrow floats",
         pipeline: "func.func(slimhlo-narrow-updates)",
+        other: None,
         tidy: TIDY,
         // What it does not let be copied the model does not see.
         judge: Judge::Nearly,
@@ -192,6 +205,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "late splats",
         pipeline: "func.func(slimhlo-late-splats)",
+        other: None,
         tidy: TIDY,
         judge: Judge::NotWorse,
         legalizes: true,

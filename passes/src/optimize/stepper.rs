@@ -73,7 +73,9 @@ impl<'c> Stepper<'_, 'c, '_> {
         let pipeline = match index {
             0 if is_flat(module) => TIDY.to_owned(),
             _ => stage
-                .pipeline
+                .other
+                .filter(|_| form.other)
+                .unwrap_or(stage.pipeline)
                 .replace("$chunk", &form.chunk.to_string())
                 .replace("$moves", &form.moves.to_string())
                 .replace("$windows", &form.windows.to_string())
@@ -103,19 +105,20 @@ impl<'c> Stepper<'_, 'c, '_> {
         }
     }
 
-    /// Runs the stage in several forms, and leaves of each function the form that costs least: the fastest of those whose
-    /// peak is the least, or nearly. Returns the fingerprint of what it leaves, and what functions that it changed cost.
-    pub(super) fn best_of(
+    /// Runs one of the stage's pipelines in several forms, and notes of each function the form that costs least, if it is better than
+    /// what was `found` before. Leaves all as it was.
+    fn search(
         &self,
         mut forms: Search,
+        other: bool,
         now: u64,
         snapshots: &Snapshots<'c, '_>,
         rule: Rule<'_>,
-    ) -> Result<(u64, Costs), PassError<'c>> {
-        let mut found: HashMap<String, (Operation<'c>, Cost)> = HashMap::new();
+        found: &mut HashMap<String, (Operation<'c>, Cost)>,
+    ) -> Result<(), PassError<'c>> {
         let mut outcome = None;
         while let Some(form) = forms.next(outcome) {
-            if self.run(form, now)? == now {
+            if self.run(Form { other, ..form }, now)? == now {
                 outcome = Some(Outcome::Unchanged);
                 continue;
             }
@@ -140,6 +143,24 @@ impl<'c> Stepper<'_, 'c, '_> {
                 put_in_place(function, copy_of(last.copy()));
             }
             outcome = Some(came);
+        }
+        Ok(())
+    }
+
+    /// Runs the stage in several forms, and leaves of each function the form that costs least: the fastest of those whose
+    /// peak is the least, or nearly. Returns the fingerprint of what it leaves, and what functions that it changed cost.
+    pub(super) fn best_of(
+        &self,
+        forms: Search,
+        now: u64,
+        snapshots: &Snapshots<'c, '_>,
+        rule: Rule<'_>,
+    ) -> Result<(u64, Costs), PassError<'c>> {
+        let mut found: HashMap<String, (Operation<'c>, Cost)> = HashMap::new();
+        for other in [false, true] {
+            if !other || self.stage.other.is_some() {
+                self.search(forms.clone(), other, now, snapshots, rule, &mut found)?;
+            }
         }
         if found.is_empty() {
             return Ok((now, Costs::new()));

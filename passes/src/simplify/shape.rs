@@ -6,7 +6,7 @@ use super::site::{
     Pad, Site, Slice, broadcast, broadcast_dims, byte_count, is_always_there, plain, producer,
 };
 use crate::ir;
-use crate::rewrite::{has_one_use, uses};
+use crate::rewrite::{has_one_use, users, uses};
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
@@ -303,6 +303,61 @@ pub fn slice_of_update<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     } else {
         None
     }
+}
+
+/// Whether nothing but slices is made of a value: taken before it is moved, they are of what it is made of.
+fn is_only_sliced(value: Value<'_, '_>) -> bool {
+    /// Users that are asked.
+    const MOST: usize = 64;
+    users(value).take(MOST + 1).enumerate().all(|(index, user)| index < MOST && op_name(user) == SLICE)
+}
+
+/// A slice of a transpose is a transpose of a slice, if nothing else is made of the transpose.
+pub fn slice_of_transpose<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let outer = Slice::new(site.op)?;
+    let inner = site.producer(0, "stablehlo.transpose")?;
+    let permutation = ir::i64_array(inner, "permutation")?;
+    if inner.block() != site.op.block() || !is_only_sliced(outer.operand) {
+        return None;
+    }
+    let rank = permutation.len();
+    let (mut start, mut stride, mut count) = (vec![0; rank], vec![1; rank], vec![0; rank]);
+    for (to, &from) in permutation.iter().enumerate() {
+        let from = usize::try_from(from).ok()?;
+        (start[from], stride[from], count[from]) = (outer.start[to], outer.stride[to], site.result.shape[to]);
+    }
+    site.build.set_insertion_point_before(inner);
+    let part = strided(site, inner.operands().next()?, &start, &stride, &count);
+    Some(site.build.transpose(part, permutation, site.result.ty, site.location))
+}
+
+/// A slice of a reshape that adds or drops dimensions of size 1 is such a reshape of a slice, if nothing else is made
+/// of the reshape.
+pub fn slice_of_reshape<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let outer = Slice::new(site.op)?;
+    let inner = site.producer(0, "stablehlo.reshape")?;
+    let source = inner.operands().next()?;
+    if inner.block() != site.op.block() || !(is_only_sliced(outer.operand) || is_always_there(source)) {
+        return None;
+    }
+    let (from, to) = (plain(source)?, plain(outer.operand)?);
+    // Of dimensions of size 1 nothing may be cut off.
+    let cut = |dim: usize| to.shape[dim] == 1 && site.result.shape[dim] != 1;
+    if from.rank() == to.rank() || (0..to.rank()).any(cut) {
+        return None;
+    }
+    let mut places = (0..to.rank()).filter(|&dim| to.shape[dim] != 1);
+    let rank = from.rank();
+    let (mut start, mut stride, mut count) = (vec![0; rank], vec![1; rank], vec![1; rank]);
+    for dim in (0..rank).filter(|&dim| from.shape[dim] != 1) {
+        let place = places.next().filter(|&place| to.shape[place] == from.shape[dim])?;
+        (start[dim], stride[dim]) = (outer.start[place], outer.stride[place]);
+        count[dim] = site.result.shape[place];
+    }
+    places.next().is_none().then_some(())?;
+    site.build.set_insertion_point_before(inner);
+    let part = strided(site, source, &start, &stride, &count);
+    Some(site.build.reshape(part, site.result.ty, site.location))
 }
 
 /// A slice of an iota that keeps its beginning, or does not cut the counted dimension, is a smaller iota.
