@@ -3,14 +3,14 @@
 // Two layers, forward and backward, in slices of rows: the gradient of the first weights is added up, the outputs are put in their place.
 // CHECK-LABEL: func.func @layers
 // CHECK-SAME: %[[X:.*]]: tensor<1024x64xf32>, %[[W:.*]]: tensor<64x4096xf32>, %[[V:.*]]: tensor<4096x64xf32>
-// CHECK: %[[LOOP:.*]]:{{[0-9]+}} = stablehlo.while(%[[I:.*]] = %{{.*}}, %[[OUTS:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}}, %[[XS:.*]] = %[[X]], %[[WS:.*]] = %[[W]], %[[VS:.*]] = %[[V]])
+// CHECK: %[[LOOP:.*]]:{{[0-9]+}} = stablehlo.while(%[[I:[^ ]+]] = %{{[^,]*}}, %[[OUTS:[^ ]+]] = %{{[^,]*}}, %[[SUM:[^ ]+]] = %{{[^,]*}}, %[[XS:[^ ]+]] = %[[X]], %[[WS:[^ ]+]] = %[[W]], %[[VS:[^ ]+]] = %[[V]])
 // CHECK: do {
 // CHECK: %[[ROWS:.*]] = stablehlo.dynamic_slice %[[XS]], %[[I]], {{.*}} -> tensor<[[N:[0-9]+]]x64xf32>
 // CHECK: %[[H:.*]] = stablehlo.dot_general %[[ROWS]], %[[WS]], {{.*}} -> tensor<[[N]]x4096xf32>
 // CHECK: %[[A:.*]] = stablehlo.tanh %[[H]]
 // CHECK: %[[Y:.*]] = stablehlo.dot_general %[[A]], %[[VS]], {{.*}} -> tensor<[[N]]x64xf32>
-// CHECK: stablehlo.dynamic_update_slice %[[OUTS]], %{{.*}}, %[[I]]
-// CHECK: %[[PART:.*]] = stablehlo.dot_general %[[ROWS]], %{{.*}}, contracting_dims = [0] x [0]
+// CHECK: stablehlo.dynamic_update_slice %[[OUTS]], %{{[^,]*}}, %[[I]]
+// CHECK: %[[PART:.*]] = stablehlo.dot_general %[[ROWS]], %{{[^,]*}}, contracting_dims = [0] x [0]
 // CHECK: stablehlo.add %[[SUM]], %[[PART]] : tensor<64x4096xf32>
 // CHECK: return %[[LOOP]]#1, %[[LOOP]]#2
 func.func @layers(%x: tensor<1024x64xf32>, %w: tensor<64x4096xf32>, %v: tensor<4096x64xf32>) -> (tensor<1024x64xf32>, tensor<64x4096xf32>) {

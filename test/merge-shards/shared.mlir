@@ -10,12 +10,12 @@
 // CHECK: %[[FIRST:.*]] = stablehlo.slice %[[GOT]] [0:8, 0:2]
 // CHECK: %[[PART:.*]] = stablehlo.slice %[[GOT]] [0:8, 1:4]
 // CHECK: stablehlo.constant dense<[true, false, false, false]>
-// CHECK: %[[SECOND:.*]] = stablehlo.select %{{.*}}, %[[PART]]
+// CHECK: %[[SECOND:.*]] = stablehlo.select %{{[^,]*}}, %[[PART]]
 // CHECK: %[[THIRD:.*]] = "stablehlo.collective_permute"
 // CHECK-SAME: (tensor<8x4xf32>) -> tensor<8x4xf32>
 // CHECK: %[[FOURTH:.*]] = "stablehlo.collective_permute"
 // CHECK-SAME: source_target_pairs = dense<{{\[}}[1, 2], [2, 3]]>
-// CHECK: stablehlo.concatenate %{{.*}}, %[[FIRST]], %[[SECOND]], %[[THIRD]], %[[FOURTH]]
+// CHECK: stablehlo.concatenate %{{[^,]*}}, %[[FIRST]], %[[SECOND]], %[[THIRD]], %[[FOURTH]]
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["x"=4]>
   func.func @main(%x: tensor<8x80xf32>) -> tensor<8x80xf32> {
