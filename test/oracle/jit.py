@@ -70,19 +70,19 @@ UNFUSED = {"xla_disable_hlo_passes": "fusion,cpu-instruction-fusion"}
 def differ(pair: list[Any], make_args: Callable[[], tuple[Any, ...]]) -> str | None:
     """How results of what slimhlo.jit and jax.jit return (`pair`) differ by more than `optimize.difference` allows, or None."""
     lowered = [each.lower(*make_args()) for each in pair]
-    rule = optimize.accumulation(lowered[1].as_text())
+    rule = optimize.Rule.of(lowered[1].as_text())
     ours, theirs = (each(*make_args()) for each in pair)
     if jax.tree.structure(ours) != jax.tree.structure(theirs):
         return "another structure"
     ours, theirs = flat(ours), flat(theirs)
     fine = ("same", "order")
-    found = optimize.difference(theirs, ours, *rule)
+    found = optimize.difference(theirs, ours, rule)
     if found in fine:
         return None
-    if optimize.difference(theirs, flat(pair[1](*make_args())), False, 1) != "same":
+    if optimize.difference(theirs, flat(pair[1](*make_args())), optimize.Rule()) != "same":
         return None  # from one run to the next, too
     ours, theirs = (flat(each.compile(UNFUSED)(*make_args())) for each in lowered)
-    return None if optimize.difference(theirs, ours, *rule) in fine else found
+    return None if optimize.difference(theirs, ours, rule) in fine else found
 
 
 Case = tuple[str, Callable, tuple[Any, ...], tuple[int, ...]]

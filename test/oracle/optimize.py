@@ -9,7 +9,7 @@ changes beyond what inlining, canonicalization and CSE do (equal ones once): jax
 its buffer assignment, than for the original plus 1% plus 4 KiB. And it computes the same: both are executed in XLA for
 CPU, on ordinary values and on NaNs, infinities, signed zeros and indices out of range. Results are the same bit by bit,
 but for which NaN it is, or, where the program accumulates floats, within 2 ulp of the largest result times the square
-root of the number of terms; the summary counts those that needed it. Where XLA drops a NaN from a maximum of the
+root of the number of terms (and within 2 ulp of the narrowest float that it computes in); the summary counts those that needed it. Where XLA drops a NaN from a maximum of the
 original, and a loop ends later for it, the StableHLO interpreter decides.
 
 Compiling is what takes time, so without --all only a sample of the changed modules is compiled (--sample), spread evenly over
@@ -111,7 +111,36 @@ def inputs(module: object, below: int, special: bool) -> list:
     return arrays
 
 
-def difference(before: list, after: list, accumulates: bool, terms: int) -> str:
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """What another order of accumulation may make of a program's results."""
+
+    accumulates: bool = False
+    terms: int = 1
+    """Of a sum, at most: the elements of the largest tensor."""
+    rounding: float = 0.0
+    """Of the narrowest float that the program computes in: a sum that comes out another way in its last bit may be rounded to
+    that one the other way, and no result is more exact than what it is made of."""
+
+    @classmethod
+    def of(cls, text: str) -> Rule:
+        """By what a program's text says."""
+        import jax.numpy as jnp
+
+        import slices
+
+        shapes = re.findall(r"tensor<((?:\d+x)+)", text)
+        sizes = [math.prod(int(size) for size in shape.split("x")[:-1]) for shape in shapes]
+        kinds = set(re.findall(r"tensor<(?:\d+x)*(bf16|f16|f32|f64)>", text)) & set(slices.DTYPES)
+        rounding = max((float(jnp.finfo(slices.DTYPES[kind]).eps) for kind in kinds), default=0.0)
+        return cls(bool(ACCUMULATES.search(text)), max(sizes, default=1), rounding)
+
+    def allowed(self, eps: float, scale: float) -> float:
+        """How far results may be apart of which the largest is `scale`."""
+        return 2 * scale * max(eps * self.terms**0.5, self.rounding)
+
+
+def difference(before: list, after: list, rule: Rule) -> str:
     """Says "same", "order" if only within what another order of accumulation explains, or what differs."""
     import jax.numpy as jnp
     import numpy as np
@@ -125,12 +154,12 @@ def difference(before: list, after: list, accumulates: bool, terms: int) -> str:
         if bits(want, payloads=False) == bits(have, payloads=False):
             continue
         inexact = jnp.issubdtype(want.dtype, jnp.inexact)
-        if accumulates and inexact:
+        if rule.accumulates and inexact:
             wide = np.complex128 if jnp.issubdtype(want.dtype, jnp.complexfloating) else np.float64
             old, new = want.astype(wide), have.astype(wide)
             finite = np.isfinite(old)
             scale = np.max(np.abs(old[finite]), initial=0)
-            allowed = 2 * float(jnp.finfo(want.dtype).eps) * terms**0.5 * scale
+            allowed = rule.allowed(float(jnp.finfo(want.dtype).eps), scale)
             with np.errstate(invalid="ignore"):
                 fine = (np.isnan(old) & np.isnan(new)) | (old == new) | (np.abs(old - new) <= allowed)
             if fine.all():
@@ -140,13 +169,6 @@ def difference(before: list, after: list, accumulates: bool, terms: int) -> str:
         shown = [(int(place), want.reshape(-1)[place], have.reshape(-1)[place]) for place in places]
         return f"result {number} of type {want.dtype}{want.shape}: {shown}"
     return found
-
-
-def accumulation(text: str) -> tuple[bool, int]:
-    """Whether a program accumulates, and how many terms a sum of its may have at most: the elements of its largest tensor."""
-    shapes = re.findall(r"tensor<((?:\d+x)+)", text)
-    sizes = [math.prod(int(size) for size in shape.split("x")[:-1]) for shape in shapes]
-    return bool(ACCUMULATES.search(text)), max(sizes, default=1)
 
 
 def judge(case: Case) -> Verdict:
@@ -189,7 +211,7 @@ def judge(case: Case) -> Verdict:
     if totals[0] > LARGEST_RUN and not case.large:
         return Verdict(tuple(wrong), *totals, "not run: large")
     outcome = "same"
-    accumulates, terms = accumulation(case.before)
+    rule = Rule.of(case.before)
     for special in (False, True):
         try:
             given = inputs(modules[0], case.below, special)
@@ -200,12 +222,12 @@ def judge(case: Case) -> Verdict:
             after = [shard for shards in xla_cpu.run(executables[1], given) for shard in shards]
         except Exception as error:
             return Verdict((*wrong, f"the result does not run: {str(error)[:200]}"), *totals)
-        found = difference(before, after, accumulates, terms)
+        found = difference(before, after, rule)
         if found not in ("same", "order"):
             again = [shard for shards in xla_cpu.run(executables[0], given) for shard in shards]
-            if difference(before, again, False, 1) != "same":
+            if difference(before, again, Rule()) != "same":
                 return Verdict(tuple(wrong), *totals, "not run: differs from one run to the next")
-            found = contracted(modules, given, accumulates, terms) or found
+            found = contracted(modules, given, rule) or found
             if found not in ("same", "order", "contracted") and special and EXTREMUM.search(case.before):
                 fine = execute.same_by_definition(case.before, case.after, given, jaxlib_ir.make_context())
                 found = "defined" if fine else found
@@ -216,7 +238,7 @@ def judge(case: Case) -> Verdict:
     return Verdict(tuple(wrong), *totals, outcome)
 
 
-def contracted(modules: list, given: list, accumulates: bool, terms: int) -> str | None:
+def contracted(modules: list, given: list, rule: Rule) -> str | None:
     """Says "contracted" if results are the same once XLA does not fuse, else None.
 
     Inside a fusion LLVM contracts a product and a sum into one operation with one rounding. What fuses with what is
@@ -229,7 +251,7 @@ def contracted(modules: list, given: list, accumulates: bool, terms: int) -> str
         [shard for shards in xla_cpu.run(xla_cpu.compile_module(module, plain), given) for shard in shards]
         for module in modules
     )
-    return "contracted" if difference(before, after, accumulates, terms) in ("same", "order") else None
+    return "contracted" if difference(before, after, rule) in ("same", "order") else None
 
 
 def judge_before(case: Case) -> Verdict:
