@@ -2,8 +2,9 @@
 """The code of kernels, read instruction by instruction: whether what only moves bytes can do so as fast as memory allows.
 
     python test/oracle/bench_code.py --slimhlo target/release/slimhlo [NAME ...]
+    python test/oracle/bench_code.py --slimhlo target/release/slimhlo --chip sm_80 halo_ew
 
-Each reference program of one device is compiled for sm_90; ptxas says what registers and local memory its kernels take, nvdisasm
+Each reference program of one device is compiled for an H100 (sm_90) or an A100 (sm_80); ptxas says what registers and local memory its kernels take, nvdisasm
 which machine instructions their loops are of (both from assembler-requirements.txt), and a few warps of each kernel are executed
 as PTX (ptx.py) for the addresses that they access and for how often they execute what. Nothing is run on a GPU. A line per
 function of a kernel that moves more than 1% of a program's bytes (the manifest's, a loop's body counted once):
@@ -12,6 +13,7 @@ function of a kernel that moves more than 1% of a program's bytes (the manifest'
     share     of the program's bytes that these launches move
     regs      registers per thread
     shared    bytes of shared memory per block
+    blocks    of the grid, per SM
     local     bytes of local memory per thread: spilled registers and arrays; * if warps accessed it (libdevice keeps the product of
               2/pi with a huge argument there)
     warps     per SM at a time: as many as registers, shared memory and the grid allow, 64 at most
@@ -23,6 +25,12 @@ function of a kernel that moves more than 1% of a program's bytes (the manifest'
               byte x bandwidth / instructions issued per second
     in flight KiB per SM that loads ask for before the first of them is used, of what has to be read from device memory; and
               what latency x bandwidth come to for the share of bytes that is read
+
+Then a line for the program: kernels and copies that a run launches, and how often the host waits to learn whether a loop goes on (see
+bench_plan.py); how many of the kernels above have fewer than two blocks per SM, and their share of the bytes; the estimated time, and what
+hlo_time.py estimates for what XLA compiles for the same chip. Ours is, for each launch, the bytes it has to move at full bandwidth,
+times the share of slots for instructions where that is above 1, over the share of latency x bandwidth that it keeps in flight where that is below
+1, or the operations of products at PRODUCTS, whichever is longer, and LAUNCH; kernels without a line count by their bytes.
 
 How it is counted: instructions executed are those of PTX that warps executed, times machine instructions per one of PTX in the
 innermost loop that accesses memory (that of most instructions executed), assembled without what no warp executed of it. How many such warps a kernel comes to follows from what it writes (or reads, if it writes little),
@@ -52,29 +60,52 @@ import numpy as np
 
 import programs  # first: it sets the flags with which JAX starts
 import ptx
-from bench_plan import GOALS
+from bench_plan import GOALS, Schedule, schedule
 from ptxas import find_tool
 from workers import Lost, map_items
 
-CHIP = "sm_90"
-# NVIDIA's data sheet of the H100 SXM5: 3.35 TB/s, 132 SMs; its architecture's white paper: four schedulers of one warp instruction
-# per clock each in an SM, 65,536 registers, 2,048 threads and 32 blocks at most, 228 KiB of shared memory of which 1 KiB per block
-# is the system's. Under load it clocks at about 1.7 GHz; device memory answers after about 600 ns.
-BANDWIDTH = 3.35e12
-SMS = 132
-ISSUED = SMS * 4 * 1.7e9
+KIB = 2**10
+# The same on both chips: four schedulers of one warp instruction per clock each in an SM, 65,536 registers, 2,048 threads and 32 blocks at
+# most; 1 KiB of shared memory per block is the system's. Device memory answers after about 600 ns.
 LATENCY = 600e-9
 REGISTERS = 65_536
 THREADS = 2048
 BLOCKS = 32
-SHARED = 228 * 1024
 SECTOR = 32
+# From one kernel to the next of a stream: passes/src/target/xla_gpu.rs.
+LAUNCH = 2.5e-6
+
+
+@dataclasses.dataclass(frozen=True)
+class Chip:
+    """What one GPU can do in a second."""
+
+    name: str
+    target: str
+    """What XLA is asked for."""
+    bandwidth: float
+    sms: int
+    clock: float
+    shared: int
+    """Bytes of shared memory of an SM."""
+
+    @property
+    def issued(self) -> float:
+        """Warp instructions per second."""
+        return self.sms * 4 * self.clock
+
+
+CHIPS = {
+    # NVIDIA's data sheet of the H100 SXM5: 3.35 TB/s, 132 SMs; its architecture's white paper: 228 KiB. Under load about 1.7 GHz.
+    "sm_90": Chip("sm_90", "h100", 3.35e12, 132, 1.7e9, 228 * KIB),
+    # That of the A100 SXM4, 80 GB: 2.04 TB/s, 108 SMs, 1.41 GHz; white paper: 164 KiB.
+    "sm_80": Chip("sm_80", "a100", 2.04e12, 108, 1.41e9, 164 * KIB),
+}
 
 MEMORY_BOUND = frozenset(GOALS)
 WORTH_A_LINE = 0.01
 MOST_INSTRUCTIONS = 6000
 WARPS = 3
-KIB = 2**10
 SECONDS_PER_MODULE = 600.0
 
 ASSEMBLED = re.compile(
@@ -98,6 +129,7 @@ class Case:
     slimhlo: str
     ptxas: str
     nvdisasm: str
+    chip: Chip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +163,8 @@ class Line:
     shared: int
     local: int
     uses_local: bool
+    blocks: float = 0.0
+    """Per SM."""
     warps: float = 0.0
     wide: float = 0.0
     in_line: float = 0.0
@@ -335,6 +369,42 @@ def launches_of(steps: list[dict]) -> Iterator[dict]:
             yield from launches_of(branch)
 
 
+def moves(entry: dict) -> int:
+    """Bytes that a kernel has to move."""
+    return entry.get("bytes_moved") or sum(each["bytes"] for each in entry["parameters"])
+
+
+def seconds_of(steps: list[dict], manifest: dict, lines: Sequence[Line], chip: Chip) -> float:
+    """Estimated seconds of some steps of a schedule, as the head of this file says; a loop of unknown length counts as one turn."""
+    # Of loads that are in no loop nothing is told.
+    waits = lambda line: max(line.needed / line.in_flight, 1.0) if line.in_flight else 1.0
+    slower = {line.name: max(line.issue, 1.0) * waits(line) for line in lines}
+    names = {kernel["name"]: [function["name"] for function in kernel["functions"]] for kernel in manifest["kernels"]}
+    launch = {
+        kernel["name"]: LAUNCH * len(kernel["functions"])
+        + moves(kernel) / chip.bandwidth * max(slower.get(name, 1.0) for name in names[kernel["name"]])
+        for kernel in manifest["kernels"]
+    }
+
+    def total(steps: list[dict]) -> float:
+        seconds = 0.0
+        for step in steps:
+            match step["do"]:
+                case "launch":
+                    seconds += launch[step["kernel"]]
+                case "copy":
+                    seconds += LAUNCH + 2 * step["bytes"] / chip.bandwidth
+                case "repeat":
+                    seconds += step["turns"] * total(step["body"])
+                case "while":
+                    seconds += total(step["condition"]) + total(step["body"])
+                case "case":
+                    seconds += max(total(branch) for branch in step["branches"])
+        return seconds
+
+    return total(steps)
+
+
 def elements_of(manifest: dict, slots: list[str], below: int) -> list[tuple[str, int]]:
     """The element type of each buffer that a kernel is launched with, and a bound of its integers."""
     types = {each["slot"]: each["type"]["element"] for each in manifest["buffers"] if each.get("type")}
@@ -351,9 +421,10 @@ def run_warps(kernel: ptx.Kernel, function: dict, elements: list[tuple[str, int]
 
 
 def read(
-    kernel: ptx.Kernel, entry: dict, block: int, runs: list[ptx.Run], per_ptx: float, in_flight: int, line: Line
+    kernel: ptx.Kernel, entry: dict, block: int, runs: list[ptx.Run], hot: tuple[float, int], line: Line, chip: Chip
 ) -> None:
-    """Notes what warps of a kernel's function show."""
+    """Notes what warps of a kernel's function show. `hot`: its machine instructions per one of PTX, and bytes that a thread has in flight."""
+    per_ptx, in_flight = hot
     accesses = [access for run in runs for access in run.accesses]
     counts = sum(run.counts for run in runs)
     executed = counts.sum() * per_ptx
@@ -384,7 +455,7 @@ def read(
         times = moved / max(total, 1)
     per_byte = executed * times / moved
     line.per_16 = per_byte * 16 * min(block, ptx.LANES)
-    line.issue = per_byte * BANDWIDTH / ISSUED
+    line.issue = per_byte * chip.bandwidth / chip.issued
 
     # What is read from memory once, and how often threads ask for it.
     loaded = sum(access.width * len(access.addresses) for access in accesses if access.kind == "ld") * times
@@ -392,15 +463,15 @@ def read(
     fetched = min(loaded, max(moved - stored, 0) if large else moved)
     useful = min(fetched / loaded, 1.0) if loaded else 0.0
     line.in_flight = line.warps * ptx.LANES * in_flight * useful
-    line.needed = BANDWIDTH * LATENCY / SMS * fetched / moved
+    line.needed = chip.bandwidth * LATENCY / chip.sms * fetched / moved
 
 
-def resident_warps(registers: int, shared: int, grid: int, block: int) -> float:
+def resident_warps(registers: int, shared: int, grid: int, block: int, chip: Chip) -> float:
     """Warps that an SM holds at a time."""
     per_warp = math.ceil(registers / 8) * 8 * ptx.LANES
     warps = math.ceil(block / ptx.LANES)
-    blocks = min(THREADS // (warps * ptx.LANES), BLOCKS, REGISTERS // per_warp // warps, SHARED // (shared + KIB))
-    return min(blocks, grid / SMS) * warps
+    blocks = min(THREADS // (warps * ptx.LANES), BLOCKS, REGISTERS // per_warp // warps, chip.shared // (shared + KIB))
+    return min(blocks, grid / chip.sms) * warps
 
 
 def say(*command: str) -> str:
@@ -414,14 +485,28 @@ def say(*command: str) -> str:
     return done.stdout + done.stderr
 
 
-def examine(case: Case) -> list[Line] | str:
-    """The lines of a program, or why there are none."""
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """What there is to say about a program."""
+
+    lines: list[Line]
+    run: Schedule
+    seconds: float
+    """Estimated."""
+
+
+def examine(case: Case) -> Found | str:
+    """What a program's kernels are like, or why that is not known."""
     with tempfile.TemporaryDirectory(prefix="slimhlo-code-") as folder:
         module, package = pathlib.Path(folder, "in.mlir"), pathlib.Path(folder, "package")
         module.write_text(case.text)
         try:
-            say(case.slimhlo, "compile", "-q", str(module), "--chip", CHIP, "-o", str(package))
-            return lines_of(case, package)
+            say(case.slimhlo, "compile", "-q", str(module), "--chip", case.chip.name, "-o", str(package))
+            lines = lines_of(case, package)
+            manifest = json.loads((package / "manifest.json").read_text())
+            functions = {kernel["name"]: len(kernel["functions"]) for kernel in manifest["kernels"]}
+            seconds = seconds_of(manifest["steps"], manifest, lines, case.chip)
+            return Found(lines, schedule(manifest["steps"], functions), seconds)
         except RuntimeError as error:
             return str(error)
 
@@ -430,7 +515,7 @@ def assemble(case: Case, text: str, folder: pathlib.Path) -> tuple[str, dict[str
     """What ptxas says of a text of PTX, and the machine code of its functions."""
     source, cubin = folder / "read.ptx", folder / "read.cubin"
     source.write_text(text)
-    said = say(case.ptxas, "-v", f"--gpu-name={CHIP}", str(source), "-o", str(cubin))
+    said = say(case.ptxas, "-v", f"--gpu-name={case.chip.name}", str(source), "-o", str(cubin))
     code = say(case.nvdisasm, "-c", str(cubin))
     return said, {name: machine(section) for name, section in SECTION.findall(code)}
 
@@ -449,7 +534,6 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
 
     launched = list(launches_of(manifest["steps"]))
     counts = collections.Counter(step["kernel"] for step in launched)
-    moves = lambda entry: entry.get("bytes_moved") or sum(each["bytes"] for each in entry["parameters"])
     total = sum(counts[entry["name"]] * moves(entry) for entry in manifest["kernels"])
     found = []
     for entry in manifest["kernels"]:
@@ -459,7 +543,7 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
         slots = next(step["buffers"] for step in launched if step["kernel"] == entry["name"])
         for stage, function in enumerate(entry["functions"]):
             # Of small ones that put together what the others left, there is nothing to say.
-            if not stage or function["grid"] >= SMS:
+            if not stage or function["grid"] >= case.chip.sms:
                 runs = run_warps(kernels[function["name"]], function, elements_of(manifest, slots, case.below))
                 found.append((entry, function, runs, share))
 
@@ -473,7 +557,8 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
     for (entry, function, runs, share), is_trimmed in zip(found, trimmed, strict=True):
         name, grid, block = function["name"], function["grid"], function["block"]
         line = Line(name, counts[entry["name"]], moves(entry), share, *used[name])
-        line.warps = resident_warps(line.registers, line.shared, grid, block)
+        line.blocks = grid / case.chip.sms
+        line.warps = resident_warps(line.registers, line.shared, grid, block, case.chip)
         executed = sum(run.counts for run in runs)
         per_ptx, in_flight = hot_code(kernels[name], executed, code[name])
         if is_trimmed:
@@ -482,16 +567,47 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
                 [n for n, each in zip(executed, kernels[name].instructions, strict=True) if each.line in kept]
             )
             per_ptx, _ = hot_code(hot_kernels[name], left, hot_machine[name])
-        read(kernels[name], entry, block, runs, per_ptx, in_flight, line)
+        read(kernels[name], entry, block, runs, (per_ptx, in_flight), line, case.chip)
         result.append(line)
     return result
+
+
+def xla_seconds(cases: Sequence[Case], cache: pathlib.Path | None) -> list[float | None]:
+    """What XLA's program takes for each module, by the referee's estimate; None where there is none."""
+    import bench_target
+
+    jobs = [bench_target.Job(case.text, case.chip.target) for case in cases]
+    answers = bench_target.Answers(cache, jobs=1).ask(jobs)
+    return [None if isinstance(each, Lost) else each.microseconds * 1e-6 for each in answers]
+
+
+def text_of(line: Line, verdict: str) -> str:
+    times = f" x{line.launches}" if line.launches > 1 else ""
+    local = f"{line.local}{'*' if line.uses_local else ''}"
+    flight = f"{line.in_flight / KIB:.1f} of {line.needed / KIB:.1f}"
+    return (
+        f"  {line.name + times:32}{line.share:6.0%}{line.registers:6}{line.shared:8,}{local:>7}{line.blocks:8.1f}{line.warps:7.1f}"
+        f"{line.wide:6.0%}{line.in_line:6.0%}{line.used:6.0%}{line.per_16:7.1f}{line.issue:7.2f}  {flight:15}{verdict}"
+    )
+
+
+def program_text(found: Found, xla: float | None) -> str:
+    few = [line for line in found.lines if line.blocks < 2]
+    beside = f", XLA's {xla * 1e6:,.0f} us: {found.seconds / xla:.2f}" if xla else ""
+    return (
+        f"  {found.run} launches, {found.run.waits} waits; {len(few)} of {len(found.lines)} kernels have fewer than two blocks per SM, "
+        f"{sum(line.share for line in few):.0%} of the bytes; {found.seconds * 1e6:,.0f} us{beside}"
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
+    parser.add_argument("--chip", default="sm_90", choices=CHIPS, help="what to compile for (default: %(default)s)")
+    parser.add_argument("--cache", type=pathlib.Path, metavar="FILE", help="where XLA's answers are kept")
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default: all of one device)")
     args = parser.parse_args()
+    chip = CHIPS[args.chip]
     if unknown := [name for name in args.names if name not in programs.PROGRAMS]:
         parser.error(f"no program {unknown[0]}")
     ptxas, nvdisasm = find_tool("ptxas"), find_tool("nvdisasm")
@@ -501,34 +617,29 @@ def main() -> int:
     cases = []
     for name in args.names or programs.PROGRAMS:
         program = programs.PROGRAMS[name]
-        text = program().as_text()
+        text = program("cuda").as_text()
         if "mhlo.num_partitions = 1 " in text:
-            cases.append(Case(name, text, program.below, args.slimhlo, ptxas, nvdisasm))
+            cases.append(Case(name, text, program.below, args.slimhlo, ptxas, nvdisasm, chip))
 
+    theirs = xla_seconds(cases, args.cache)
     missed = []
     print(
-        f"{'program':34}{'share':>6}{'regs':>6}{'shared':>8}{'local':>7}{'warps':>7}{'16 B':>6}{'line':>6}{'used':>6}"
+        f"{'program':34}{'share':>6}{'regs':>6}{'shared':>8}{'local':>7}{'blocks':>8}{'warps':>7}{'16 B':>6}{'line':>6}{'used':>6}"
         f"{'/16 B':>7}{'issue':>7}  {'KiB in flight':15}"
     )
-    for case, found in zip(cases, map_items(examine, cases, seconds=SECONDS_PER_MODULE), strict=True):
+    found = map_items(examine, cases, seconds=SECONDS_PER_MODULE)
+    for case, each, xla in zip(cases, found, theirs, strict=True):
         name = case.name
-        if isinstance(found, (str, Lost)):
+        if isinstance(each, (str, Lost)):
             missed.append(name)
-            print(f"{name}: {found if isinstance(found, str) else found.reason}")
+            print(f"{name}: {each if isinstance(each, str) else each.reason}")
             continue
         print(name)
-        for line in found:
+        for line in each.lines:
             wrong = line.wrong if name in MEMORY_BOUND else []
             missed += [f"{name} {line.name}"] if wrong else []
-            times = f" x{line.launches}" if line.launches > 1 else ""
-            local = f"{line.local}{'*' if line.uses_local else ''}"
-            flight = f"{line.in_flight / KIB:.1f} of {line.needed / KIB:.1f}"
-            verdict = (", ".join(wrong) or "met") if name in MEMORY_BOUND else ""
-            print(
-                f"  {line.name + times:32}{line.share:6.0%}{line.registers:6}{line.shared:8,}{local:>7}{line.warps:7.1f}"
-                f"{line.wide:6.0%}{line.in_line:6.0%}{line.used:6.0%}{line.per_16:7.1f}{line.issue:7.2f}  {flight:15}{verdict}",
-                flush=True,
-            )
+            print(text_of(line, (", ".join(wrong) or "met") if name in MEMORY_BOUND else ""), flush=True)
+        print(program_text(each, xla), flush=True)
     judged = sum(case.name in MEMORY_BOUND for case in cases)
     print(
         f"kernels of {judged} memory-bound programs judged: "

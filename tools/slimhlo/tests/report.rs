@@ -93,7 +93,7 @@ fn the_buffer_plan_is_that_of_compile() {
     assert_eq!(plan["values"], manifest["buffers"]);
     assert_eq!(plan["floor"], report["program"]["footprint"]["floor"]);
     let steps = plan["steps"].as_array().expect("a list");
-    assert!(steps.iter().any(|step| step["do"] == "while" && step["kernel"].is_null()));
+    assert!(steps.iter().any(|step| step["do"] == "repeat" && step["kernel"].is_null()));
     assert!(steps.iter().any(|step| step["kernel"] == "dot_general_0" && step["source"].is_string()));
 
     let text = folder.run(&["report", module]).exits(0);
