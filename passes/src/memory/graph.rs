@@ -25,7 +25,10 @@ use smallvec::{SmallVec, smallvec, smallvec as ids};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+mod host;
 mod moves;
+
+pub(super) use host::placement;
 
 pub(super) type Id = u32;
 /// Types of an op's results.
@@ -308,6 +311,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                 let operands = scope.operands(op);
                 return scope.forward(op, &operands);
             }
+            "custom_call" if scope.changes_memory(op) => return,
             "custom_call" if is_annotation(op) => {
                 let operands = scope.operands(op);
                 return scope.forward(op, &operands);

@@ -26,7 +26,7 @@ pub struct Stage {
     /// What people call it.
     pub name: &'static str,
     /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk, `$moves`
-    /// and `$windows` for what [`rematerialize`](crate::rematerialize) is asked for.
+    /// and `$windows` for what [`rematerialize`](crate::rematerialize) is asked for, `$room` for what functions may need.
     pub pipeline: &'static str,
     /// What runs after them if they have changed something; nothing for MLIR's own passes, which do not say whether they
     /// have.
@@ -164,6 +164,13 @@ pub const STAGES: &[Stage] = &[
         name: "values again",
         pipeline: "func.func(slimhlo-rematerialize{target=$target moves=$moves windows=$windows})",
         tidy: SIMPLIFY,
+        judge: Judge::Better,
+        legalizes: false,
+    },
+    Stage {
+        name: "values on the host",
+        pipeline: "func.func(slimhlo-offload{target=$target room=$room})",
+        tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,
     },

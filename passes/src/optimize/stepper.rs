@@ -7,7 +7,7 @@ use super::search::{Form, Outcome, Search};
 use super::stages::{Judge, Stage, TIDY};
 use super::{Event, Run, Step};
 use crate::cost::Cost;
-use crate::framework::{PassError, changes, fingerprint};
+use crate::framework::{Bytes, PassError, changes, fingerprint};
 use crate::functions::{functions, is_public, name_of};
 use crate::rewrite::{borrowed, copy_of, put_in_place, walk};
 use crate::target::Target;
@@ -64,6 +64,8 @@ pub(super) struct Stepper<'s, 'c, 'o> {
     pub(super) stage: &'static Stage,
     pub(super) run: &'s Run<'s, 'c>,
     pub(super) target: Target,
+    /// What functions may need, if somebody says.
+    pub(super) room: Option<Bytes>,
 }
 
 impl<'c> Stepper<'_, 'c, '_> {
@@ -77,6 +79,7 @@ impl<'c> Stepper<'_, 'c, '_> {
                 .replace("$chunk", &form.chunk.to_string())
                 .replace("$moves", &form.moves.to_string())
                 .replace("$windows", &form.windows.to_string())
+                .replace("$room", &self.room.unwrap_or_default().to_string())
                 .replace("$target", self.target.name()),
         };
         let changes_before = changes();

@@ -16,6 +16,7 @@ pub(super) static STORAGE: Storage = Storage {
     copies_rows: false,
     stages_running_sums: false,
     barriers_hold: false,
+    host_memory: false,
     divides_work: false,
     schedule: Schedule::LeastAlive,
     tile: (1, 1),

@@ -18,6 +18,7 @@ pub(super) static STORAGE: Storage = Storage {
     copies_rows: true,
     stages_running_sums: true,
     barriers_hold: false,
+    host_memory: false,
     divides_work: true,
     schedule: Schedule::FirstReady,
     tile: (1, 1),

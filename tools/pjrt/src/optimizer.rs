@@ -13,12 +13,12 @@ use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
 use slimhlo_forms::Version;
-use slimhlo_passes::PassError;
 use slimhlo_passes::cost::Limit;
 use slimhlo_passes::framework::OptionValue;
 use slimhlo_passes::memory;
-use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize};
+use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, Without, optimize};
 use slimhlo_passes::target::Target;
+use slimhlo_passes::{Bytes, PassError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -48,6 +48,10 @@ pub struct Options {
     pub target: Target,
     /// How many times the original's time a function may take.
     pub max_slowdown: Limit,
+    /// What a function may need; it is made the fastest that needs no more.
+    pub memory_limit: Option<Bytes>,
+    /// Levers that are left alone.
+    pub without: Without,
 }
 
 impl Options {
@@ -59,12 +63,14 @@ impl Options {
             "cpu" | "host" => "xla-cpu",
             other => other,
         };
-        Self { target: Target::parse(name).unwrap_or_default(), max_slowdown: Limit::Usual }
+        let target = Target::parse(name).unwrap_or_default();
+        Self { target, max_slowdown: Limit::Usual, memory_limit: None, without: Without::default() }
     }
 
     /// The default pipeline's.
     pub fn pipeline(self) -> Optimize {
-        Optimize { target: self.target, max_slowdown: self.max_slowdown, ..Optimize::default() }
+        let Self { target, max_slowdown, memory_limit, without } = self;
+        Optimize { target, max_slowdown, memory_limit, without, ..Optimize::default() }
     }
 }
 
