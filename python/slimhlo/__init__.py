@@ -72,6 +72,8 @@ def optimize(
     target: str | None = None,
     max_slowdown: float | None = None,
     time_limit: float | None = None,
+    memory_limit: int | str | None = None,
+    without: tuple[str, ...] | list[str] = (),
 ) -> Optimized:
     """Makes a program need less memory.
 
@@ -82,6 +84,9 @@ def optimize(
       max_slowdown: how many times the time it takes as it came it may take at most, by slimhlo's estimate; by default 1.25 where temporaries
         at least halve, and else 1.05.
       time_limit: seconds that it may take.
+      memory_limit: what the program may need: bytes, "16GiB", or a share of the device's memory, "0.9". It is made the fastest that needs no more,
+        or else the smallest; `report.after` says which.
+      without: levers that are left alone, by the passes that pull them: `("rematerialize", "offload")`, say.
 
     Returns:
       The program, of the kind that was given; of a lowered one its text.
@@ -90,7 +95,14 @@ def optimize(
       Error: the module cannot be read, with the diagnostic, or took too long.
       ValueError: an argument makes no sense.
     """
-    words = {"target": target, "max_slowdown": max_slowdown, "threshold": 0, "time_limit": time_limit}
+    words = {
+        "target": target,
+        "max_slowdown": max_slowdown,
+        "threshold": 0,
+        "time_limit": time_limit,
+        "memory_limit": None if memory_limit is None else str(memory_limit),
+        "without": ",".join(without),
+    }
     if isinstance(program, bytes):
         module, report = _slimhlo.optimize(program, platform=platform, **words)
         return Optimized(program if module is None else module, report, module is not None)
@@ -106,7 +118,7 @@ def optimize(
         return Optimized(dataclasses.replace(program, mlir_module_serialized=module), report, True)
     if hasattr(program, "as_text"):
         words.pop("threshold")
-        return optimize(program.as_text(debug_info=True), platform=platform, **words)
+        return optimize(program.as_text(debug_info=True), platform=platform, **words | {"without": without})
     raise TypeError(f"a program is text, bytes, or what JAX has lowered or exported, not {type(program).__name__}")
 
 

@@ -9,6 +9,8 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use slimhlo_passes::Bytes;
+use slimhlo_passes::cost::Room;
 use slimhlo_passes::framework::OptionValue;
 // The linker takes `GetPjrtApi` from here.
 pub use slimhlo_pjrt::GetPjrtApi;
@@ -37,8 +39,20 @@ struct Report {
     seconds: f64,
 }
 
-/// What `target` says, or else the platform's, and how much longer programs may take.
-fn options(platform: &str, target: Option<&str>, max_slowdown: Option<f64>) -> PyResult<Options> {
+/// What Python says of how small programs are to be, as text.
+#[derive(Clone, Copy, Default)]
+struct Bounds<'a> {
+    memory_limit: Option<&'a str>,
+    without: Option<&'a str>,
+}
+
+/// What `target` says, or else the platform's, how much longer programs may take, what they may need, and which levers are left alone.
+fn options(
+    platform: &str,
+    target: Option<&str>,
+    max_slowdown: Option<f64>,
+    bounds: Bounds<'_>,
+) -> PyResult<Options> {
     let mut options = Options::for_platform(platform);
     let wrong = |name: &str, error: String| PyValueError::new_err(format!("{name}: {error}"));
     if let Some(target) = target {
@@ -48,13 +62,21 @@ fn options(platform: &str, target: Option<&str>, max_slowdown: Option<f64>) -> P
         options.max_slowdown =
             OptionValue::parse(&most.to_string()).map_err(|error| wrong("max_slowdown", error))?;
     }
+    if let Some(limit) = bounds.memory_limit {
+        let room = Room::parse(limit).and_then(|room| room.bytes(options.target));
+        options.memory_limit = Some(Bytes(room.map_err(|error| wrong("memory_limit", error))?));
+    }
+    if let Some(without) = bounds.without {
+        options.without = OptionValue::parse(without).map_err(|error| wrong("without", error))?;
+    }
     Ok(options)
 }
 
 /// Makes a module smaller, whatever form it is in; returns it in that form, or nothing if it stays as it is.
 /// Other threads of Python run meanwhile.
 #[pyfunction]
-#[pyo3(signature = (module, *, platform, target, max_slowdown, threshold, time_limit))]
+#[pyo3(signature = (module, *, platform, target, max_slowdown, threshold, time_limit, memory_limit=None, without=None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's, by name")]
 fn optimize<'py>(
     py: Python<'py>,
     module: Vec<u8>,
@@ -63,10 +85,12 @@ fn optimize<'py>(
     max_slowdown: Option<f64>,
     threshold: u64,
     time_limit: Option<f64>,
+    memory_limit: Option<&str>,
+    without: Option<&str>,
 ) -> PyResult<(Option<Bound<'py, PyBytes>>, Report)> {
     let time = time_limit.map(Duration::try_from_secs_f64).transpose();
     let time = time.map_err(|error| PyValueError::new_err(format!("time_limit: {error}")))?;
-    let options = options(platform, target, max_slowdown)?;
+    let options = options(platform, target, max_slowdown, Bounds { memory_limit, without })?;
     let job = Job { program: module, options, threshold, time, keep_text: false };
     let (outcome, report) = py.detach(|| optimizer::run(job));
     let module = match outcome {

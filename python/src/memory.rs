@@ -2,7 +2,7 @@
 
 //! `slimhlo.report`: where a program's memory goes, by line of the user's source, and what rewriting saves.
 
-use crate::{Error, options};
+use crate::{Bounds, Error, options};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use slimhlo_pjrt::{mlir, optimizer};
@@ -87,7 +87,7 @@ pub fn report(
     max_slowdown: Option<f64>,
     top: usize,
 ) -> PyResult<Memory> {
-    let options = options(platform, target, max_slowdown)?.pipeline();
+    let options = options(platform, target, max_slowdown, Bounds::default())?.pipeline();
     py.detach(|| {
         optimizer::with_module(module, move |context, module, said| {
             let name = mlir::name(module).unwrap_or_else(|| "a program".into());
@@ -96,8 +96,13 @@ pub fn report(
             let done = pipeline::run(context, module, None, &options, Some(before.clone()), &());
             let (runs, after) = done.map_err(|error| said.first().unwrap_or_else(|| format!("{error:#}")))?;
             let after = after.ok_or("the memory of what came of it cannot be modelled")?;
-            let findings =
-                Findings { input: name.clone(), before: &before, after: Some(&after), runs: &runs };
+            let findings = Findings {
+                input: name.clone(),
+                before: &before,
+                after: Some(&after),
+                runs: &runs,
+                frontier: &[],
+            };
             let page =
                 html::page(&findings, &html::Section::default()).map_err(|error| format!("{error:#}"))?;
             let stages = pipeline::summary(&runs).0.into_iter();
