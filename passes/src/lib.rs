@@ -31,6 +31,7 @@ pub mod late_splats;
 pub mod memory;
 pub mod merge_shards;
 pub mod narrow_updates;
+pub mod offload;
 pub mod optimize;
 pub mod recompute_residuals;
 pub mod rematerialize;
@@ -68,6 +69,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<merge_shards::MergeShards>(),
             PassInfo::of::<narrow_updates::NarrowUpdates>(),
             PassInfo::of::<optimize::Optimize>(),
+            PassInfo::of::<offload::Offload>(),
             PassInfo::of::<recompute_residuals::RecomputeResiduals>(),
             PassInfo::of::<rematerialize::Rematerialize>(),
             PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),

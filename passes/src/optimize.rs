@@ -33,6 +33,8 @@
 //! function that it changed. What is the same as in the module's first copy is neither copied nor estimated again.
 
 mod annotated;
+mod levers;
+mod limit;
 mod rule;
 mod search;
 mod stages;
@@ -44,6 +46,8 @@ use crate::functions::{functions, name_of};
 use crate::rewrite::{borrowed, copy_of, move_body};
 use crate::target::Target;
 use annotated::{mark, unmark};
+pub use levers::Without;
+pub use limit::search;
 use melior::dialect::DialectRegistry;
 use melior::ir::OperationRef;
 use rule::{Costs, Rule, SLACK, with_slack};
@@ -73,6 +77,8 @@ crate::pass_options! {
         /// How much the temporaries of one chunk may take, about, where a value is computed in chunks; none tries several and keeps
         /// what costs least.
         pub chunk_bytes: Option<Bytes> = None,
+        /// Stages that are left out, by the passes that they run: `rematerialize,offload`, say.
+        pub without: Without = Without::default(),
     }
 }
 
@@ -120,44 +126,18 @@ pub type Run<'r, 'c> = dyn Fn(OperationRef<'c, '_>, Step<'_>) -> Result<(), Pass
 /// Optimizes `module`, a `builtin.module`. `run` runs pipelines on it; `observe` hears of each function that a stage
 /// changed, and of whether that was kept.
 ///
-/// With a memory limit and no bound of time, several bounds are tried: the fastest program is taken in which all functions fit.
+/// With a memory limit and no bound of time, several bounds are tried ([`search`]), and `observe` hears of all of them.
 pub fn optimize<'c>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
     run: &Run<'_, 'c>,
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> PassResult<'c> {
-    let Optimize { target, chunk_bytes, memory_limit, max_slowdown } = *options;
-    let (Some(room), Limit::Usual, Some(_)) = (memory_limit, max_slowdown, target.rates()) else {
-        return optimize_within(module, options, run, observe);
-    };
-    let within = |limit| Optimize { target, chunk_bytes, memory_limit, max_slowdown: limit };
-    let costs = |module| functions(module).filter_map(|function| Cost::of(function, target));
-    let seconds = |module| costs(module).map(|cost| cost.seconds).sum::<f64>();
-    let original = copy_of(module);
-    let as_it_came = seconds(module);
-    // The bound, and how long the program takes.
-    let mut best = (Limit::Times(f64::INFINITY), f64::INFINITY);
-    for limit in std::iter::once(Limit::Usual).chain(BOUNDS.map(Limit::Times)) {
-        if matches!(limit, Limit::Times(times) if times * as_it_came >= best.1) {
-            break;
-        }
-        optimize_within(module, &within(limit), run, &mut |_| ())?;
-        let taken = seconds(module);
-        if taken < best.1 && costs(module).all(|cost| cost.peak() <= room.0) {
-            best = (limit, taken);
-        }
-        move_body(module, copy_of(borrowed(&original)));
-    }
-    optimize_within(module, &within(best.0), run, observe)
+    search(module, options, |module, options| optimize_once(module, options, run, observe))
 }
 
-/// How many times the original's time a program may take that has to fit, from the least on: what people give for programs that run at
-/// all, and without an end for those that would not otherwise.
-const BOUNDS: [f64; 6] = [1.02, 1.1, 1.25, 1.5, 2.0, 4.0];
-
-/// Optimizes within a bound of time.
-fn optimize_within<'c>(
+/// Optimizes within the bound of time that `options` have.
+pub fn optimize_once<'c>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
     run: &Run<'_, 'c>,
@@ -184,16 +164,20 @@ fn optimize_within<'c>(
     for round in 0..ROUNDS {
         let start = now;
         for (index, stage) in STAGES.iter().enumerate() {
-            if settled[index] == Some(now) || stage.legalizes && !target.is_xla_cpu() {
+            let idle = stage.legalizes && !target.is_xla_cpu() || options.without.has(index);
+            if idle || settled[index] == Some(now) {
                 continue;
             }
-            let stepper = Stepper { module, round, index, stage, run, target };
+            let room = options.memory_limit;
+            let without = options.without;
+            let stepper = Stepper { module, round, index, stage, run, target, room, without };
             let forms = options.forms(stage, &snapshots);
             let standing = forms.single().is_none().then(|| standing(&snapshots));
             if standing.zip(searched[index]).is_some_and(|(now, then)| is_near(now, then)) {
                 continue;
             }
             let (mut after, costs) = match forms.single() {
+                Some(_) if without.has_form(index, false) => (now, Costs::new()),
                 Some(only) => (stepper.run(only, now)?, Costs::new()),
                 None => stepper.best_of(forms, now, &snapshots, rule)?,
             };
@@ -234,6 +218,14 @@ fn optimize_within<'c>(
 impl Optimize {
     /// What a stage is to be tried with: one form where that is given, or is no matter to it; none where there is next to nothing to save.
     fn forms(&self, stage: &Stage, snapshots: &Snapshots<'_, '_>) -> Search {
+        if stage.pipeline.contains("$room") {
+            // The host's memory is a bus away: it is for what does not fit otherwise.
+            let needs = |enough: Bytes| {
+                let mut costs = snapshots.values().filter_map(|snapshot| snapshot.cost);
+                costs.any(|cost| cost.peak() > enough.0).then_some(Form::USUAL)
+            };
+            return Search::Only(self.memory_limit.and_then(needs));
+        }
         let chunks = stage.pipeline.contains("$chunk");
         let again = stage.pipeline.contains("$moves");
         if !chunks && !again || self.target.rates().is_none() {

@@ -157,33 +157,33 @@ impl Rematerialize {
 }
 
 /// What a function, or the body of a loop, keeps from before its peak for after it.
-struct Kept<'c, 'a> {
+pub(crate) struct Kept<'c, 'a> {
     /// What is from outside of it is there.
     block: BlockRef<'c, 'a>,
     /// The ops of the block, but for the one that ends it.
-    ops: Vec<OperationRef<'c, 'a>>,
+    pub(crate) ops: Vec<OperationRef<'c, 'a>>,
     /// Where each is among them, by its key.
     places: Table<usize, usize>,
     /// The first place after the peak.
-    after: usize,
-    profile: Profile<'c, 'a>,
+    pub(crate) after: usize,
+    pub(crate) profile: Profile<'c, 'a>,
     /// Values that are returned: they are there whatever else happens.
     returned: Keys,
     /// Values from before the peak that something after it uses: each with the uses.
-    values: Vec<Late<'c, 'a>>,
+    pub(crate) values: Vec<Late<'c, 'a>>,
 }
 
 /// A value that is used late.
-struct Late<'c, 'a> {
-    value: Value<'c, 'a>,
+pub(crate) struct Late<'c, 'a> {
+    pub(crate) value: Value<'c, 'a>,
     /// The places of the block's ops after the peak that use it, or have inside what does, in order.
-    places: Vec<usize>,
+    pub(crate) places: Vec<usize>,
     /// Bytes that it takes at the peak: none if it is computed on the fly.
-    alive: u64,
+    pub(crate) alive: u64,
 }
 
 impl<'c: 'a, 'a> Kept<'c, 'a> {
-    fn of(block: BlockRef<'c, 'a>, profile: Profile<'c, 'a>) -> Option<Self> {
+    pub(crate) fn of(block: BlockRef<'c, 'a>, profile: Profile<'c, 'a>) -> Option<Self> {
         let end = block.terminator()?;
         let ops: Vec<OperationRef> = std::iter::successors(block.first_operation(), |op| op.next_in_block())
             .filter(|op| *op != end)
@@ -227,7 +227,7 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
     }
 
     /// The place of the block's op that is, or has inside, an op.
-    fn place(&self, mut op: OperationRef<'c, 'a>, block: BlockRef<'c, 'a>) -> Option<usize> {
+    pub(crate) fn place(&self, mut op: OperationRef<'c, 'a>, block: BlockRef<'c, 'a>) -> Option<usize> {
         while op.block() != Some(block) {
             op = op.parent_operation()?;
         }

@@ -75,6 +75,7 @@ def optimize(
     max_slowdown: float | None = None,
     memory_limit: int | float | str | None = None,
     time_limit: float | None = None,
+    without: tuple[str, ...] | list[str] = (),
 ) -> Optimized:
     """Makes a program need less memory.
 
@@ -87,6 +88,7 @@ def optimize(
       memory_limit: what it may need on a device: bytes, as a number or as in "12GiB", or a share of the chip's memory, 0.9 say. It is made the
         fastest program that fits, by the model, or else the smallest; the report's `fits` says which.
       time_limit: seconds that slimhlo may take for it.
+      without: levers that are left alone, by the passes that pull them: `("rematerialize", "offload")`, say.
 
     Returns:
       The program, of the kind that was given; of a lowered one its text.
@@ -96,7 +98,12 @@ def optimize(
       ValueError: an argument makes no sense.
     """
     options = Options(
-        platform=platform, target=target, max_slowdown=max_slowdown, memory_limit=memory_limit, time_limit=time_limit
+        platform=platform,
+        target=target,
+        max_slowdown=max_slowdown,
+        memory_limit=memory_limit,
+        time_limit=time_limit,
+        without=without,
     )
     if isinstance(program, bytes):
         module, report = _slimhlo.optimize(program, options)

@@ -32,9 +32,12 @@ class Options:
     memory_limit: Any = None
     threshold: int = 0
     time_limit: float | None = None
+    without: Any = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "memory_limit", memory_text(self.memory_limit))
+        if not isinstance(self.without, str):
+            object.__setattr__(self, "without", ",".join(self.without))
 
     def on(self, platform: str) -> Options:
         """The same for a platform, unless one is stated."""

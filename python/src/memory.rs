@@ -94,8 +94,13 @@ pub fn report(py: Python<'_>, module: &[u8], options: Wanted, top: usize) -> PyR
             let done = pipeline::run(context, module, None, &options, Some(before.clone()), &());
             let (runs, after) = done.map_err(|error| said.first().unwrap_or_else(|| format!("{error:#}")))?;
             let after = after.ok_or("the memory of what came of it cannot be modelled")?;
-            let findings =
-                Findings { input: name.clone(), before: &before, after: Some(&after), runs: &runs };
+            let findings = Findings {
+                input: name.clone(),
+                before: &before,
+                after: Some(&after),
+                runs: &runs,
+                frontier: &[],
+            };
             let page =
                 html::page(&findings, &html::Section::default()).map_err(|error| format!("{error:#}"))?;
             let stages = pipeline::summary(&runs).0.into_iter();

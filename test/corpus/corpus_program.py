@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a program of the corpus is, and what its makers share: shapes instead of arrays, and one step of training.
 
-A program is made by a function whose parameters are sizes; it imports its library itself, so that a library that is not there costs its
-own programs alone. Nothing is computed: parameters come of jax.eval_shape.
-"""
+A program is made by a function whose parameters are sizes; it imports its library itself, so that a library that is
+not there costs its own programs alone. Nothing is computed: parameters come of jax.eval_shape."""
 
 from __future__ import annotations
 
@@ -100,7 +99,8 @@ def trace(function: Callable, *arguments: object, donate: tuple[int, ...] = ()) 
 
 
 def train_step(loss: Callable, optimizer: object, parameters: Tree, *batch: object) -> Traced:
-    """One step with an optax optimizer: `loss(parameters, *batch)`, its gradient, the update; parameters and state are donated."""
+    """One step with an optax optimizer: `loss(parameters, *batch)`, its gradient, the update; parameters and state are
+    donated."""
     import optax
 
     def step(parameters: Tree, state: Tree, *batch: object) -> tuple[Tree, Tree, jax.Array]:

@@ -101,7 +101,8 @@ def master_equation_dynamiqs(size: int = 64) -> Traced:
 
 @program(STATES, "netket", "flax", wide=True, small={"samples": 64, "sites": 8})
 def monte_carlo_netket(samples: int = 4096, sites: int = 144) -> Traced:
-    """Variational Monte Carlo with a restricted Boltzmann machine: local energies of an Ising model on a lattice, and the gradient."""
+    """Variational Monte Carlo with a restricted Boltzmann machine: local energies of an Ising model on a lattice, and the
+    gradient."""
     from netket.models import RBM
 
     model = RBM(alpha=4, param_dtype=complex)
@@ -123,7 +124,8 @@ def monte_carlo_netket(samples: int = 4096, sites: int = 144) -> Traced:
 
 @program(STATES, "netket", "flax", wide=True, small={"samples": 32, "sites": 8})
 def natural_gradient_netket(samples: int = 2048, sites: int = 100) -> Traced:
-    """Stochastic reconfiguration in its sample space: a group-symmetric network's Jacobian by sample and a solve of samples by samples."""
+    """Stochastic reconfiguration in its sample space: a group-symmetric network's Jacobian by sample and a solve of samples
+    by samples."""
     from netket.models import RBM
 
     model = RBM(alpha=8, param_dtype=float)

@@ -113,8 +113,8 @@ def attention_graph_jraph(nodes: int = 170_000, edges: int = 2_300_000) -> Trace
 
 @program(EDGES, "e3nn_jax", "flax", "optax", small={"atoms": 32, "edges": 200, "layers": 1})
 def nequip_e3nn(atoms: int = 2048, edges: int = 50_000, layers: int = 3) -> Traced:
-    """An equivariant potential as NequIP's: tensor products of neighbours with spherical harmonics, weighted by distance; energies,
-    forces by a gradient, and the gradient of a loss on both."""
+    """An equivariant potential as NequIP's: tensor products of neighbours with spherical harmonics, weighted by distance;
+    energies, forces by a gradient, and the gradient of a loss on both."""
     import e3nn_jax as e3nn
     import flax.linen as nn
     import optax
@@ -198,7 +198,8 @@ def neighbours_jax_md(particles: int = 64_000, neighbours: int = 60, steps: int 
 
 @program(PAIRS, "jax_md", "flax", "optax", small={"particles": 100, "batch": 2})
 def behler_parrinello_jax_md(particles: int = 256, batch: int = 32) -> Traced:
-    """A neural potential on Behler's and Parrinello's symmetry functions: triples of particles; energies, forces, and a step of training."""
+    """A neural potential on Behler's and Parrinello's symmetry functions: triples of particles; energies, forces, and a step
+    of training."""
     import optax
     from flax import nnx
     from jax_md import energy, space

@@ -166,7 +166,8 @@ def llama_haiku(batch: int = 4, length: int = 2048, layers: int = 16) -> Traced:
 
 @program(SHARDED, "haiku", "optax", devices=4)
 def fsdp_haiku(batch: int = 16, length: int = 1024, layers: int = 12) -> Traced:
-    """The same on four devices: parameters and optimizer's state cut along their largest dimension (FSDP), the batch as well."""
+    """The same on four devices: parameters and optimizer's state cut along their largest dimension (FSDP), the batch as
+    well."""
     import optax
 
     devices = mesh(data=4)
@@ -197,7 +198,8 @@ def fsdp_haiku(batch: int = 16, length: int = 1024, layers: int = 12) -> Traced:
 
 @program(SHARDED, "equinox", "optax", devices=4)
 def tensor_parallel_equinox(batch: int = 8, length: int = 1024, layers: int = 8) -> Traced:
-    """Equinox's attention and MLPs on two by two devices: heads and hidden units cut along one axis, the batch along the other."""
+    """Equinox's attention and MLPs on two by two devices: heads and hidden units cut along one axis, the batch along the
+    other."""
     import equinox as eqx
 
     devices = mesh(data=2, model=2)
@@ -255,8 +257,8 @@ def tensor_parallel_equinox(batch: int = 8, length: int = 1024, layers: int = 8)
 
 @program(VOCABULARY, "flax", "optax", small={"batch": 1, "length": 64, "layers": 1})
 def gemma_kind_linen(batch: int = 2, length: int = 512, layers: int = 18) -> Traced:
-    """What a train step of Gemma 2B does, in Flax: one head of keys and values, gated MLPs, soft-capped logits of 256,128 words by the
-    embedding's transpose, in f32; SGD, as for fine-tuning on one device."""
+    """What a train step of Gemma 2B does, in Flax: one head of keys and values, gated MLPs, soft-capped logits of 256,128
+    words by the embedding's transpose, in f32; SGD, as for fine-tuning on one device."""
     import flax.linen as nn
     import optax
 

@@ -3,10 +3,10 @@
 
     target/corpus-venv/bin/python test/corpus/lower.py target/corpus --platform cuda [NAME ...]
 
-writes NAME.mlir for each program that is not there yet, and index.json, which says of each its family and its number of devices, or why it could
-not be made. `--list` prints the names. `--small` writes the tests' sample at small sizes. Nothing is executed, and no weights are read.
-`cargo xtask bench corpus` makes the environment (requirements.txt) and runs this.
-"""
+writes NAME.mlir for each program that is not there yet, and index.json, which says of each its family and its number
+of devices, or why it could not be made. `--list` prints the names. `--small` writes the tests' sample at small sizes.
+Nothing is executed, and no weights are read. `cargo xtask bench corpus` makes the environment (requirements.txt) and
+runs this."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default: all)")
     parser.add_argument("--platform", choices=("cpu", "cuda"), default="cuda")
     parser.add_argument("--small", action="store_true", help="the tests' sample, at small sizes")
+    parser.add_argument("--installed", action="store_true", help="leave out programs whose libraries are not here")
     parser.add_argument("--again", action="store_true", help="make those that are there, too")
     parser.add_argument("--list", action="store_true", help="print names and families")
     args = parser.parse_args()
@@ -52,6 +53,8 @@ def main() -> int:
     if unknown := set(args.names).difference(chosen):
         parser.error(f"no program {min(unknown)}")
     chosen = {name: each for name, each in chosen.items() if not args.names or name in args.names}
+    if args.installed:
+        chosen = {name: each for name, each in chosen.items() if not missing(each)}
     if args.list or args.folder is None:
         for name, each in chosen.items():
             print(f"{name:32s} {each.devices} {','.join(each.packages):30s} {each.family}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sampling, variational inference, flows, Gaussian processes: numpyro, blackjax, distrax, flowjax, tinygp, gpjax, optimistix, lineax."""
+"""Sampling, variational inference, flows, Gaussian processes: numpyro, blackjax, distrax, flowjax, tinygp, gpjax,
+optimistix, lineax."""
 
 from __future__ import annotations
 

@@ -67,7 +67,8 @@ def corrector_exponax(batch: int = 32, points: int = 160, steps: int = 5) -> Tra
 
 @program(STEPS, "jax_cfd", small={"points": 32, "steps": 2})
 def finite_volumes_jax_cfd(points: int = 512, steps: int = 50) -> Traced:
-    """JAX-CFD's finite volumes on a staggered grid, fast diagonalization for the pressure: the gradient by the first velocities."""
+    """JAX-CFD's finite volumes on a staggered grid, fast diagonalization for the pressure: the gradient by the first
+    velocities."""
     import jax_cfd.base as cfd
 
     grid = cfd.grids.Grid((points, points), domain=((0, 2 * np.pi), (0, 2 * np.pi)))
@@ -120,8 +121,9 @@ def sphere_s2fft(limit: int = 512) -> Traced:
 
 
 def ocean_tendencies(fields: dict[str, jax.Array], mask: jax.Array, halo: int) -> dict[str, jax.Array]:
-    """Tendencies of a hydrostatic ocean in its interior, on fields with halos: upwind advection of third order, centred pressure and
-    buoyancy, Coriolis, and vertical and horizontal diffusion, masked where there is land. Axes are depth, y, x."""
+    """Tendencies of a hydrostatic ocean in its interior, on fields with halos: upwind advection of third order, centred
+    pressure and buoyancy, Coriolis, and vertical and horizontal diffusion, masked where there is land. Axes are
+    depth, y, x."""
     inner = tuple(slice(halo, size - halo) for size in fields["u"].shape)
 
     def at(field: jax.Array, z: int = 0, y: int = 0, x: int = 0) -> jax.Array:
@@ -170,8 +172,8 @@ def with_halo(inner: jax.Array, halo: int) -> jax.Array:
 
 
 def ocean_step(fields: dict[str, jax.Array], mask: jax.Array, halo: int) -> dict[str, jax.Array]:
-    """Adams and Bashforth's step of second order: interior updated, halos filled (periodic in x, closed in y and z), vertical speed
-    from what flows in."""
+    """Adams and Bashforth's step of second order: interior updated, halos filled (periodic in x, closed in y and z),
+    vertical speed from what flows in."""
     inner = tuple(slice(halo, size - halo) for size in fields["u"].shape)
     now = ocean_tendencies(fields, mask, halo)
     stepped = dict(fields)

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The corpus (test/corpus) under XLA for a device that need not be here: alone, after slimhlo, and after slimhlo with memory limits.
+"""The corpus (test/corpus) under XLA for a device that need not be here: alone, after slimhlo, and after slimhlo with
+memory limits.
 
     python test/oracle/bench_corpus.py target/corpus/cuda --opt target/release/slimhlo-opt --cache target/bench-corpus.jsonl
     python test/oracle/bench_corpus.py target/corpus/cuda --opt target/release/slimhlo-opt vit_linen ocean_step_jax
 
-Per program: the ratio and the MiB of temporaries by XLA's buffer assignment, the estimated time (hlo_time.py), over XLA's alone, and the same
-for limits of the floor and a half, a quarter and a tenth of XLA's temporaries. Then the pipeline's processor time over XLA's, without a limit.
-Below, by family and over all, what the corpus is to come down to (GOALS), and what is missed.
+Per program: the ratio and the MiB of temporaries by XLA's buffer assignment, the estimated time (hlo_time.py), over
+XLA's alone, and the same for limits of the floor and a half, a quarter and a tenth of XLA's temporaries. Then the
+pipeline's processor time over XLA's, without a limit. Below, by family and over all, what the corpus is to come down
+to (GOALS), and what is missed.
 
-Answers are kept in --cache, each as soon as it is there, so that a run that was cut goes on where it was. They are asked for again when the driver,
-a module, or what judges it has changed. --seconds stops asking after so long; what is known by then is printed.
-"""
+Answers are kept in --cache, each as soon as it is there, so that a run that was cut goes on where it was. They are
+asked for again when the driver, a module, or what judges it has changed. --seconds stops asking after so long; what
+is known by then is printed."""
 
 from __future__ import annotations
 
@@ -331,7 +333,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--write-docs", type=pathlib.Path, metavar="FILE", help="put the table into this file")
     parser.add_argument("--check", action="store_true", help="fail only if a program gets worse, or is refused")
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default: all)")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def main() -> int:

@@ -26,8 +26,11 @@ use smallvec::{SmallVec, smallvec, smallvec as ids};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+mod host;
 mod moves;
 mod products;
+
+pub(super) use host::placement;
 
 pub(super) type Id = u32;
 /// Types of an op's results.
@@ -310,6 +313,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                 let operands = scope.operands(op);
                 return scope.forward(op, &operands);
             }
+            "custom_call" if scope.changes_memory(op) => return,
             "custom_call" if is_annotation(op) => {
                 let operands = scope.operands(op);
                 return scope.forward(op, &operands);

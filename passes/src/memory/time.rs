@@ -8,7 +8,7 @@
 
 use super::assign::Plan;
 use super::fuse::Kernel;
-use super::graph::{Class, Graph, Id};
+use super::graph::{Class, Graph, Id, placement};
 use crate::counted::Counter;
 use crate::ir::i64_array;
 use crate::ops::products::dot_numbers;
@@ -162,6 +162,9 @@ fn work(
             let longest = node.op.and_then(sorted).unwrap_or(2).max(2);
             // Each stage of a bitonic sort that no multiprocessor can do by itself goes over all.
             (read + made) * (longest as f64).log2().powi(2) / 8.0
+        }
+        Class::Opaque if node.op.and_then(placement).is_some() => {
+            (read + made) * rates.bytes / rates.host_link
         }
         Class::Opaque if moves_between_devices(name) => (read + made) * rates.bytes / rates.link,
         _ => read + made,

@@ -26,7 +26,7 @@ pub struct Stage {
     /// What people call it.
     pub name: &'static str,
     /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk, `$moves`
-    /// and `$windows` for what [`rematerialize`](crate::rematerialize) is asked for.
+    /// and `$windows` for what [`rematerialize`](crate::rematerialize) is asked for, `$room` for what functions may need.
     pub pipeline: &'static str,
     /// What is tried in its place where a stage is tried in several forms: the best of all is kept.
     pub other: Option<&'static str>,
@@ -190,6 +190,14 @@ pub const STAGES: &[Stage] = &[
         pipeline: "func.func(slimhlo-rematerialize{target=$target moves=$moves windows=$windows})",
         other: None,
         tidy: SIMPLIFY,
+        judge: Judge::Better,
+        legalizes: false,
+    },
+    Stage {
+        name: "values on the host",
+        pipeline: "func.func(slimhlo-offload{target=$target room=$room})",
+        other: None,
+        tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,
     },

@@ -2,12 +2,13 @@
 
 //! Runs a stage, in one form or in several, and keeps or takes back what it did to each function.
 
+use super::levers::Without;
 use super::rule::{Costs, Rule, SLACK};
 use super::search::{Form, Outcome, Search};
 use super::stages::{Judge, Stage, TIDY};
 use super::{Event, Run, Step};
 use crate::cost::Cost;
-use crate::framework::{PassError, changes, fingerprint};
+use crate::framework::{Bytes, PassError, changes, fingerprint};
 use crate::functions::{functions, is_public, name_of};
 use crate::rewrite::{borrowed, copy_of, put_in_place, walk};
 use crate::target::Target;
@@ -64,6 +65,10 @@ pub(super) struct Stepper<'s, 'c, 'o> {
     pub(super) stage: &'static Stage,
     pub(super) run: &'s Run<'s, 'c>,
     pub(super) target: Target,
+    /// What functions may need, if somebody says.
+    pub(super) room: Option<Bytes>,
+    /// What is left out.
+    pub(super) without: Without,
 }
 
 impl<'c> Stepper<'_, 'c, '_> {
@@ -79,6 +84,7 @@ impl<'c> Stepper<'_, 'c, '_> {
                 .replace("$chunk", &form.chunk.to_string())
                 .replace("$moves", &form.moves.to_string())
                 .replace("$windows", &form.windows.to_string())
+                .replace("$room", &self.room.unwrap_or_default().to_string())
                 .replace("$target", self.target.name()),
         };
         let changes_before = changes();
@@ -158,7 +164,8 @@ impl<'c> Stepper<'_, 'c, '_> {
     ) -> Result<(u64, Costs), PassError<'c>> {
         let mut found: HashMap<String, (Operation<'c>, Cost)> = HashMap::new();
         for other in [false, true] {
-            if !other || self.stage.other.is_some() {
+            let there = !other || self.stage.other.is_some();
+            if there && !self.without.has_form(self.index, other) {
                 self.search(forms.clone(), other, now, snapshots, rule, &mut found)?;
             }
         }

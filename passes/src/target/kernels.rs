@@ -19,6 +19,7 @@ pub(super) static STORAGE: Storage = Storage {
     stages_running_sums: false,
     // They are gone before kernels are made; but a branch would be a read-back.
     barriers_hold: true,
+    host_memory: false,
     divides_work: false,
     splits_products: None,
     schedule: Schedule::LeastAlive,

@@ -70,6 +70,8 @@ pub struct Storage {
     /// What goes through an optimization barrier is there before anything is made of it. Where barriers are gone before kernels are made, it
     /// takes a branch.
     pub barriers_hold: bool,
+    /// Values may wait in the host's memory: custom calls `annotate_device_placement` send them there and have them back.
+    pub host_memory: bool,
     /// A kernel's work is divided among cores, unless it ends in an update in place.
     pub divides_work: bool,
     /// Products of few results are computed in parts; `None` if never.
@@ -154,6 +156,8 @@ pub struct Rates {
     pub branch: f64,
     /// Bytes per second between devices.
     pub link: f64,
+    /// Bytes per second to the host's memory, in one direction.
+    pub host_link: f64,
     /// Updates of a scatter per second: each has to wait for those of its place.
     pub updates: f64,
 }
@@ -189,6 +193,11 @@ impl Target {
     /// Whether it is XLA for CPU, whose legalizations some passes exist for.
     pub fn is_xla_cpu(self) -> bool {
         std::ptr::eq(self.0.storage, &xla_cpu::STORAGE)
+    }
+
+    /// Whether it is XLA for GPUs, whose memory JAX's allocators hand out.
+    pub fn is_gpu(self) -> bool {
+        std::ptr::eq(self.0.storage, &xla_gpu::STORAGE)
     }
 
     /// XLA for CPU.

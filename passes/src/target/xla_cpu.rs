@@ -20,6 +20,7 @@ pub(super) static STORAGE: Storage = Storage {
     copies_rows: true,
     stages_running_sums: true,
     barriers_hold: false,
+    host_memory: false,
     divides_work: true,
     splits_products: None,
     schedule: Schedule::FirstReady,

@@ -20,6 +20,7 @@ pub(super) static STORAGE: Storage = Storage {
     copies_rows: false,
     stages_running_sums: false,
     barriers_hold: true,
+    host_memory: true,
     divides_work: false,
     // As `test/oracle/products.py --target h100` finds them in 84 of its 86 products; two of 64 columns have one part where this says four.
     splits_products: Some(Splits { most: 1 << 21, fewest: 4, small: 1 << 14 }),
@@ -30,7 +31,7 @@ pub(super) static STORAGE: Storage = Storage {
 /// H100 SXM5: 3.35 TB/s, 989 TFLOP/s of bf16 and half of that of f32 by NVIDIA's data sheet; products reach half, bytes are XLA's own figure
 /// for the chip, and the referee's (`test/oracle/targets.py`): what a launch costs beside them is to be the same in both.
 /// XLA multiplies f32 as TF32 unless it is asked for more. 2.5 us from one kernel to the next of a stream. `cargo xtask bench calibrate` holds
-/// such figures against a GPU.
+/// such figures against a GPU. 16 lanes of PCIe 5 are 64 GB/s in one direction.
 pub(super) const H100: Rates = Rates {
     memory: 80 << 30,
     bytes: 3.35e12,
@@ -42,10 +43,11 @@ pub(super) const H100: Rates = Rates {
     iteration: 0.0,
     branch: 10e-6,
     link: 300e9,
+    host_link: 54e9,
     updates: 500e9,
 };
 
-/// A100 SXM4, 80 GB: 2.04 TB/s, 312 TFLOP/s of bf16, by NVIDIA's data sheet, in the same shares.
+/// A100 SXM4, 80 GB: 2.04 TB/s, 312 TFLOP/s of bf16, PCIe 4, by NVIDIA's data sheet, in the same shares.
 pub(super) const A100: Rates = Rates {
     bytes: 2.04e12,
     narrow_products: 160e12,
@@ -53,6 +55,7 @@ pub(super) const A100: Rates = Rates {
     wide_products: 12e12,
     elementwise: 10e12,
     link: 200e9,
+    host_link: 27e9,
     updates: 300e9,
     ..H100
 };

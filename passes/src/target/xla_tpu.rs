@@ -18,6 +18,7 @@ pub(super) static STORAGE: Storage = Storage {
     copies_rows: false,
     stages_running_sums: false,
     barriers_hold: true,
+    host_memory: true,
     divides_work: false,
     splits_products: None,
     schedule: Schedule::LeastAlive,
@@ -36,5 +37,7 @@ pub(super) const V5P: Rates = Rates {
     iteration: 1e-6,
     branch: 2e-6,
     link: 200e9,
+    // As a GPU of PCIe 4 has: an assumption, Google's page says nothing of it.
+    host_link: 27e9,
     updates: 1e9,
 };

@@ -18,7 +18,7 @@ use slimhlo_forms::{OwnedModule, Version};
 use slimhlo_passes::cost::{Limit, Room};
 use slimhlo_passes::framework::OptionValue;
 use slimhlo_passes::memory;
-use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize};
+use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, Without, optimize};
 use slimhlo_passes::target::Target;
 use slimhlo_passes::{Bytes, PassError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,6 +54,8 @@ pub struct Options {
     pub max_slowdown: Limit,
     /// What the program is made the fastest for that needs no more.
     pub memory_limit: Option<Bytes>,
+    /// Levers that are left alone.
+    pub without: Without,
 }
 
 impl Options {
@@ -66,7 +68,7 @@ impl Options {
             other => other,
         };
         let target = Target::parse(name).unwrap_or_default();
-        Self { target, max_slowdown: Limit::Usual, memory_limit: None }
+        Self { target, max_slowdown: Limit::Usual, memory_limit: None, without: Without::default() }
     }
 
     /// With a memory limit as users state it: bytes, or a share of the chip's memory.
@@ -97,8 +99,8 @@ impl Options {
 
     /// The default pipeline's.
     pub fn pipeline(self) -> Optimize {
-        let Self { target, max_slowdown, memory_limit } = self;
-        Optimize { target, max_slowdown, memory_limit, ..Optimize::default() }
+        let Self { target, max_slowdown, memory_limit, without } = self;
+        Optimize { target, max_slowdown, memory_limit, without, ..Optimize::default() }
     }
 }
 

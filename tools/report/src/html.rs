@@ -6,6 +6,7 @@
 //! the page as JSON. Long programs are thinned out: at most [`COLUMNS`] points in time, each the highest of the steps it
 //! stands for, and at most [`DRAWN`] values, the rest in a few groups; the page says so where it happens.
 
+mod frontier;
 mod lines;
 
 use crate::Findings;
@@ -135,7 +136,12 @@ pub fn page(findings: &Findings<'_>, plan: &Section) -> Result<String> {
         programs.push(program);
         drawn.push(positions);
     }
-    let notes = notes(&programs);
+    let first_point = programs.len();
+    for point in findings.frontier {
+        let (program, _) = thin_out("point", "Chosen", &point.profile, highest, &mut strings);
+        programs.push(program);
+    }
+    let notes = notes(&programs[..first_point]);
     let data = Data { programs, strings: strings.texts, floor: before.footprint.floor };
     let data = inline(&data)?;
 
@@ -160,6 +166,8 @@ pub fn page(findings: &Findings<'_>, plan: &Section) -> Result<String> {
             ("legend", &legend(after.is_some())),
             ("summary", &escape(&summary(before, *after))),
             ("notes", &notes),
+            ("frontier", &frontier::section(findings.frontier, first_point)),
+            ("frontier_js", include_str!("page/frontier.js").trim_end()),
             ("tables", tables.trim_end()),
             ("data", &data),
             ("plan", plan.html.trim_end()),

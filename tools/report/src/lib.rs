@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `profile.rs`, `source.rs` | the memory model's report, by value, step and line of the user's source |
 //! | `pipeline.rs` | running passes and asking the model after each |
+//! | `pareto.rs` | the frontier of bytes and time |
 //! | `text.rs` | amounts, tables and the picture for a terminal |
 //! | `html.rs`, `page` | the page |
 //! | `sparse.rs` | tensors whose bytes are not known |
@@ -14,12 +15,14 @@
 
 pub mod ffi;
 pub mod html;
+pub mod pareto;
 pub mod pipeline;
 pub mod profile;
 pub mod source;
 pub mod sparse;
 pub mod text;
 
+use pareto::Point;
 use pipeline::PassRun;
 use profile::Profile;
 
@@ -33,4 +36,6 @@ pub struct Findings<'a> {
     pub after: Option<&'a Profile>,
     /// What they did.
     pub runs: &'a [PassRun],
+    /// What else the program could be made into, from the fastest to the smallest, if that was asked for.
+    pub frontier: &'a [Point],
 }

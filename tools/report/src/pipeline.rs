@@ -18,7 +18,7 @@ use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
 use serde::Serialize;
 use slimhlo_passes::framework::statistic_total;
-use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize};
+use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize_once, search};
 use slimhlo_passes::target::Target;
 use slimhlo_passes::{PassError, PassInfo, Statistic};
 use std::cell::RefCell;
@@ -184,15 +184,22 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<(Vec<PassRun>, Option<Profile>)> {
     let module = module.as_operation();
-    let mut watch = Watch::new(module, before, options.target);
-    match text {
-        Some(text) => run_each(context, module, text, &mut watch, progress)?,
-        None => watch = run_stages(context, module, options, watch, progress)?,
-    }
+    let watch = match text {
+        Some(text) => {
+            let mut watch = Watch::new(module, before, options.target);
+            run_each(context, module, text, &mut watch, progress)?;
+            watch
+        }
+        // Of several attempts what the one that is kept did.
+        None => search(module, options, |module, options| {
+            let watch = Watch::new(module, before.clone(), options.target);
+            run_stages(context, module, options, watch, progress)
+        })?,
+    };
     Ok((watch.runs, watch.profile))
 }
 
-/// [`DEFAULT`]
+/// [`DEFAULT`], once.
 fn run_stages(
     context: &Context,
     module: OperationRef<'_, '_>,
@@ -248,7 +255,7 @@ fn run_stages(
             open.changed |= event.kept;
         }
     };
-    optimize(module, options, &run, &mut observe).map_err(|error| anyhow!("{error}"))?;
+    optimize_once(module, options, &run, &mut observe).map_err(|error| anyhow!("{error}"))?;
     let mut watch = watch.into_inner();
     watch.settle(module);
     // What is done at the very end belongs to no stage; most often nothing.

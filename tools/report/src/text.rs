@@ -245,7 +245,7 @@ pub fn report(
     width: usize,
     heading: &dyn Fn(String) -> String,
 ) -> String {
-    let Findings { input, before, after, runs } = findings;
+    let Findings { input, before, after, runs, .. } = findings;
     let width = width.saturating_sub(16);
     let top = before.footprint.peak.max(after.map_or(0, |after| after.footprint.peak));
     let mut text = String::new();

@@ -5,6 +5,7 @@
 use crate::plan::{Plan, Refusal, Scheduled};
 use anyhow::Result;
 use serde::Serialize;
+use slimhlo_report::pareto::Summary as Point;
 use slimhlo_report::pipeline::PassRun;
 use slimhlo_report::profile::{Footprint, Profile, Value};
 use slimhlo_report::source::Source;
@@ -54,6 +55,8 @@ pub struct Report<'a> {
     pub plan: Option<Planned<'a>>,
     /// Why there is no plan, if the module is in the way.
     pub no_plan: Option<&'a Refusal>,
+    /// With `--pareto`: what it could be made into, from the fastest to the smallest.
+    pub frontier: Option<Vec<Point<'a>>>,
 }
 
 /// A buffer plan.

@@ -3,6 +3,7 @@
 //! `slimhlo`: the command for people. `slimhlo optimize` makes a StableHLO module need less memory, `slimhlo report`
 //! shows where its memory goes, `slimhlo compile` makes a program for an NVIDIA GPU of it, `slimhlo run` runs that.
 
+mod allocator;
 mod compile;
 mod diagnostics;
 mod ffi;
@@ -23,7 +24,7 @@ use clap::{Parser, Subcommand};
 use console::style;
 use slimhlo_passes::cost::Limit;
 use slimhlo_passes::framework::OptionValue;
-use slimhlo_passes::optimize::Optimize;
+use slimhlo_passes::optimize::{Optimize, Without};
 use slimhlo_passes::target::Target as BackEnd;
 use std::io;
 use std::path::PathBuf;
@@ -85,7 +86,8 @@ enum Command {
 impl InputArgs {
     /// What the default passes are asked for.
     fn options(&self) -> Optimize {
-        Optimize { target: self.target, max_slowdown: self.max_slowdown, ..Optimize::default() }
+        let (target, max_slowdown, without) = (self.target, self.max_slowdown, self.without);
+        Optimize { target, max_slowdown, without, ..Optimize::default() }
     }
 
     /// The passes as the JSON names them.
@@ -114,6 +116,10 @@ struct InputArgs {
     /// halve, else 1.05]
     #[arg(long, value_name = "TIMES", default_value = "usual", hide_default_value = true, value_parser = Limit::parse)]
     max_slowdown: Limit,
+
+    /// Levers that are left alone, by the passes that pull them: rematerialize,offload say
+    #[arg(long, value_name = "PASSES", default_value = "none", hide_default_value = true, value_parser = Without::parse)]
+    without: Without,
 
     /// Read ops of dialects that are not known here
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 //! `slimhlo optimize`
 
+use crate::allocator::Allocator;
 use crate::diagnostics::Diagnostics;
 use crate::module::{self, Booleans, Input};
 use crate::output::{self, Target};
@@ -89,6 +90,11 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     json.iter().try_for_each(output::check)?;
     let limit = args.memory_limit.map(|room| room.bytes(args.input.target)).transpose();
     let limit = limit.map_err(anyhow::Error::msg).context("--memory-limit")?;
+    // What JAX is told of a GPU's memory holds for its programs, unless they are given a limit of their own.
+    let allocator = Allocator::from_env()?;
+    let told =
+        allocator.limit(args.input.target).filter(|_| limit.is_none() && args.input.pass_pipeline.is_none());
+    let limit = limit.or(told.map(|(bytes, _)| bytes));
     let mut input = Input::open(args.input.input.as_deref())?;
 
     let progress = Progress::new(args.quiet);
@@ -149,6 +155,14 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             (Ok(_), None) => {}
         }
         eprint!("{}", text::passes(&runs));
+        if let Some((bytes, name)) = told {
+            eprintln!("  the limit of {} is by {name}", text::bytes(bytes));
+        }
+        if let Some(advice) =
+            after.as_ref().and_then(|after| allocator.advice(&after.footprint, options.target))
+        {
+            eprintln!("  {advice}");
+        }
     }
     match (after, limit, fits) {
         (Some(after), Some(limit), Some(false)) => {

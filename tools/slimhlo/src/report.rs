@@ -13,7 +13,7 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 use console::{Term, style};
 use slimhlo_report::profile::Profile;
-use slimhlo_report::{Findings, html, pipeline, text};
+use slimhlo_report::{Findings, html, pareto, pipeline, text};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,6 +27,7 @@ use std::process::ExitCode;
 #[command(after_help = format!("Examples:
   slimhlo report step.mlir
   slimhlo report step.mlir --html memory.html     a page to hover over and zoom into
+  slimhlo report step.mlir --pareto --html memory.html     the page, with the frontier of bytes and time
   slimhlo report step.mlir --json | jq '.program.footprint.peak'
   python lower.py | slimhlo report
 
@@ -54,6 +55,11 @@ pub struct Args {
     /// Look at the module as it is only, without what optimization would make of it; no buffer plan unless --plan is given
     #[arg(long)]
     as_is: bool,
+
+    /// Look for what else the program could be made into: ten programs or so from the fastest to the smallest, with what was done for
+    /// each. In the text as a table, in the JSON as `frontier`, on the page as a picture in which a point can be chosen
+    #[arg(long, conflicts_with_all = ["as_is", "pass_pipeline"])]
+    pareto: bool,
 
     /// Print no text, progress or warnings
     #[arg(short, long)]
@@ -90,19 +96,24 @@ pub fn main(args: &Args) -> Result<ExitCode> {
         Plan::of(&context, &module, &diagnostics)
     });
     let outcome = before.and_then(|before| {
+        let frontier = match args.pareto {
+            true => pareto::frontier(&context, &module, &options, &before, &progress).context("--pareto")?,
+            false => Vec::new(),
+        };
         let (runs, after) = if args.as_is {
             (vec![], None)
         } else {
             pipeline::run(&context, &module, passes, &options, Some(before.clone()), &progress)?
         };
-        Ok((before, runs, after))
+        Ok((before, runs, after, frontier))
     });
     progress.finish();
     diagnostics.print(input.text(), args.quiet);
-    let (before, runs, after) = outcome?;
+    let (before, runs, after, frontier) = outcome?;
 
     let plan = plan.as_ref();
-    let findings = Findings { input: input.name(), before: &before, after: after.as_ref(), runs: &runs };
+    let (input, after) = (input.name(), after.as_ref());
+    let findings = Findings { input, before: &before, after, runs: &runs, frontier: &frontier };
     if let Some(page) = &page {
         output::write(page, html::page(&findings, &page_plan::section(plan)?)?.as_bytes())?;
     }
@@ -111,15 +122,16 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             json,
             &json::print(&json::Report {
                 version: json::VERSION,
-                input: input.name(),
+                input: findings.input.clone(),
                 program: (&before).into(),
-                optimized: after.as_ref().map(|after| json::Optimized {
+                optimized: after.map(|after| json::Optimized {
                     pipeline: args.input.pipeline(),
                     passes: &runs,
                     program: after.into(),
                 }),
                 plan: plan.and_then(|plan| plan.as_ref().ok()).map(Into::into),
                 no_plan: plan.and_then(|plan| plan.as_ref().err()),
+                frontier: args.pareto.then(|| pareto::summaries(findings.frontier)),
             })?,
         )?;
     }
@@ -141,6 +153,9 @@ fn print(
     let mut add = |heading: &str, part: String| {
         let _ = write!(text, "\n{}\n{part}", style(heading).bold());
     };
+    if !findings.frontier.is_empty() {
+        add("What it could be made into", pareto::table(findings.frontier));
+    }
     match plan {
         Some(Ok(plan)) => {
             add("Buffer plan for a GPU, by slimhlo compile", plan::section(plan, most, whole_plan));

@@ -148,6 +148,39 @@ fn a_limit_that_holds_and_one_that_does_not() {
 }
 
 #[test]
+fn levers_that_are_left_alone() {
+    let folder = Folder::new();
+    let module = data("attention_gradient.mlir");
+    let stages = |without: &str| -> Vec<String> {
+        let arguments = ["optimize", &module, "-o", "out.mlir", "--quiet", "--json", "--without", without];
+        let json = folder.run(&arguments).exits(0).json();
+        let names = json["passes"].as_array().expect("a list").iter().map(|pass| &pass["pass"]);
+        names.map(|name| name.as_str().expect("a name").to_owned()).collect()
+    };
+    let has = |stages: &[String], name: &str| stages.iter().any(|stage| stage == name);
+    let (all, some) = (stages("none"), stages("stream,rematerialize"));
+    assert!(has(&all, "chunks") && has(&all, "slabs"), "{all:?}");
+    assert!(!has(&some, "chunks") && !has(&some, "values again") && has(&some, "slabs"), "{some:?}");
+    let run = folder.run(&["optimize", &module, "--without", "chunks"]).exits(2);
+    assert!(run.err.contains("'chunks' is none of ") && run.err.contains("stream"), "{}", run.err);
+}
+
+#[test]
+fn jax_s_share_is_a_limit_where_none_is_given() {
+    let folder = Folder::new();
+    let module = data("attention_gradient.mlir");
+    let limit = |more: &[&str], share: &str| {
+        let arguments = [&["optimize", &module, "-o", "out.mlir", "--json"], more].concat();
+        folder.run_with(&arguments, &[("XLA_PYTHON_CLIENT_MEM_FRACTION", share)])
+    };
+    let run = limit(&[], "0.0125").exits(0);
+    assert_eq!(run.json()["memory_limit"], 1 << 30);
+    assert!(run.err.contains("by XLA_PYTHON_CLIENT_MEM_FRACTION"), "{}", run.err);
+    assert_eq!(limit(&["--memory-limit", "16GiB"], "0.0125").exits(0).json()["memory_limit"], 16u64 << 30);
+    assert!(limit(&[], "0.9x").exits(1).err.contains("XLA_PYTHON_CLIENT_MEM_FRACTION: '0.9x'"));
+}
+
+#[test]
 fn the_fastest_that_fits() {
     let folder = Folder::new();
     let module = data("attention_gradient.mlir");

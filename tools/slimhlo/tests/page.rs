@@ -380,3 +380,35 @@ fn programs_of_any_size() {
     assert_eq!(found["outlines"], 1);
     assert!(found["bands"].as_u64() < Some(1000), "{found}");
 }
+
+#[test]
+fn a_point_of_the_frontier_can_be_chosen() {
+    let folder = Folder::new();
+    let module = data("attention_gradient.mlir");
+    let page = page(&folder, &["--pareto", "--json=report.json", &module]);
+    let probe = r##"
+const choices = [...document.querySelectorAll("#frontier .choice")];
+found.points = choices.length;
+found.rows = document.querySelectorAll('table input[name="program"]').length;
+const last = choices[choices.length - 1];
+last.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+found.shown = [chart.dataset.program, last.dataset.program, last.classList.contains("chosen")];
+choices[0].dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+found.first = [chart.dataset.program, choices[0].dataset.program, last.classList.contains("chosen")];
+found.state = document.documentElement.dataset.state;
+"##;
+    let (found, _) = browse(&folder, &page, probe);
+    let json: Value = serde_json::from_str(&folder.read("report.json")).expect("JSON");
+    let points = json["frontier"].as_array().expect("a list");
+    assert!(points.len() >= 3, "{json}");
+    assert_eq!((&found["points"], &found["rows"]), (&points.len().into(), &points.len().into()), "{found}");
+    assert_eq!((&found["shown"][0], &found["shown"][2]), (&found["shown"][1], &true.into()), "{found}");
+    assert_eq!((&found["first"][0], &found["first"][2]), (&found["first"][1], &false.into()), "{found}");
+    assert_eq!(found["state"], "ready");
+    // Each needs less than the one before, and takes longer.
+    let of = |point: &Value| (point["footprint"]["peak"].as_u64(), point["times"].as_f64());
+    for pair in points.windows(2) {
+        let ((more, fast), (less, slow)) = (of(&pair[0]), of(&pair[1]));
+        assert!(more > less && fast <= slow, "{pair:?}");
+    }
+}

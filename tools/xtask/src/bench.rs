@@ -17,18 +17,19 @@ use crate::{setup, wheel};
   cargo xtask bench memory                             under XLA for an H100, which need not be here
   cargo xtask bench memory --target tpu --write-docs   for a v5p, and the table goes into docs/benchmarks.md
   cargo xtask bench memory --target cpu                with run times
+  cargo xtask bench corpus --write-docs                programs of 30 libraries, with memory limits
   cargo xtask bench model --target h100                how far the memory model and its times are from XLA's
   cargo xtask bench plan                               what slimhlo compile allocates, against XLA for an H100
   cargo xtask bench calibrate                          how far the estimates are from what the GPU here takes")]
 pub struct Args {
-    /// Benchmarks to run; all when none is named
+    /// Benchmarks to run; all but `corpus` when none is named
     #[arg(value_enum)]
     benchmarks: Vec<Benchmark>,
-    /// What `memory`, `model`, `plan` and the benchmarks of sharded programs ask XLA for: gpu (h100, a100, b200), tpu (v5p) or
+    /// What `memory`, `corpus`, `model`, `plan` and the benchmarks of sharded programs ask XLA for: gpu (h100, a100, b200), tpu (v5p) or
     /// cpu
     #[arg(long, default_value = "gpu", value_parser = ["gpu", "tpu", "cpu", "h100", "a100", "b200", "v5p", "xla-gpu", "xla-tpu", "xla-cpu"])]
     target: String,
-    /// `memory` writes its table into docs/benchmarks.md; for gpu and tpu
+    /// `memory` and `corpus` write their tables into docs/benchmarks.md; for gpu and tpu
     #[arg(long)]
     write_docs: bool,
 }
@@ -41,6 +42,8 @@ enum Benchmark {
     DusToPad,
     /// Memory and time of the reference programs under XLA for --target: alone, after Enzyme-JAX, after slimhlo
     Memory,
+    /// Programs of some 30 of JAX's libraries under XLA for --target: alone, after slimhlo, and with memory limits; hours
+    Corpus,
     /// The memory model and its times against XLA for --target: reference programs, 500 of JAX's tests, generated programs,
     /// before and after the pipeline; every miss by its size
     Model,
@@ -82,6 +85,7 @@ impl Benchmark {
             Benchmark::Parse => ("bench_parse.py", vec!["--corpus", corpus, "--only", "parse"]),
             Benchmark::DusToPad => ("bench_parse.py", vec!["--corpus", corpus, "--only", "dus-to-pad"]),
             Benchmark::Memory => ("bench_target.py", vec![]),
+            Benchmark::Corpus => ("bench_corpus.py", vec![]),
             Benchmark::Model => ("memory_model.py", MODEL.split(' ').collect()),
             Benchmark::Calibrate => ("calibrate.py", vec![]),
             Benchmark::RunTime => ("bench_run_time.py", vec![]),
@@ -116,9 +120,19 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     let docs = shell.root.join("docs/benchmarks.md").to_string_lossy().into_owned();
     let all = Benchmark::value_variants();
     let mut missed = Vec::new();
-    for &benchmark in if args.benchmarks.is_empty() { all } else { &args.benchmarks } {
+    let usual: Vec<Benchmark> =
+        all.iter().copied().filter(|benchmark| *benchmark != Benchmark::Corpus).collect();
+    for &benchmark in if args.benchmarks.is_empty() { &usual } else { &args.benchmarks } {
         let (script, extra) = match benchmark {
             Benchmark::Memory => memory(args, &answers, &docs)?,
+            // What is lowered and asked for is kept, so that a run that was cut goes on.
+            Benchmark::Corpus => {
+                let folder = lowered_corpus(shell, &args.target)?;
+                if !measured_corpus(shell, args, &folder, &driver, &docs)? {
+                    missed.push(benchmark.name());
+                }
+                continue;
+            }
             Benchmark::Model => {
                 let (script, mut words) = benchmark.script(&corpus);
                 words.extend(["--target", args.target.as_str(), "--cache", known.as_str()]);
@@ -179,6 +193,30 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     }
     ensure!(missed.is_empty(), "not all goals are met: {}", missed.join(", "));
     Ok(())
+}
+
+/// Has the corpus lowered for a target's platform; returns the folder of its modules, which `corpus` measures.
+fn lowered_corpus(shell: &Shell, target: &str) -> Result<String> {
+    setup::corpus_environment(shell)?;
+    setup::device_compilers(shell)?;
+    let platform = if matches!(target, "cpu" | "xla-cpu") { "cpu" } else { "cuda" };
+    let folder = shell.target.join("corpus").join(platform).to_string_lossy().into_owned();
+    let words = ["-u", "test/corpus/lower.py", &folder, "--platform", platform];
+    // A library that fails costs its own programs; the bench says which.
+    shell.command(setup::corpus_python(shell), words).unchecked().run()?;
+    Ok(folder)
+}
+
+/// Measures the corpus; true if it is all that it is to be.
+fn measured_corpus(shell: &Shell, args: &Args, folder: &str, driver: &str, docs: &str) -> Result<bool> {
+    println!("{}", console::style("==> corpus").bold());
+    let cache = shell.target.join("bench-corpus.jsonl").to_string_lossy().into_owned();
+    let mut words = vec!["-u", "test/oracle/bench_corpus.py", folder, "--opt", driver];
+    words.extend(["--target", args.target.as_str(), "--cache", &cache]);
+    if args.write_docs {
+        words.extend(["--write-docs", docs]);
+    }
+    Ok(shell.command(setup::python(shell), words).unchecked().run()?.status.success())
 }
 
 /// The script for `memory`, and what it is given besides the driver: for CPUs it is another one, which also runs the programs.

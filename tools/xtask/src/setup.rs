@@ -226,12 +226,19 @@ print(*sys.version_info[:2], int(all(u.find_spec(m) for m in ('venv', 'ensurepip
 
 /// Makes target/venv from test/oracle/requirements.txt, once per state of that file.
 pub fn environment(shell: &Shell) -> Result<()> {
-    let file = shell.root.join("test/oracle/requirements.txt");
+    make_environment(shell, "venv", "test/oracle/requirements.txt", &[])
+}
+
+/// Makes an environment below the target directory of what a file lists, once per state of that file.
+fn make_environment(shell: &Shell, name: &str, list: &str, flags: &[&str]) -> Result<()> {
+    let file = shell.root.join(list);
     let requirements =
         fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let venv = shell.target.join("venv");
-    let stamp = venv.join("requirements.txt");
-    if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == requirements) && probe(shell).is_ok() {
+    let venv = shell.target.join(name);
+    let (stamp, python) = (venv.join("requirements.txt"), venv.join("bin/python"));
+    if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == requirements)
+        && probe(shell, &python).is_ok()
+    {
         return Ok(());
     }
     let found = find_python(shell);
@@ -248,8 +255,10 @@ pub fn environment(shell: &Shell) -> Result<()> {
     let make = shell.command(&found.path, ["-m", "venv", "--clear", &venv]);
     shell.must("python -m venv", &make)?;
     let file = file.to_string_lossy().into_owned();
-    let args = ["-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", "-r", &file];
-    shell.must("pip install", &shell.command(python(shell), args))?;
+    let mut args = vec!["-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off"];
+    args.extend(flags);
+    args.extend(["-r", &file]);
+    shell.must("pip install", &shell.command(&python, args))?;
     // Last, so that an environment that was not finished is made again.
     fs::write(&stamp, requirements)?;
     Ok(())
@@ -260,6 +269,27 @@ pub fn environment(shell: &Shell) -> Result<()> {
 pub fn bench_environment(shell: &Shell) -> Result<()> {
     // Without dependencies: JAX is there already, in the release that all else is tested with.
     add_requirements(shell, "bench-requirements.txt", &["--no-deps"])
+}
+
+/// The Python of the corpus' environment.
+pub fn corpus_python(shell: &Shell) -> PathBuf {
+    shell.target.join("corpus-venv/bin/python")
+}
+
+/// Makes target/corpus-venv from test/corpus/requirements.txt, the libraries whose programs the corpus has: 150 packages, 1.5 GB.
+pub fn corpus_environment(shell: &Shell) -> Result<()> {
+    // The list is whole, and some of its packages ask for what they do without here.
+    make_environment(shell, "corpus-venv", "test/corpus/requirements.txt", &["--no-deps"])
+}
+
+/// The Python of the environment for the tests' sample of the corpus.
+pub fn sample_python(shell: &Shell) -> PathBuf {
+    shell.target.join("sample-venv/bin/python")
+}
+
+/// Makes target/sample-venv from test/corpus/sample-requirements.txt: 47 packages, 800 MB.
+pub fn sample_environment(shell: &Shell) -> Result<()> {
+    make_environment(shell, "sample-venv", "test/corpus/sample-requirements.txt", &["--no-deps"])
 }
 
 /// Adds JAX for NVIDIA GPUs (test/oracle/gpu-requirements.txt); some gigabytes.
@@ -303,6 +333,6 @@ fn add_requirements(shell: &Shell, name: &str, flags: &[&str]) -> Result<()> {
 }
 
 /// An environment dies with the interpreter it was made from.
-fn probe(shell: &Shell) -> Result<()> {
-    shell.command(python(shell), ["-c", ""]).stderr_null().run().map(drop).map_err(Into::into)
+fn probe(shell: &Shell, python: &Path) -> Result<()> {
+    shell.command(python, ["-c", ""]).stderr_null().run().map(drop).map_err(Into::into)
 }

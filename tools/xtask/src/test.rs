@@ -109,6 +109,8 @@ pub enum Step {
     MemoryModel,
     /// XLA for GPUs and TPUs compiles without them, and the estimate of time reads what comes out
     Referees,
+    /// Small programs of JAX's libraries (test/corpus): compiled for an H100 before and after, and no worse, with a memory limit and without
+    Libraries,
     /// Elementwise ops of kernels, on the CPU, are what they are in XLA
     Elementwise,
     /// Kernels whose threads work together, in blocks of 1, 64 and 256 threads on the CPU, agree with XLA
@@ -154,6 +156,7 @@ impl Step {
             | Step::Empty
             | Step::Ptxas
             | Step::Pjrt
+            | Step::Libraries
             | Step::Wheel => &[Step::Build, Step::Python],
             Step::Roundtrip
             | Step::Forms
@@ -183,6 +186,7 @@ impl Step {
                 | Step::BatchSlices
                 | Step::Elementwise
                 | Step::Referees
+                | Step::Libraries
                 | Step::Empty
         )
     }
@@ -230,6 +234,7 @@ impl Step {
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),
             Step::Referees => oracle::referees(run),
+            Step::Libraries => oracle::libraries(run),
             Step::Elementwise => oracle::with_command(run, "elementwise.py", &[]),
             Step::Empty => oracle::with_command(run, "empty.py", &[]),
             Step::Kernels => oracle::kernels(run),

@@ -75,8 +75,20 @@ impl Folder {
 
     /// Runs `slimhlo` here with `input` on standard input.
     pub fn feed(&self, arguments: &[&str], input: &[u8]) -> Run {
+        self.start(arguments, &[], input)
+    }
+
+    /// Runs `slimhlo` here with variables in its environment.
+    pub fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Run {
+        self.start(arguments, variables, b"")
+    }
+
+    fn start(&self, arguments: &[&str], variables: &[(&str, &str)], input: &[u8]) -> Run {
         let mut child = Command::new(env!("CARGO_BIN_EXE_slimhlo"))
             .args(arguments)
+            .env_remove("XLA_CLIENT_MEM_FRACTION")
+            .env_remove("XLA_PYTHON_CLIENT_MEM_FRACTION")
+            .envs(variables.iter().copied())
             .current_dir(self.0.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

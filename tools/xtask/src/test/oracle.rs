@@ -126,6 +126,17 @@ pub(super) fn referees(run: &mut Run) -> Result<Outcome> {
     script(run, "referees.py", &[])
 }
 
+/// A sample of the corpus, of libraries that come as a few packages.
+pub(super) fn libraries(run: &mut Run) -> Result<Outcome> {
+    setup::sample_environment(run.shell)?;
+    setup::device_compilers(run.shell)?;
+    let folder = run.shell.target.join("corpus/small").to_string_lossy().into_owned();
+    let lower = ["-u", "test/corpus/lower.py", &folder, "--small", "--installed"];
+    let lowered = run.run(&run.shell.command(setup::sample_python(run.shell), lower))?;
+    ensure!(lowered.ok, "not all programs of the sample can be lowered");
+    with_driver(run, "bench_corpus.py", &[&folder, "--check", "--shares", "4"])
+}
+
 pub(super) fn ptxas(run: &mut Run) -> Result<Outcome> {
     setup::assembler_environment(run.shell)?;
     with_command(run, "ptxas.py", &[])

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Levers: what the pipeline has to trade with, each a stage that people can switch off.
+
+use super::stages::STAGES;
+use crate::framework::OptionValue;
+
+/// Stages that are left out: `none`, or names of passes without `slimhlo-`, as in `rematerialize,offload`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Without(u64);
+
+impl Without {
+    /// Whether a stage, by its number, is left out as a whole.
+    pub fn has(self, stage: usize) -> bool {
+        self.has_form(stage, false) && (STAGES[stage].other.is_none() || self.has_form(stage, true))
+    }
+
+    /// Whether one form of a stage is left out: what is tried in its place, or else the stage itself.
+    pub fn has_form(self, stage: usize, other: bool) -> bool {
+        self.0 >> bit(stage, other) & 1 == 1
+    }
+
+    /// The same, and stages that use other memory than the device's.
+    pub(super) fn and_host(self) -> Self {
+        let elsewhere = STAGES.iter().enumerate().filter(|(_, stage)| stage.pipeline.contains("$room"));
+        Self(elsewhere.fold(self.0, |left_out, (number, _)| left_out | 1 << bit(number, false)))
+    }
+}
+
+/// The bit of a stage's form.
+fn bit(stage: usize, other: bool) -> usize {
+    const { assert!(2 * STAGES.len() <= u64::BITS as usize) };
+    2 * stage + usize::from(other)
+}
+
+/// What can be switched off: each stage's passes, and those that are tried in their place.
+fn levers() -> impl Iterator<Item = (usize, &'static str)> {
+    STAGES.iter().enumerate().flat_map(|(number, stage)| {
+        let lever = |pipeline: &'static str, other| Some((bit(number, other), lever_of(pipeline)?));
+        lever(stage.pipeline, false).into_iter().chain(stage.other.and_then(|other| lever(other, true)))
+    })
+}
+
+/// What a pipeline is called when it is switched off: the last pass of ours that it runs, without `slimhlo-`.
+fn lever_of(pipeline: &'static str) -> Option<&'static str> {
+    let (_, name) = pipeline.rsplit_once("slimhlo-")?;
+    let end = name.find(|letter: char| !letter.is_ascii_lowercase() && letter != '-');
+    Some(&name[..end.unwrap_or(name.len())])
+}
+
+/// The names of all levers, each once.
+fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = levers().map(|(_, name)| name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+impl OptionValue for Without {
+    fn value_name() -> String {
+        "none|pass,...".into()
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut left_out = 0;
+        for name in text.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "none") {
+            if !names().contains(&name) {
+                return Err(format!("'{name}' is none of {}", names().join(", ")));
+            }
+            for (bit, lever) in levers() {
+                left_out |= u64::from(lever == name) << bit;
+            }
+        }
+        Ok(Self(left_out))
+    }
+
+    fn print(&self) -> String {
+        let left_out = levers().filter(|(bit, _)| self.0 >> bit & 1 == 1);
+        let mut names: Vec<&str> = left_out.map(|(_, name)| name).collect();
+        names.sort_unstable();
+        names.dedup();
+        if names.is_empty() { "none".into() } else { names.join(",") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lever_is_a_pass_and_all_stages_that_run_it() {
+        let without = Without::parse("stream, rematerialize, batch-slices").expect("all are passes");
+        assert_eq!(without.print(), "batch-slices,rematerialize,stream");
+        let left_out = STAGES.iter().enumerate().filter(|(number, _)| without.has(*number));
+        let names: Vec<_> = left_out.map(|(_, stage)| stage.name).collect();
+        assert_eq!(names, ["chunks", "values again"]);
+        // Both stages that order updates, with steps and without.
+        let without = Without::parse("inplace-updates").expect("it is a pass");
+        assert_eq!((0..STAGES.len()).filter(|number| without.has(*number)).count(), 2);
+    }
+
+    #[test]
+    fn one_of_two_forms_is_left_out() {
+        let chunks = STAGES.iter().position(|stage| stage.name == "chunks").expect("there is one");
+        let without = Without::parse("batch-slices").expect("it is a pass");
+        assert!(without.has_form(chunks, true) && !without.has_form(chunks, false) && !without.has(chunks));
+    }
+
+    #[test]
+    fn nothing_is_left_out_unless_it_is_named() {
+        for text in ["", "none"] {
+            assert_eq!(Without::parse(text), Ok(Without::default()));
+        }
+        assert_eq!(Without::default().print(), "none");
+        let error = Without::parse("dus-to-pad,slab").unwrap_err();
+        assert!(error.starts_with("'slab' is none of ") && error.contains("slabs"), "{error}");
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! The fastest program within a memory limit: a bound of time is looked for by halves, and the best program found is
+//! kept.
+//!
+//! Within one bound the pipeline makes a program as small as the limit asks for, and no smaller. A tighter bound may
+//! find another one that fits as well and is faster, a wider one one that fits at all. So: the usual bound; if what
+//! it makes does not fit, no bound, which makes the smallest; and then halves between the fastest that fits and the
+//! original's time, as ratios, until both are within a [`Limit::OTHERWISE`] of each other, which is what models and
+//! machines differ by anyway. Each is a run of the pipeline: two where the usual bound does, some seven at most.
+//!
+//! The host's memory is for what does not fit otherwise: it takes part only where nothing fits without it. Stages are
+//! greedy, and bytes that it takes off a peak early leave others no time to take off more.
+
+use super::Optimize;
+use crate::cost::{Cost, Limit};
+use crate::functions::functions;
+use crate::rewrite::{borrowed, copy_of, move_body};
+use melior::ir::{Operation, OperationRef};
+
+/// A program that an attempt made.
+struct Made<'c, T> {
+    body: Operation<'c>,
+    found: T,
+    /// How many times the original's time it takes.
+    times: f64,
+    fits: bool,
+}
+
+/// Makes `module` the fastest that fits, if `options` say what that is; `attempt` optimizes it once, within the
+/// options it is given, and what it returned for the program that is kept is returned.
+///
+/// # Errors
+/// Those of `attempt`.
+pub fn search<'c, T, E>(
+    module: OperationRef<'c, '_>,
+    options: &Optimize,
+    mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
+) -> Result<T, E> {
+    let (Some(room), Limit::Usual, Some(_)) =
+        (options.memory_limit, options.max_slowdown, options.target.rates())
+    else {
+        return attempt(module, options);
+    };
+    let costs = |module| functions(module).filter_map(|function| Cost::of(function, options.target));
+    let seconds = |module| costs(module).map(|cost| cost.seconds).sum::<f64>();
+    let original = copy_of(module);
+    let as_it_came = seconds(module).max(f64::MIN_POSITIVE);
+    let mut within = |max_slowdown, without| {
+        let found = attempt(module, &Optimize { max_slowdown, without, ..options.clone() })?;
+        let fits = costs(module).all(|cost| cost.peak() <= room.0);
+        let made = Made { body: copy_of(module), found, times: seconds(module) / as_it_came, fits };
+        move_body(module, copy_of(borrowed(&original)));
+        Ok(made)
+    };
+    let (all, on_device) = (options.without, options.without.and_host());
+    let mut levers = on_device;
+    let mut best = within(Limit::Usual, levers)?;
+    if !best.fits {
+        best = within(Limit::Times(f64::INFINITY), levers)?;
+    }
+    if !best.fits && all != on_device {
+        levers = all;
+        best = within(Limit::Times(f64::INFINITY), levers)?;
+    }
+    let mut too_fast = 1.0;
+    while best.fits && best.times > too_fast * Limit::OTHERWISE {
+        let bound = f64::sqrt(too_fast * best.times);
+        let made = within(Limit::Times(bound), levers)?;
+        if made.fits && made.times < best.times {
+            best = made;
+        } else {
+            too_fast = bound;
+        }
+    }
+    move_body(module, best.body);
+    Ok(best.found)
+}
