@@ -44,6 +44,9 @@ impl Dim {
 
     /// What is known of a dimension that `self` and `other` both describe: a size before a bound, the smaller bound
     /// before the larger. The error says how the two contradict each other.
+    ///
+    /// # Errors
+    /// How the two contradict each other.
     pub fn meet(self, other: Self) -> Result<Self, String> {
         match (self.is_static(), other.is_static()) {
             (true, true) if self.size != other.size => {
@@ -123,6 +126,9 @@ impl<'c> Tensor<'c> {
     }
 
     /// Builds a ranked tensor type of computed dimensions, which must not have overflowed.
+    ///
+    /// # Errors
+    /// A size or a bound has overflowed; which one.
     pub fn try_of_dims(dims: &[Dim], element: Type<'c>) -> Result<Type<'c>, OpError> {
         for (index, dim) in dims.iter().enumerate() {
             for size in [dim.size, dim.bound] {
@@ -138,6 +144,9 @@ impl<'c> Tensor<'c> {
 
 /// The least specific type of tensors of which one is there in some executions and another in others. `tensors` have
 /// compatible shapes; element type and kind of encoding are those of the first.
+///
+/// # Errors
+/// There is no tensor, or their shapes are not compatible.
 pub fn least_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
     let Some((first, rest)) = tensors.split_first() else { return Err("there are no values".into()) };
     if rest.iter().all(|tensor| tensor.ty == first.ty) {
@@ -157,6 +166,9 @@ pub fn least_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
 
 /// The most specific type of tensors that have the same shape at run time: every size and bound that any of them knows,
 /// and the element type and kind of encoding of the first.
+///
+/// # Errors
+/// There is no tensor, or two of them contradict each other in a dimension, which is named.
 pub fn most_specific<'c>(tensors: &[Tensor<'c>]) -> Result<Type<'c>, String> {
     let Some((first, rest)) = tensors.split_first() else { return Err("there are no operands".into()) };
     if rest.iter().all(|tensor| tensor.ty == first.ty) {

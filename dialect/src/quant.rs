@@ -177,6 +177,9 @@ impl<'c> Quantized<'c> {
 
 /// Verifies what a quantized element type promises about the tensor it is in, tensors in tuples included: zero points
 /// that can be stored, and for a per-axis type a dimension with as many indices as there are scales.
+///
+/// # Errors
+/// The promise that the type breaks, with the numbers.
 pub fn verify_quantized(ty: Type<'_>) -> Result<(), String> {
     // Asked first: this runs for every value of every op, and a conversion that fails prints the type into its error.
     if ty.is_tuple()

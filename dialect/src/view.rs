@@ -113,6 +113,9 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// Operand `index`, or an error that names the missing one.
+    ///
+    /// # Errors
+    /// There is no such operand; its number.
     pub fn operand(&self, index: usize) -> Result<Value<'c, 'a>, OpError> {
         let operand = match self {
             Self::Op(op) if index < op.operand_count() => op.operand(index).ok(),
@@ -125,6 +128,9 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// Type of operand `index`.
+    ///
+    /// # Errors
+    /// There is no such operand; its number.
     pub fn operand_type(&self, index: usize) -> Result<Type<'c>, OpError> {
         Ok(self.operand(index)?.r#type())
     }
@@ -135,6 +141,9 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// Operand `index` as a ranked tensor.
+    ///
+    /// # Errors
+    /// There is no such operand, or it is no ranked tensor, with its type.
     pub fn operand_tensor(&self, index: usize) -> Result<Tensor<'c>, OpError> {
         let ty = self.operand_type(index)?;
         Tensor::new(ty)
@@ -142,6 +151,9 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// The operands of segment `index` of an op with `operandSegmentSizes`, as a range of operand numbers.
+    ///
+    /// # Errors
+    /// The attribute is missing, has no such segment, or does not add up to the operands.
     pub fn operand_segment(&self, index: usize) -> Result<Range<usize>, OpError> {
         let sizes = self.i32_array("operandSegmentSizes")?;
         let Some(&size) = sizes.get(index) else {
@@ -166,6 +178,9 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// Type of result `index`.
+    ///
+    /// # Errors
+    /// There is no such result; its number.
     pub fn result_type(&self, index: usize) -> Result<Type<'c>, OpError> {
         match self.operation() {
             Some(op) if index < op.result_count() => {
@@ -176,6 +191,9 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// Result `index` as a ranked tensor.
+    ///
+    /// # Errors
+    /// There is no such result, or it is no ranked tensor, with its type.
     pub fn result_tensor(&self, index: usize) -> Result<Tensor<'c>, OpError> {
         let ty = self.result_type(index)?;
         Tensor::new(ty)
@@ -191,11 +209,17 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// The attribute of this name, or an error that names it.
+    ///
+    /// # Errors
+    /// It is missing; its name.
     pub fn required_attribute(&self, name: &str) -> Result<Attribute<'c>, OpError> {
         self.attribute(name).ok_or_else(|| OpError(format!("attribute '{name}' is missing")))
     }
 
     /// A required attribute of one kind.
+    ///
+    /// # Errors
+    /// It is missing or of another kind; its name.
     pub fn required<T: TryFrom<Attribute<'c>>>(&self, name: &str) -> Result<T, OpError> {
         let attribute = self.required_attribute(name)?;
         T::try_from(attribute)
@@ -203,39 +227,60 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// An optional attribute of one kind.
+    ///
+    /// # Errors
+    /// It is there and of another kind; its name.
     pub fn optional<T: TryFrom<Attribute<'c>>>(&self, name: &str) -> Result<Option<T>, OpError> {
         if self.attribute(name).is_none() { Ok(None) } else { self.required(name).map(Some) }
     }
 
     /// A required `array<i64: ...>`.
+    ///
+    /// # Errors
+    /// It is missing or of another kind; its name.
     pub fn i64_array(&self, name: &str) -> Result<&'c [i64], OpError> {
         ffi::dense_i64_array(self.required_attribute(name)?)
             .ok_or_else(|| OpError(format!("attribute '{name}' must be an array of i64")))
     }
 
     /// An optional `array<i64: ...>`.
+    ///
+    /// # Errors
+    /// It is there and of another kind; its name.
     pub fn optional_i64_array(&self, name: &str) -> Result<Option<&'c [i64]>, OpError> {
         if self.attribute(name).is_none() { Ok(None) } else { self.i64_array(name).map(Some) }
     }
 
     /// A required `array<i32: ...>`.
+    ///
+    /// # Errors
+    /// It is missing or of another kind; its name.
     pub fn i32_array(&self, name: &str) -> Result<&'c [i32], OpError> {
         ffi::dense_i32_array(self.required_attribute(name)?)
             .ok_or_else(|| OpError(format!("attribute '{name}' must be an array of i32")))
     }
 
     /// A required `array<i1: ...>`.
+    ///
+    /// # Errors
+    /// It is missing or of another kind; its name.
     pub fn bool_array(&self, name: &str) -> Result<&'c [bool], OpError> {
         ffi::dense_bool_array(self.required_attribute(name)?)
             .ok_or_else(|| OpError(format!("attribute '{name}' must be an array of i1")))
     }
 
     /// An optional `array<i1: ...>`.
+    ///
+    /// # Errors
+    /// It is there and of another kind; its name.
     pub fn optional_bool_array(&self, name: &str) -> Result<Option<&'c [bool]>, OpError> {
         if self.attribute(name).is_none() { Ok(None) } else { self.bool_array(name).map(Some) }
     }
 
     /// A required integer attribute, sign-extended to 64 bits.
+    ///
+    /// # Errors
+    /// It is missing or of another kind; its name.
     pub fn integer(&self, name: &str) -> Result<i64, OpError> {
         let attribute = self.required_attribute(name)?;
         IntegerAttribute::try_from(attribute)
@@ -244,11 +289,17 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// An optional integer attribute, sign-extended to 64 bits.
+    ///
+    /// # Errors
+    /// It is there and of another kind; its name.
     pub fn optional_integer(&self, name: &str) -> Result<Option<i64>, OpError> {
         if self.attribute(name).is_none() { Ok(None) } else { self.integer(name).map(Some) }
     }
 
     /// A boolean attribute, `default` where it is missing.
+    ///
+    /// # Errors
+    /// It is there and of another kind; its name.
     pub fn boolean(&self, name: &str, default: bool) -> Result<bool, OpError> {
         let Some(attribute) = self.attribute(name) else { return Ok(default) };
         BoolAttribute::try_from(attribute)
@@ -257,6 +308,9 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// A string attribute, `None` where it is missing.
+    ///
+    /// # Errors
+    /// It is there and of another kind; its name.
     pub fn string(&self, name: &str) -> Result<Option<&'c str>, OpError> {
         let Some(attribute) = self.attribute(name) else { return Ok(None) };
         StringAttribute::try_from(attribute)
@@ -265,6 +319,9 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// An integer elements attribute (`dense<...> : tensor<..xi64>`), with its values in row-major order.
+    ///
+    /// # Errors
+    /// It is there and of another kind; its name.
     pub fn elements(&self, name: &str) -> Result<Option<(Tensor<'c>, Vec<i64>)>, OpError> {
         let Some(attribute) = self.attribute(name) else { return Ok(None) };
         let read = DenseElementsAttribute::try_from(attribute).ok().and_then(|dense| {
@@ -288,6 +345,9 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
     }
 
     /// Region `index`, or an error that names the missing one.
+    ///
+    /// # Errors
+    /// There is no such region; its number.
     pub fn region(&self, index: usize) -> Result<RegionRef<'c, 'a>, OpError> {
         let region = match self {
             Self::Op(op) if index < op.region_count() => op.region(index).ok(),

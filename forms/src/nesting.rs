@@ -2,8 +2,9 @@
 
 //! How deeply text is nested. MLIR's parser is recursive, and ends the process where its stack ends.
 
-/// How deeply regions may be nested, in any form, and attributes and types in bytecode. MLIR's reader of
-/// bytecode, its verifier and what frees a module take time quadratic in the depth: at this one, seconds.
+/// How deeply regions may be nested, in any form, and attributes and types in bytecode. MLIR's parser, its reader
+/// of bytecode and its verifier take time quadratic in the depth: at this one, seconds. So does what frees a
+/// module, unless that is an [`OwnedModule`](crate::OwnedModule).
 pub const MAX_DEPTH: usize = 10_000;
 
 /// How deeply brackets may be. A region of generic form is in two, has those of types in it, and is in those

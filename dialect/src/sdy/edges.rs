@@ -20,6 +20,9 @@ fn ends<'c>(edges: PropagationEdges<'c>) -> impl Iterator<Item = EdgeValueRef<'c
 }
 
 /// Verifies the edges noted down at an op.
+///
+/// # Errors
+/// The first edge that is wrong, and why.
 pub fn verify<'c>(op: OperationRef<'c, '_>, edges: PropagationEdges<'c>) -> Verdict {
     let mut mesh: Option<Axes<'c>> = None;
     for end in ends(edges) {
@@ -63,6 +66,9 @@ pub fn verify<'c>(op: OperationRef<'c, '_>, edges: PropagationEdges<'c>) -> Verd
 
 /// Verifies the steps of an attribute under construction, flattened: for each step its index and number of axes; for
 /// each axis the side and index of its source, the number of its targets, and the side and index of each.
+///
+/// # Errors
+/// They end too early, or a number is beyond its range.
 pub fn verify_parameters(parameters: &[i64]) -> Verdict {
     let mut rest = parameters.iter().copied();
     let mut next = || rest.next().ok_or_else(|| OpError("propagation edges end too early".into()));

@@ -64,6 +64,9 @@ impl<'c> Axes<'c> {
     }
 
     /// The part of this mesh that `reference` means.
+    ///
+    /// # Errors
+    /// The mesh has no such axis, or the part is none: less than 2, all of the axis, or no divisor of it.
     pub fn resolve(&self, reference: AxisRef<'c>) -> Result<Part, OpError> {
         let name = reference.name();
         let Some(axis) = self.axes.iter().position(|(axis, _)| *axis == name) else {
@@ -86,6 +89,9 @@ impl<'c> Axes<'c> {
     }
 
     /// Resolves a list of axes that stand next to each other; two of them that make one part must be written as one.
+    ///
+    /// # Errors
+    /// What [`Self::resolve`] says, or two neighbours that make one part.
     pub fn resolve_list(&self, references: List<'c, AxisRef<'c>>) -> Result<Vec<Part>, OpError> {
         let mut parts: Vec<Part> = Vec::with_capacity(references.len());
         for reference in references.iter() {
@@ -104,6 +110,9 @@ impl<'c> Axes<'c> {
     }
 
     /// Rejects a part that is in more than one of the lists, or twice in one.
+    ///
+    /// # Errors
+    /// The part that is there twice.
     pub fn check_disjoint<'p>(&self, lists: impl IntoIterator<Item = &'p [Part]>) -> Result<(), OpError> {
         let mut seen: Vec<Part> = Vec::new();
         for &part in lists.into_iter().flatten() {
@@ -119,6 +128,9 @@ impl<'c> Axes<'c> {
     }
 
     /// Rejects parts that are not in the order of the mesh; `what` names the list.
+    ///
+    /// # Errors
+    /// The two parts that are in the wrong order.
     pub fn check_sorted(&self, parts: &[Part], what: &str) -> Result<(), OpError> {
         for pair in parts.windows(2) {
             require!(

@@ -11,6 +11,9 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, ValueLike};
 
 /// Verifies the rule of an op.
+///
+/// # Errors
+/// What is wrong with it, with the factor or the dimension.
 pub fn verify<'c>(op: OperationRef<'c, '_>, rule: OpShardingRule<'c>) -> Verdict {
     let sizes = rule.factor_sizes();
     let mut seen = Seen { operands: vec![false; sizes.len()], results: vec![false; sizes.len()] };

@@ -23,6 +23,9 @@ pub(crate) fn at<T>(place: &str, result: Result<T, OpError>) -> Result<T, OpErro
 }
 
 /// The mesh of a sharding as seen from `op`.
+///
+/// # Errors
+/// There is no mesh of that name.
 pub fn mesh_of<'c>(op: OperationRef<'c, '_>, sharding: TensorSharding<'c>) -> Result<Mesh<'c>, OpError> {
     if let Some(mesh) = sharding.inlined_mesh() {
         return Ok(mesh);
@@ -56,6 +59,9 @@ pub fn manual_axes_of<'c>(op: OperationRef<'c, '_>) -> Vec<&'c str> {
 }
 
 /// The type whose dimensions a sharding of a value of type `ty` is about: that of the only element of a tuple.
+///
+/// # Errors
+/// A tuple of more elements than one, or of none; how many.
 pub fn sharded_type<'c>(ty: Type<'c>) -> Result<Type<'c>, OpError> {
     let Some(tuple) = common::as_tuple(ty) else { return Ok(ty) };
     match tuple.type_count() {
@@ -77,6 +83,9 @@ fn has_no_axis_lists(sharding: TensorSharding<'_>) -> bool {
 }
 
 /// Verifies a sharding at `op` of a value of type `ty`.
+///
+/// # Errors
+/// What is wrong with it, with the dimension or the axis.
 pub fn verify<'c>(op: OperationRef<'c, '_>, sharding: TensorSharding<'c>, ty: Type<'c>) -> Verdict {
     let mesh = mesh_of(op, sharding)?;
     if mesh.is_maximal() {
@@ -129,6 +138,9 @@ fn check_axes<'c>(axes: &Axes<'c>, sharding: TensorSharding<'c>) -> Verdict {
 }
 
 /// Verifies one sharding per value; `place` names the attribute.
+///
+/// # Errors
+/// There are not as many as values, or what is wrong with one of them, with its number.
 pub fn verify_per_value<'c>(
     op: OperationRef<'c, '_>,
     shardings: TensorShardingPerValue<'c>,
@@ -191,6 +203,9 @@ pub struct Placement<'c> {
 
 impl<'c> Placement<'c> {
     /// Takes a sharding apart, as seen from `op`.
+    ///
+    /// # Errors
+    /// Its mesh or an axis cannot be found.
     pub fn new(op: OperationRef<'c, '_>, sharding: TensorSharding<'c>) -> Result<Self, OpError> {
         Ok(Self {
             mesh_or_ref: sharding.mesh_or_ref(),
@@ -219,6 +234,9 @@ impl<'c> Placement<'c> {
 }
 
 /// Resolves axes that may come from different lists.
+///
+/// # Errors
+/// The first that the mesh has not got.
 pub fn resolve_all<'c>(axes: &Axes<'c>, references: &[AxisRef<'c>]) -> Result<Vec<Part>, OpError> {
     references.iter().map(|&reference| axes.resolve(reference)).collect()
 }
@@ -250,6 +268,9 @@ fn result_sharding<'c>(op: OperationRef<'c, '_>, index: usize) -> Option<TensorS
 }
 
 /// The sharding that `value` has as seen from `user`; `None` if it has none.
+///
+/// # Errors
+/// It has one that cannot be taken apart.
 pub fn placement<'c>(
     user: OperationRef<'c, '_>,
     value: Value<'c, '_>,

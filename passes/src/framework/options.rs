@@ -14,6 +14,9 @@ pub trait OptionValue: Sized {
     fn value_name() -> String;
 
     /// Reads a value; the error says what was expected.
+    ///
+    /// # Errors
+    /// What was expected.
     fn parse(text: &str) -> Result<Self, String>;
 
     /// Writes a value so that [`OptionValue::parse`] reads the same back.
@@ -252,6 +255,9 @@ pub trait Options: Default + Clone + Send + Sync + 'static {
     fn infos() -> Vec<OptionInfo>;
 
     /// Reads the struct from one text per option.
+    ///
+    /// # Errors
+    /// What was expected of the first that cannot be read.
     fn parse(texts: &[&str]) -> Result<Self, String>;
 
     /// The texts that [`Options::parse`] reads this struct back from.

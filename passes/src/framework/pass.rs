@@ -131,6 +131,9 @@ pub struct PassContext<'r> {
 impl PassContext<'_> {
     /// Runs a pipeline in MLIR's textual form, without its anchor, on `op`: the op that the pass runs on, or one nested
     /// in it. Dialects that its passes need have to be among the pass's own dependent dialects.
+    ///
+    /// # Errors
+    /// The pipeline cannot be read or has failed; what has been diagnosed goes to the context.
     pub fn run_pipeline<'c>(&self, op: OperationRef<'c, '_>, pipeline: &str) -> Result<(), PassError<'c>> {
         self.host.run_pipeline(op, pipeline).map_err(|message| match message.trim() {
             "" => PassError::reported(format!("{pipeline} failed")),
@@ -171,12 +174,18 @@ pub trait Pass: Options {
     fn dependent_dialects(_registry: &DialectRegistry) {}
 
     /// Says what is wrong with the options taken together, if anything is.
+    ///
+    /// # Errors
+    /// What is wrong.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 
     /// Runs on one op. Nothing outside of it may be touched, and if it is a function, nothing outside of it may be read
     /// that other functions' runs change. A panic is caught and fails the pass.
+    ///
+    /// # Errors
+    /// Why the pass fails.
     fn run<'c>(&self, op: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c>;
 }
 
@@ -187,6 +196,9 @@ pub trait Pipeline: Options {
 
     /// The passes, in MLIR's textual form: `func.func(slimhlo-dus-to-pad{min-bytes=1MiB},cse)`. The pipeline is used
     /// on a module.
+    ///
+    /// # Errors
+    /// What is wrong with the options taken together.
     fn passes(&self) -> Result<String, String>;
 }
 
@@ -303,6 +315,9 @@ impl PipelineInfo {
     }
 
     /// The passes that it stands for by default, in MLIR's textual form.
+    ///
+    /// # Errors
+    /// What is wrong with the defaults taken together.
     pub fn default_passes(&self) -> Result<String, String> {
         let texts: Vec<_> = self.options.iter().map(|option| option.default.as_str()).collect();
         (self.expand)(&texts)

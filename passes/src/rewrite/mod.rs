@@ -130,12 +130,18 @@ impl<'c: 'r, 'r> Rewriter<'c, 'r> {
     }
 
     /// Inserts an op of one result and returns that.
+    ///
+    /// # Errors
+    /// The op has no result.
     pub fn insert_value(&self, op: impl Into<Operation<'c>>) -> Result<Value<'c, 'r>, PassError<'c>> {
         Ok(self.insert(op).result(0)?.into())
     }
 
     /// Replaces all results of `op` and erases it. Fails, with nothing changed, unless the values are as many as the
     /// results and of their types.
+    ///
+    /// # Errors
+    /// Values are not as many as results or not of their types.
     pub fn replace<'a>(&self, op: OperationRef<'c, 'a>, values: &[Value<'c, '_>]) -> Result<(), PassError<'c>>
     where
         'c: 'a,
@@ -146,6 +152,9 @@ impl<'c: 'r, 'r> Rewriter<'c, 'r> {
     }
 
     /// Replaces `op` by `with`, which takes its discardable attributes over.
+    ///
+    /// # Errors
+    /// Results of the two are not alike.
     pub fn replace_with<'a>(
         &self,
         op: OperationRef<'c, 'a>,
@@ -183,6 +192,9 @@ impl<'c: 'r, 'r> Rewriter<'c, 'r> {
     }
 
     /// Erases `op`. Fails, with nothing changed, if a result of it is used.
+    ///
+    /// # Errors
+    /// A result is used.
     pub fn erase<'a>(&self, op: OperationRef<'c, 'a>) -> Result<(), PassError<'c>>
     where
         'c: 'a,
@@ -312,6 +324,9 @@ impl<'c, 'p> Patterns<'c, 'p> {
 
     /// Applies the patterns to everything nested in `op`, which must be isolated from above (a function, a module).
     /// The first error or panic of a pattern stops them all.
+    ///
+    /// # Errors
+    /// The first error or panic of a pattern.
     pub fn apply(self, op: OperationRef<'c, '_>, config: &Greedy) -> Result<Applied, PassError<'c>> {
         ffi::apply(self.patterns, op, config)
     }

@@ -57,6 +57,9 @@ pub struct Compiled {
 const PART: usize = 2048;
 
 /// Compiles all kernels in `root`, which stays as it is. The LLVM IR is made text only if `llvm_ir` says so.
+///
+/// # Errors
+/// The target is unknown, or a pass or LLVM refuses a kernel; with what it says.
 pub fn compile(root: OperationRef<'_, '_>, options: &Options, llvm_ir: bool) -> Result<Compiled, Error> {
     // What was asked for comes before what is there.
     version(options)?;

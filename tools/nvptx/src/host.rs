@@ -34,6 +34,9 @@ pub struct Kernels {
 
 impl Kernels {
     /// Compiles all kernels in `root`, which stays as it is. Blocks have so many `threads`, a power of two up to 1024.
+    ///
+    /// # Errors
+    /// A pass or LLVM refuses a kernel; with what it says.
     pub fn new(root: OperationRef<'_, '_>, opt_level: u8, threads: u64) -> Result<Self, Error> {
         let mut module = lower::copy(root);
         lower::run(&mut module, &pipeline(threads))?;

@@ -16,6 +16,9 @@ pub fn find() -> Option<PathBuf> {
 }
 
 /// Assembles PTX for a chip.
+///
+/// # Errors
+/// There is no assembler, or it refuses the text; with what it says.
 pub fn cubin(ptx: &str, chip: Chip) -> Result<Vec<u8>, Error> {
     let assembler = find().ok_or(Error::NoAssembler)?;
     let failed = |error: std::io::Error| Error::Assembler(error.to_string());
