@@ -28,10 +28,9 @@ from collections.abc import Iterator, Sequence
 
 import programs  # first: it sets the flags with which JAX starts
 from opt import needs_more
-from workers import Lost, map_items
+from workers import Lost
 
 MIB = 2**20
-SECONDS_PER_MODULE = 600.0
 MEAN = 0.70
 SPAN = 20
 """Modules that XLA is asked about before its answers are written down."""
@@ -118,7 +117,9 @@ def plan(command: str, text: str) -> Plan | str:
         return next((line for line in done.stderr.splitlines() if "error" in line), f"exit status {done.returncode}")
     manifest = json.loads(done.stdout)
     donated = [result for result in manifest["results"] if result.get("argument") is not None]
-    floor = sum(each["bytes"] for each in manifest["arguments"] + manifest["results"]) - sum(r["bytes"] for r in donated)
+    floor = sum(each["bytes"] for each in manifest["arguments"] + manifest["results"]) - sum(
+        r["bytes"] for r in donated
+    )
     functions = {kernel["name"]: len(kernel["functions"]) for kernel in manifest["kernels"]}
     return Plan(
         floor,
@@ -242,7 +243,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
     parser.add_argument("--target", default="h100", metavar="NAME", help="whose XLA is asked (default: %(default)s)")
-    parser.add_argument("--harnesses", type=int, default=200, metavar="N", help="of JAX's test programs (default: %(default)s)")
+    parser.add_argument(
+        "--harnesses", type=int, default=200, metavar="N", help="of JAX's test programs (default: %(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--cache", type=pathlib.Path, metavar="FILE", help="where XLA's answers are kept")
     parser.add_argument("names", nargs="*", metavar="NAME", help="reference programs (default: all sets)")

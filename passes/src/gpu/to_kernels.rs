@@ -9,7 +9,7 @@
 //! If the arena is still large, other forms of the program are planned, too: values in chunks of several sizes ([`CHUNKS`]), and what the default
 //! pipeline makes of it for this target. Each costs the bytes of its plan and the estimated time of its kernels (`estimate.rs`). Kept is the
 //! smallest that takes at most `max-slowdown` times as long as the plan without them. If none does, it is the fastest that takes half of the bytes or
-//! less: memory is what this compiler is for.
+//! less, unless that takes [`FAR`] times as long: memory is what this compiler is for.
 //!
 //! Chunks are first tried small. The sizes are around what an H100's L2 cache holds (50 MB): smaller ones mean more launches, and what is
 //! larger than it saves less than it could. There are two ways of choosing what to chunk: by a target's costs, and by thresholds, which cut
@@ -45,6 +45,9 @@ const TIGHT: u64 = 100;
 const LARGE: u64 = 5;
 /// And its bytes: less is not worth another form of the program.
 const LEAST: u64 = 4 << 20;
+
+/// How many times as long a program may take in any form, whatever it saves: a choice, as `max-slowdown` is.
+const FAR: f64 = 8.0;
 
 /// How chunks are chosen, and bytes of the temporaries of one, about.
 const CHUNKS: [(&str, [Bytes; 3]); 2] = [
@@ -123,7 +126,7 @@ impl ToKernels {
             if allowed && now.peak().saturating_add(plain.peak() / TIGHT) < least {
                 best = Some((copy_of(module), now));
             }
-            let halves = now.peak() <= plain.peak() / 2;
+            let halves = now.peak() <= plain.peak() / 2 && now.seconds <= FAR * plain.seconds;
             if halves && fastest.as_ref().is_none_or(|(_, cost)| now.seconds < cost.seconds) {
                 fastest = Some((copy_of(module), now));
             }
