@@ -30,6 +30,7 @@ mod host;
 mod moves;
 mod products;
 
+use host::is_annotation;
 pub(super) use host::placement;
 
 pub(super) type Id = u32;
@@ -1093,27 +1094,6 @@ fn added_to_nothing<'c: 'a, 'a>(op: OperationRef<'c, 'a>, local: &str) -> Option
     };
     let [left, right] = [op.operand(0).ok()?, op.operand(1).ok()?];
     if is_zero(right) { Some(left) } else { (local == "add" && is_zero(left)).then_some(right) }
-}
-
-/// Whether a custom call only says where a value is to live.
-fn is_annotation(op: OperationRef<'_, '_>) -> bool {
-    op.operand_count() == 1
-        && op.result_count() == 1
-        && matches!(
-            attribute_of(op, "call_target_name")
-                .and_then(|name| StringAttribute::try_from(name).ok())
-                .map(string_value),
-            Some(
-                "Sharding"
-                    | "SPMDFullToShardShape"
-                    | "SPMDShardToFullShape"
-                    | "LayoutConstraint"
-                    | "annotate_device_placement"
-                    | "xla.sdy.FuncResultSharding"
-                    | "xla.sdy.GlobalToLocalShape"
-                    | "xla.sdy.LocalToGlobalShape"
-            )
-        )
 }
 
 fn has_effects(op: OperationRef<'_, '_>, name: &str) -> bool {

@@ -392,9 +392,10 @@ found.points = choices.length;
 found.rows = document.querySelectorAll('table input[name="program"]').length;
 const last = choices[choices.length - 1];
 last.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-found.shown = [chart.dataset.program, last.dataset.program, last.classList.contains("chosen")];
+const shown = () => document.querySelector('input[name="program"]:checked').value;
+found.shown = [shown(), last.dataset.program, last.classList.contains("chosen"), chart.dataset.program];
 choices[0].dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
-found.first = [chart.dataset.program, choices[0].dataset.program, last.classList.contains("chosen")];
+found.first = [shown(), choices[0].dataset.program, last.classList.contains("chosen")];
 found.state = document.documentElement.dataset.state;
 "##;
     let (found, _) = browse(&folder, &page, probe);
@@ -404,7 +405,7 @@ found.state = document.documentElement.dataset.state;
     assert_eq!((&found["points"], &found["rows"]), (&points.len().into(), &points.len().into()), "{found}");
     assert_eq!((&found["shown"][0], &found["shown"][2]), (&found["shown"][1], &true.into()), "{found}");
     assert_eq!((&found["first"][0], &found["first"][2]), (&found["first"][1], &false.into()), "{found}");
-    assert_eq!(found["state"], "ready");
+    assert_eq!((&found["shown"][3], &found["state"]), (&"point".into(), &"ready".into()), "{found}");
     // Each needs less than the one before, and takes longer.
     let of = |point: &Value| (point["footprint"]["peak"].as_u64(), point["times"].as_f64());
     for pair in points.windows(2) {

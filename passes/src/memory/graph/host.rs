@@ -6,6 +6,7 @@ use super::{Class, Id, Scope};
 use crate::ir::string_attribute;
 use melior::ir::OperationRef;
 use melior::ir::attribute::{DictionaryAttribute, StringAttribute};
+use melior::ir::operation::OperationLike;
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, op_name, string_value};
 
 /// The memory that a custom call asks for: `pinned_host` or `device`, as JAX writes it.
@@ -17,6 +18,24 @@ pub(in crate::memory) fn placement<'c>(op: OperationRef<'c, '_>) -> Option<&'c s
     let attributes = DictionaryAttribute::try_from(attribute_of(op, "mhlo.frontend_attributes")?).ok()?;
     let kind = attribute_in(attributes, "_xla_buffer_placement")?;
     StringAttribute::try_from(kind).ok().map(string_value)
+}
+
+/// Whether a custom call only says where a value is to live.
+pub(super) fn is_annotation(op: OperationRef<'_, '_>) -> bool {
+    const NAMES: [&str; 8] = [
+        "Sharding",
+        "SPMDFullToShardShape",
+        "SPMDShardToFullShape",
+        "LayoutConstraint",
+        "annotate_device_placement",
+        "xla.sdy.FuncResultSharding",
+        "xla.sdy.GlobalToLocalShape",
+        "xla.sdy.LocalToGlobalShape",
+    ];
+    let is_one = |name: &str| NAMES.contains(&name);
+    op.operand_count() == 1
+        && op.result_count() == 1
+        && string_attribute(op, "call_target_name").is_some_and(is_one)
 }
 
 impl<'c: 'a, 'a> Scope<'c, 'a> {
