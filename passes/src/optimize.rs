@@ -205,8 +205,6 @@ pub fn optimize_once<'c>(
         before.zip(after).is_some_and(|(before, after)| after > with_slack(before))
     });
     drop(snapshots);
-    // What a partitioner would send for the ops that are left depends on those that are gone: an exchange that paid by itself may not.
-    let grew = grew || crate::shards::sends_more(borrowed(&original), module);
     if grew {
         move_body(module, original);
         unmark(module);

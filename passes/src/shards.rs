@@ -155,7 +155,7 @@ use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value};
 pub(crate) use mesh::{Layout, Mesh, parts_in};
 use moves::{Moves, Piece, is_bare, is_move, is_update, plain, unconstrained};
-pub use partitioner::{Traffic, sends_more, traffic};
+pub use partitioner::{Traffic, traffic};
 use rustc_hash::FxHashSet;
 use settle::with_plain_constants;
 pub(crate) use share::share_exchanges;

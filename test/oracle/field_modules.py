@@ -118,8 +118,10 @@ class Fields:
             return "{replicated}"
         others = math.prod(self.axes[names[index]] for index in rest)
         counts += [others] if others > 1 else []
-        turn = "" if order + rest == sorted(order + rest) else f"T({','.join(map(str, order + rest))})"
-        devices = f"[{','.join(map(str, self.axes.values()))}]{turn}"
+        if order + rest == sorted(order + rest):
+            devices = f"[{self.devices}]"
+        else:
+            devices = f"[{','.join(map(str, self.axes.values()))}]T({','.join(map(str, order + rest))})"
         return f"{{devices=[{','.join(map(str, counts))}]<={devices}{' last_tile_dim_replicate' if others > 1 else ''}}}"
 
     def says(self, cut: Cut) -> str:

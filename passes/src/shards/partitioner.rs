@@ -15,7 +15,7 @@
 use super::layout::{Known, is_manual_throughout, partitions};
 use super::mesh::Layout;
 use super::moves::{is_bare, is_elementwise, is_move, is_update, plain, starts_of, update_of};
-use super::{Rewrite, Target};
+use super::{Rewrite, Target, uneven};
 use crate::counted::Counter;
 use crate::ir;
 use crate::rewrite::{defining_op, users};
@@ -86,10 +86,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     pub(super) fn sent_by_partitioner(&self, target: &Target<'c, 'a>) -> Option<Sent> {
         self.known.by_op.then_some(())?;
         // Slices of one array: what their computations exchange is one in the end (`share.rs`).
-        let array = target.op.operands().next()?;
-        if op_name(target.op) == "stablehlo.slice"
-            && users(array).filter(|user| is_move(*user)).nth(1).is_some()
-        {
+        if op_name(target.op) == "stablehlo.slice" && is_read_elsewhere(target.op) {
             return None;
         }
         let mut sent = Sent::default();
@@ -309,16 +306,6 @@ pub fn traffic<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Option<Traffic> {
     Some(traffic_of(module, &Known::new(module, partitions)?))
 }
 
-/// Whether a module is expected to send more than it did before. Nothing is expected where ops did not say how they are laid out.
-pub fn sends_more<'c: 'a, 'a>(before: OperationRef<'c, 'a>, after: OperationRef<'c, 'a>) -> bool {
-    let count = partitions(before).filter(|&partitions| partitions > 1);
-    let known = count.and_then(|count| Known::new(before, count)).filter(|known| known.by_op);
-    known.zip(traffic(after)).is_some_and(|(known, after)| {
-        let before = traffic_of(before, &known);
-        after.collectives > before.collectives || after.bytes > before.bytes
-    })
-}
-
 fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Traffic {
     let mut traffic = Traffic::default();
     let mut pending: Vec<(OperationRef<'c, 'a>, u64, bool)> = vec![(module, 1, false)];
@@ -368,6 +355,14 @@ fn written(op: OperationRef<'_, '_>, name: &str) -> Option<Sent> {
         _ => return None,
     };
     Some(Sent { collectives: 1, elements })
+}
+
+/// Whether another move, or a computation that took the place of one, reads what a slice reads.
+fn is_read_elsewhere<'c: 'a, 'a>(slice: OperationRef<'c, 'a>) -> bool {
+    let Some(array) = slice.operands().next() else { return false };
+    let is_made = |user: OperationRef<'c, 'a>| op_name(user) == "sdy.manual_computation";
+    users(array).any(|user| user != slice && (is_move(user) || is_made(user)))
+        || uneven::trimmed_from(array).is_some_and(|whole| users(whole).any(is_made))
 }
 
 /// Whether an op makes an array of the elements of another where devices have them.
