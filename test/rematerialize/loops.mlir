@@ -44,15 +44,6 @@ func.func @body(%x: tensor<2048x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<10
 // CHECK-LABEL: func.func @little
 // CHECK-NOT: optimization_barrier
 // CHECK: return
-func.func @little
-// CHECK: stablehlo.while
-// CHECK: do {
-// CHECK: %[[SCORES:.*]] = stablehlo.dot_general %{{.*}} -> tensor<1024x1024xf32>
-// CHECK: %[[TOKEN:.*]] = stablehlo.dot_general %{{.*}} -> tensor<64x64xf32>
-// CHECK: %[[HELD:.*]]:3 = stablehlo.optimization_barrier %{{.*}}, %{{.*}}, %[[TOKEN]]
-// CHECK: %[[AGAIN:.*]] = stablehlo.dot_general %[[HELD]]#1, %{{.*}} -> tensor<1024x1024xf32>
-// CHECK: stablehlo.exponential %[[AGAIN]]
-// CHECK-NOT: optimization_barrier
 func.func @little(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>) -> tensor<1024x64xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i64>
   %i0, %r0, %x0, %y0 = stablehlo.while(%i = %zero, %r = %x1, %xs = %x, %ys = %y) : tensor<i64>, tensor<1024x64xf32>, tensor<4096x64xf32>, tensor<64x1024xf32>
