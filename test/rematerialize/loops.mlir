@@ -10,9 +10,9 @@
 // CHECK: %[[AGAIN:.*]] = stablehlo.dot_general %[[HELD]]#1, %{{.*}} -> tensor<1024x1024xf32>
 // CHECK: stablehlo.exponential %[[AGAIN]]
 // CHECK-NOT: optimization_barrier
-func.func @body(%x: tensor<2048x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>) -> tensor<1024x64xf32> {
+func.func @body(%x: tensor<2048x64xf32>, %y: tensor<64x512xf32>, %x1: tensor<1024x64xf32>) -> tensor<1024x64xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i64>
-  %i0, %r0, %x0, %y0 = stablehlo.while(%i = %zero, %r = %x1, %xs = %x, %ys = %y) : tensor<i64>, tensor<1024x64xf32>, tensor<2048x64xf32>, tensor<64x1024xf32>
+  %i0, %r0, %x0, %y0 = stablehlo.while(%i = %zero, %r = %x1, %xs = %x, %ys = %y) : tensor<i64>, tensor<1024x64xf32>, tensor<2048x64xf32>, tensor<64x512xf32>
   cond {
     %ten = stablehlo.constant dense<10> : tensor<i64>
     %more = stablehlo.compare LT, %i, %ten, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
@@ -26,14 +26,14 @@ func.func @body(%x: tensor<2048x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<10
     %e = stablehlo.exponential %scores : tensor<1024x1024xf32>
     %sum = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
     %sums = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<1024xf32>) -> tensor<1024x64xf32>
-    // The peak: 8 MiB that only the next op needs.
-    %large = stablehlo.dot_general %xs, %ys, contracting_dims = [1] x [0] : (tensor<2048x64xf32>, tensor<64x1024xf32>) -> tensor<2048x1024xf32>
-    %small = stablehlo.dot_general %large, %ys, contracting_dims = [1] x [1] : (tensor<2048x1024xf32>, tensor<64x1024xf32>) -> tensor<2048x64xf32>
+    // The peak: 4 MiB that only the next op needs.
+    %large = stablehlo.dot_general %xs, %ys, contracting_dims = [1] x [0] : (tensor<2048x64xf32>, tensor<64x512xf32>) -> tensor<2048x512xf32>
+    %small = stablehlo.dot_general %large, %ys, contracting_dims = [1] x [1] : (tensor<2048x512xf32>, tensor<64x512xf32>) -> tensor<2048x64xf32>
     %token = stablehlo.dot_general %small, %xs, contracting_dims = [0] x [0] : (tensor<2048x64xf32>, tensor<2048x64xf32>) -> tensor<64x64xf32>
     %a = stablehlo.dot_general %e, %r, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
     %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
     %c = stablehlo.divide %b, %sums : tensor<1024x64xf32>
-    stablehlo.return %next, %c, %xs, %ys : tensor<i64>, tensor<1024x64xf32>, tensor<2048x64xf32>, tensor<64x1024xf32>
+    stablehlo.return %next, %c, %xs, %ys : tensor<i64>, tensor<1024x64xf32>, tensor<2048x64xf32>, tensor<64x512xf32>
   }
   return %r0 : tensor<1024x64xf32>
 }
