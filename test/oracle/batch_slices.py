@@ -24,8 +24,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from opt import Driver
 from stream import Program, Source, arguments, differences, report, run
+
+from opt import Driver
 
 CHANGED_SHARE = 0.6
 SIMPLE = ["--inline", "--canonicalize", "--cse", "--slimhlo-simplify", "--canonicalize", "--cse"]
@@ -143,7 +144,9 @@ def network(source: Source) -> tuple[str, tuple[int, ...], Callable[[Array, Weig
         def convolution(x: Array, w: Weights, how: tuple = ()) -> Array:
             return convolved(x, w, layout=how[0], groups=how[1], stride=how[2])
 
-        hows = [(source.one(("NHWC", "NCHW")), int(source.one((1, 1, 2, 4))), int(source.one((1, 2)))) for _ in range(4)]
+        hows = [
+            (source.one(("NHWC", "NCHW")), int(source.one((1, 1, 2, 4))), int(source.one((1, 2)))) for _ in range(4)
+        ]
         convolutions = tuple(lambda x, w, how=how: convolution(x, w, how) for how in hows)
         choices = (*convolutions, largest, mean_of_windows, grouped, mixed)
     layers = [choices[source.random.integers(len(choices))] for _ in range(2 + source.random.integers(4))]
@@ -198,7 +201,9 @@ def program(number: int, seed: int) -> Program:
 
             each = jax.vmap(one)(x, rows, labels)
             return [jnp.sum(jnp.clip(g, -0.5, 0.5), 0) for g in each]
-        value, (gradients, of_table) = jax.value_and_grad(loss, argnums=(0, 2))(parameters, x, table, rows, labels, mask)
+        value, (gradients, of_table) = jax.value_and_grad(loss, argnums=(0, 2))(
+            parameters, x, table, rows, labels, mask
+        )
         return value, [p - 0.1 * g for p, g in zip(parameters, gradients, strict=True)], of_table
 
     inputs = [*weights.made, x, table, rows, labels, mask]

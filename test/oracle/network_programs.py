@@ -148,7 +148,8 @@ def jacobian_by_directions(size: int = 1024, directions: int = 8) -> Traced:
         first = 1e3 * neighbours(a) + reacts - 4.4 * a
         second = 1e3 * neighbours(b) + 3.4 * a - reacts
         rows = [
-            jnp.concatenate([first[n].reshape(1, count), second[n].reshape(1, count)], axis=1) for n in range(directions)
+            jnp.concatenate([first[n].reshape(1, count), second[n].reshape(1, count)], axis=1)
+            for n in range(directions)
         ]
         return jnp.concatenate(rows, axis=0)
 

@@ -355,6 +355,26 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
         results.filter_map(|value| Some((value, self.slices.get(&ir::key(value))?.dim)))
     }
 
+    /// Bytes of what members make that no back end computes within what reads it.
+    pub fn stored(&self) -> u64 {
+        let kernels = self.members.iter().map(|member| member.op).filter(|op| {
+            matches!(
+                op_name(*op),
+                "stablehlo.dot_general"
+                    | "stablehlo.convolution"
+                    | "stablehlo.select_and_scatter"
+                    | "stablehlo.reduce_window"
+                    | "stablehlo.sort"
+                    | "stablehlo.fft"
+                    | "stablehlo.cholesky"
+                    | "stablehlo.triangular_solve"
+                    | "chlo.top_k"
+            )
+        });
+        let made = kernels.flat_map(|op| op.results().map(Value::from).collect::<Vec<_>>());
+        made.map(|value| ir::bytes(value).cast_unsigned()).sum()
+    }
+
     /// Bytes of what is added up, which is there in all turns.
     pub fn added(&self) -> u64 {
         let sums = self

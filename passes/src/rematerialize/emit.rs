@@ -68,8 +68,8 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         self.choices.has(self.kept, self.window, value)
     }
 
-    /// Lets what the window computes from go through a barrier at the place where it begins, together with what is computed last
-    /// before: nothing is done again before that is there.
+    /// Lets what the window computes from go through a barrier at the place where it begins, together with what is
+    /// computed last before: nothing is done again before that is there.
     fn hold(&mut self, wanted: &[(Place<'c, 'a>, Value<'c, 'a>)], first: usize) {
         let mut leaves = self.leaves(wanted.iter().map(|(_, value)| *value).collect());
         let begins = self.kept.ops[first];
@@ -98,8 +98,8 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         self.made.extend(leaves.iter().map(|leaf| ir::key(*leaf)).zip(held));
     }
 
-    /// Values that are there and that something is computed of. Arguments only where nothing else is: what is computed of arguments alone
-    /// would be found to be the same.
+    /// Values that are there and that something is computed of. Arguments only where nothing else is: what is computed
+    /// of arguments alone would be found to be the same.
     fn leaves(&self, mut pending: Vec<Value<'c, 'a>>) -> Vec<Value<'c, 'a>> {
         let (mut seen, mut leaves) = (Keys::default(), Vec::new());
         while let Some(value) = pending.pop() {
@@ -117,7 +117,12 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
             };
             let is_argument = |value: &Value<'c, 'a>| defining_op(*value).is_none();
             let any_kept = there.iter().any(is_kept) || !again.is_empty();
-            let held = there.into_iter().filter(|value| is_kept(value) || !any_kept && is_argument(value));
+            // Counters stay as they are: back ends that look for the number of turns do not see through a barrier (XLA
+            // for GPUs fails).
+            let held = there
+                .into_iter()
+                .filter(|value| !ir::is_rank_zero(*value))
+                .filter(|value| is_kept(value) || !any_kept && is_argument(value));
             for value in held {
                 if seen.insert(ir::key(value)) {
                     leaves.push(value);
