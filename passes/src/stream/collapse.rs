@@ -2,7 +2,7 @@
 
 //! A loop in a loop that only takes slices for it and puts its results in their places becomes one loop.
 //!
-//! Where a unit of one dimension takes too much, a loop over that dimension has another one in it, over a second dimension:
+//! Where a unit of one dimension takes too much, a loop over that dimension has another one in it, over a second one:
 //!
 //! ```mlir
 //! while (%i) {
@@ -27,14 +27,15 @@
 //!
 //! # Why it is right
 //!
-//! Slices of slices are slices: both are within what they are of, which is checked, so nothing is clamped. The inner loop writes all of
-//! what it puts together, which is checked as well: what that was at first is no matter, and neither is what lies in its place.
-//! The same ops run on the same elements in the same order.
+//! Slices of slices are slices: both are within what they are of, which is checked, so nothing is clamped. The inner
+//! loop writes all of what it puts together, which is checked as well: what that was at first is no matter, and neither
+//! is what lies in its place. The same ops run on the same elements in the same order.
 //!
 //! # Why it pays
 //!
-//! What slices, zeros and puts in place once a turn of the outer loop are kernels of their own, as many for an attention's gradient as there
-//! are products in it, and the slices and sums take memory. For back ends that take no time for kernels it is left alone.
+//! What slices, fills with zeros and puts in place once per iteration of the outer loop are kernels of their own, a dozen
+//! for the gradient of an attention, and the slices and sums take memory. Where nobody knows what iterations cost, for
+//! XLA for CPU, loops are left as they are.
 //!
 //! # When it must not fire
 //!
@@ -214,7 +215,7 @@ impl<'c: 'a, 'a> Nest<'c, 'a> {
         (counted == 1 && self.stays_within(part, Some(whole))).then_some(Placed { part, whole })
     }
 
-    /// Whether starts are counters or zero, one of both levels where both are not zero, and all of them leave room for what begins there.
+    /// Whether starts are counters or zero, and all of them leave room for what begins there.
     fn stays_within(&self, inner: OperationRef<'c, 'a>, outer: Option<OperationRef<'c, 'a>>) -> bool {
         let counters = [(self.inner_body, self.inner_counter), (self.outer_body, self.outer_counter)];
         counters.into_iter().zip([Some(inner), outer]).all(|((body, counter), op)| {

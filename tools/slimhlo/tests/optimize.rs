@@ -158,7 +158,7 @@ fn levers_that_are_left_alone() {
         names.map(|name| name.as_str().expect("a name").to_owned()).collect()
     };
     let has = |stages: &[String], name: &str| stages.iter().any(|stage| stage == name);
-    let (all, some) = (stages("none"), stages("stream,rematerialize"));
+    let (all, some) = (stages("none"), stages("stream,batch-slices,rematerialize"));
     assert!(has(&all, "chunks"), "{all:?}");
     assert!(!has(&some, "chunks") && !has(&some, "values again") && has(&some, "slabs"), "{some:?}");
     let run = folder.run(&["optimize", &module, "--without", "chunks"]).exits(2);

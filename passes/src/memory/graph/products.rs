@@ -1,19 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Products whose result is too small to keep all of a chip busy: back ends let several groups of threads each add up a part of what is
-//! contracted, and add their sums up in another kernel.
+//! Products and convolutions: operands in the order and width that libraries want, and products in parts.
+//!
+//! Products whose result is too small to keep all of a chip busy fall into parts: back ends let several groups of
+//! threads each add up a part of what is contracted, and add their sums up in another kernel.
 
-use super::{Class, Ids, Reduce, Scope, bytes_of, element_bytes};
-use crate::ops::products::dot_numbers;
+use super::{Class, Id, Ids, Reduce, Scope, bytes_of, element_bytes, is_transpose};
+use crate::ops::products::{dot_numbers, is_matrix_product};
 use crate::target::Reductions;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
+use slimhlo_dialect::ffi::attribute_of;
+use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
 use smallvec::smallvec as ids;
 
 impl<'c: 'a, 'a> Scope<'c, 'a> {
+    /// Products of 16-bit floats are computed in 32 bits, and operands of batched ones are brought into order.
+    pub(super) fn dot(&mut self, op: OperationRef<'c, 'a>, name: &str) {
+        let mut operands = self.operands(op);
+        if operands.len() != 2 || op.result(0).ok().and_then(|result| Tensor::new(result.r#type())).is_none()
+        {
+            self.add(Class::Opaque, op, operands, false);
+            return;
+        }
+        let numbers = (name == "dot_general")
+            .then(|| attribute_of(op, "dot_dimension_numbers"))
+            .flatten()
+            .and_then(|attribute| DotDimensionNumbers::try_from(attribute).ok());
+        for (index, operand) in operands.iter_mut().enumerate() {
+            let Ok(value) = op.operand(index) else { continue };
+            let Some(tensor) = Tensor::new(value.r#type()) else { continue };
+            // A product reads a transposed matrix as well.
+            let node = self.node_of(*operand);
+            if tensor.rank() == 2 && node.class == Class::Move && node.op.is_some_and(is_transpose) {
+                *operand = node.operands[0];
+            }
+            *operand = self.widen(op, *operand);
+            if let Some(numbers) = numbers {
+                let (batch, contracted) = if index == 0 {
+                    (numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions())
+                } else {
+                    (numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())
+                };
+                if self.storage.orders_products && !is_ordered(tensor.shape, batch, contracted) {
+                    let ty = self.graph.values[*operand as usize].ty;
+                    *operand = self.one(Class::Move, op, ids![*operand], ty);
+                }
+            }
+        }
+        if !self.split_product(op, &operands) {
+            self.add_wide(Class::Dot { joins: is_matrix_product(op) }, op, operands);
+        }
+    }
+
+    /// Convolutions want features innermost.
+    pub(super) fn convolution(&mut self, op: OperationRef<'c, 'a>) {
+        let mut operands = self.operands(op);
+        for operand in &mut operands {
+            *operand = self.widen(op, *operand);
+        }
+        let numbers = attribute_of(op, "dimension_numbers")
+            .and_then(|attribute| ConvDimensionNumbers::try_from(attribute).ok());
+        let (Some(numbers), [input, kernel]) = (numbers, &mut operands[..]) else {
+            return self.add_wide(Class::Dot { joins: true }, op, operands);
+        };
+        let goes_up = |first: Option<i64>, spatial: &[i64], last: &[i64]| {
+            first.iter().chain(spatial).chain(last).enumerate().all(|(at, &dim)| at as i64 == dim)
+        };
+        let in_order = [
+            goes_up(
+                Some(numbers.input_batch_dimension()),
+                numbers.input_spatial_dimensions(),
+                &[numbers.input_feature_dimension()],
+            ),
+            goes_up(
+                None,
+                numbers.kernel_spatial_dimensions(),
+                &[numbers.kernel_input_feature_dimension(), numbers.kernel_output_feature_dimension()],
+            ),
+        ];
+        for (operand, in_order) in [input, kernel].into_iter().zip(in_order) {
+            if !in_order {
+                let ty = self.graph.values[*operand as usize].ty;
+                *operand = self.one(Class::Move, op, ids![*operand], ty);
+            }
+        }
+        let result_in_order = goes_up(
+            Some(numbers.output_batch_dimension()),
+            numbers.output_spatial_dimensions(),
+            &[numbers.output_feature_dimension()],
+        );
+        self.add_wide(Class::Dot { joins: true }, op, operands);
+        if !result_in_order && let Ok(result) = op.result(0) {
+            let product = self.operand(result.into());
+            self.add(Class::Move, op, ids![product], false);
+        }
+    }
+
     /// Adds a product that falls into parts, the sums of each, and their sum; false if it is done as a whole.
-    pub(super) fn split_product(&mut self, op: OperationRef<'c, 'a>, operands: &[super::Id]) -> bool {
+    fn split_product(&mut self, op: OperationRef<'c, 'a>, operands: &[Id]) -> bool {
         let Some(rule) = &self.storage.splits_products else { return false };
         let (Some(numbers), &[left, right]) = (dot_numbers(op), operands) else { return false };
         let Some(ty) = self.local_types(op).first().copied() else { return false };
@@ -63,4 +149,23 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         self.forward(op, &[sum]);
         true
     }
+}
+
+/// Whether an operand of a dot is batch dimensions, then one group of contracted and one of free ones.
+fn is_ordered(shape: &[i64], batch: &[i64], contracted: &[i64]) -> bool {
+    let kind = |dim: i64| {
+        if batch.contains(&dim) {
+            0
+        } else if contracted.contains(&dim) {
+            1
+        } else {
+            2
+        }
+    };
+    let kinds: Vec<i32> = (0..shape.len() as i64).filter(|&dim| shape[dim as usize] != 1).map(kind).collect();
+    let mut groups = kinds.clone();
+    groups.dedup();
+    groups.len() <= 3
+        && groups.iter().skip(1).all(|&kind| kind != 0)
+        && !(groups.len() == 3 && groups[0] != 0)
 }
