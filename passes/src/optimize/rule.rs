@@ -17,10 +17,6 @@ const MATTERS: u64 = 8;
 /// and so many bytes are in any case.
 const MATTERS_BYTES: u64 = 64 << 20;
 
-/// The share by which two forms of a function have to differ for the smaller to be worth any time: the model is a tenth off as a rule
-/// (`cargo xtask bench model`), and of forms of the same function less.
-const CLOSE: u64 = 32;
-
 /// What functions of a module cost, by name.
 pub(super) type Costs = HashMap<String, Option<Cost>>;
 
@@ -107,9 +103,5 @@ pub(super) fn with_slack(before: u64) -> u64 {
 /// Whether one form of a function is better than another: it needs less, or as good as no more and takes less time.
 fn costs_less(one: &Cost, other: &Cost) -> bool {
     let (least, most) = (one.peak().min(other.peak()), one.peak().max(other.peak()));
-    if most <= least.saturating_add(least / CLOSE + SLACK_BYTES) {
-        one.seconds < other.seconds
-    } else {
-        one.peak() < other.peak()
-    }
+    if most <= with_slack(least) { one.seconds < other.seconds } else { one.peak() < other.peak() }
 }
