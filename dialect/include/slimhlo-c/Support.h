@@ -30,8 +30,8 @@ void slimhloPrintConstantsInPieces(void);
 /// long as the context; `rank` is -1 and the pointer null if the type is not a ranked shaped type.
 const int64_t *slimhloShapedTypeGetShape(MlirType type, intptr_t *rank);
 
-/// All attributes of an op as one dictionary: those that are stored as properties are made into attributes
-/// once, where asking for one after the other makes all of them each time.
+/// All attributes of an op as one dictionary: those that are stored as properties are made into
+/// attributes once, where asking for one after the other makes all of them each time.
 MlirAttribute slimhloOperationGetAttributes(MlirOperation op);
 
 /// Sizes of a ranked tensor type and the type of its elements, by one look at the type. Null, with
