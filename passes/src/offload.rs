@@ -68,8 +68,10 @@ use melior::ir::attribute::{BoolAttribute, DictionaryAttribute, StringAttribute}
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, BlockRef, Identifier, Location, OperationRef, Value, ValueLike};
+use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::op_name;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 crate::pass_options! {
     /// Keep in the host's memory what is used early and late, of a function that does not fit.
@@ -287,19 +289,30 @@ fn emit<'c: 'a, 'a>(kept: &Kept<'c, 'a>, light: &Light, stays: &[Stay<'c, 'a>], 
     let mut came: Table<usize, Value> = Table::default();
     // What a value that others wait with is called by now.
     let mut latest: Table<usize, Value> = Table::default();
+    // What came back at the last place that something came back at, and that place.
+    let mut last: (usize, Vec<usize>) = (kept.after, Vec::new());
     for (waits, is_left) in [(lefts, true), (comings, false)] {
         for ((at, _), (waiting, numbers)) in waits {
             before(kept, at, block, build);
             let mut values: Vec<Value> = numbers.iter().map(|&number| away[number]).collect();
-            values.push(latest.get(&ir::key(waiting)).copied().unwrap_or(waiting));
-            let held = hold(kept, &values, at, block, build);
-            latest.extend(held.last().map(|&out| (ir::key(waiting), out)));
+            let mut waits = vec![waiting];
+            if !is_left && at > last.0 {
+                let used = last.1.drain(..).flat_map(|number| &late[number]).map(|used| used.user);
+                let made = made_of(kept, light, used.collect(), last.0..at, block);
+                waits.extend(made.into_iter().filter(|value| ir::key(*value) != ir::key(waiting)));
+                last.0 = at;
+            }
+            values.extend(waits.iter().map(|value| latest.get(&ir::key(*value)).copied().unwrap_or(*value)));
+            let held = hold(kept, &values, numbers.len(), at, block, build);
+            latest
+                .extend(waits.iter().map(|value| ir::key(*value)).zip(held[numbers.len()..].iter().copied()));
             for (&number, &value) in numbers.iter().zip(&held) {
                 away[number] = value;
                 if !is_left {
                     let back = annotate(build, value, "device");
                     late[number].iter().for_each(|used| build.set_operand(used.user, used.operand, back));
                     came.insert(ir::key(stays[number].value), back);
+                    last.1.push(number);
                 }
             }
         }
@@ -354,10 +367,47 @@ fn before<'c: 'a, 'a>(kept: &Kept<'c, 'a>, at: usize, block: BlockRef<'c, 'a>, b
     }
 }
 
-/// Has values go through a barrier; what uses the last of them from a place on uses what comes out.
+/// Values that are made, by ops at some places, of what some ops make, and that others need after these places: what comes back is done
+/// with when they are there. A back end would put gradients of parameters off until the end, and keep all that they are made of.
+fn made_of<'c: 'a, 'a>(
+    kept: &Kept<'c, 'a>,
+    light: &Light,
+    users: Vec<OperationRef<'c, 'a>>,
+    places: Range<usize>,
+    block: BlockRef<'c, 'a>,
+) -> Vec<Value<'c, 'a>> {
+    // Light values are made again in these places; what uses them counts as well.
+    let mut pending: Vec<usize> = users.iter().filter_map(|user| kept.place(*user, block)).collect();
+    let lights = light.made_of.iter().map(|(number, _)| &kept.values[*number]);
+    pending.extend(lights.flat_map(|late| &late.places).copied());
+    let (mut seen, mut made) = (FxHashSet::default(), Vec::new());
+    while let Some(place) = pending.pop() {
+        if !places.contains(&place) || !seen.insert(place) {
+            continue;
+        }
+        for value in kept.ops[place].results().map(Value::from) {
+            let mut is_needed = false;
+            for used in uses(value) {
+                match kept.place(used.user, block) {
+                    Some(at) if at < places.end => pending.push(at),
+                    Some(_) => is_needed = true,
+                    None => is_needed |= Some(used.user) == block.terminator(),
+                }
+            }
+            if is_needed {
+                made.push((place, value));
+            }
+        }
+    }
+    made.sort_by_key(|(place, _)| *place);
+    made.into_iter().map(|(_, value)| value).collect()
+}
+
+/// Has values go through a barrier; what uses those from the number `first` on, from a place on, uses what comes out.
 fn hold<'c: 'a, 'a>(
     kept: &Kept<'c, 'a>,
     values: &[Value<'c, 'a>],
+    first: usize,
     from: usize,
     block: BlockRef<'c, 'a>,
     build: &Builder<'c, 'a>,
@@ -365,9 +415,8 @@ fn hold<'c: 'a, 'a>(
     let types: Vec<_> = values.iter().map(|value| value.r#type()).collect();
     let location = kept.ops[from.min(kept.ops.len() - 1)].location();
     let held = Way::Barrier.hold(build, &types, location, || values.to_vec());
-    if let (Some(&waiting), Some(&out)) = (values.last(), held.last()) {
-        // What is not of the block as it was is the terminator, or was made here: barriers come in the order of their
-        // places.
+    for (&waiting, &out) in values.iter().zip(&held).skip(first) {
+        // What is not of the block as it was is the terminator, or was made here: barriers come in the order of their places.
         let later = uses(waiting).filter(|used| {
             kept.place(used.user, block).map_or(Some(used.user) == block.terminator(), |at| at >= from)
         });
