@@ -10,7 +10,7 @@
 //! * of a reversal an exchange of tiles, and a shift where they do not come out even;
 //! * of an update within one shard by a splat nothing; by anything else it has the update gathered, and of one across a border the array.
 //!
-//! So XLA of jaxlib 0.10.2 answered for single ops on 4 and 8 devices, for CPUs and an H100; `test/oracle/partitioner_ops.py` asks again.
+//! So XLA of jaxlib 0.10.2 answered for single ops on 4 and 8 devices, for CPUs; `test/oracle/partitioner_ops.py` asks again.
 
 use super::layout::{Known, is_manual_throughout, partitions};
 use super::mesh::Layout;
