@@ -134,16 +134,27 @@ def mib(taken: dict[str, int] | None) -> str:
 
 
 def write_modules(folder: pathlib.Path, driver: str, names: Names) -> None:
-    """Each program as JAX lowers it for a target, and as slimhlo-opt leaves it."""
+    """Each program as JAX lowers it for a target, and as slimhlo-opt leaves it. That is of the artifact which JAX hands to a plugin: there
+    constants come first, and for another order of ops XLA may pack buffers otherwise."""
     jax_start.start()
     import programs
+    from jax._src.lib import _jax
+    from jaxlib.mlir.dialects import stablehlo
 
     for target, ours in names.items():
         for name in ours:
             before = folder / f"{target}-{name}-before.mlir"
             before.write_text(programs.PROGRAMS[name](TARGETS[target]).as_text())
-            after = folder / f"{target}-{name}-after.mlir"
-            subprocess.run([driver, opt.pipeline_for(driver, target), str(before), "-o", str(after)], check=True)
+            artifact, after = artifact_of(before), folder / f"{target}-{name}-after.mlir"
+            artifact.write_bytes(
+                _jax.mlir.serialize_portable_artifact(before.read_text(), stablehlo.get_current_version())
+            )
+            subprocess.run([driver, opt.pipeline_for(driver, target), str(artifact), "-o", str(after)], check=True)
+
+
+def artifact_of(module: pathlib.Path) -> pathlib.Path:
+    """The file beside a module's with the artifact of it."""
+    return module.with_suffix(".artifact")
 
 
 def compare(checks: Checks, plain: Answers, layered: Answers, said: dict[tuple[str, str], dict]) -> None:
@@ -213,7 +224,7 @@ def without_jax(
             confirmed > 10, f"{target}: {confirmed} functions are as the layer calls them {done.stderr[-300:]}"
         )
         name = min(name for where, name, _ in plain if where == target)
-        command = [args.compile, args.library, str(folder / f"{target}-{name}-before.mlir"), *topologies[target]]
+        command = [args.compile, args.library, str(artifact_of(folder / f"{target}-{name}-before.mlir")), *topologies[target]]
         variables = {
             "SLIMHLO_PJRT_PLUGIN": inner,
             "SLIMHLO_PJRT_MODE": "always",

@@ -107,10 +107,10 @@ impl<'c> Stepper<'_, 'c, '_> {
     }
 
     /// What the stage has to show for itself. The first one has nothing left to inline after the first round; what it then merges may be there
-    /// for longer.
+    /// for longer. It is judged as a whole run is: a second run starts with it, and is to change nothing.
     fn judge(&self) -> Judge {
         if self.index == 0 && self.round > 0 && is_flat(self.module) {
-            Judge::NotWorse
+            Judge::Nearly
         } else {
             self.stage.judge
         }
