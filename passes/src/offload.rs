@@ -125,7 +125,9 @@ impl Pass for Offload {
         if stays.is_empty() {
             return Ok(Changed::No);
         }
-        emit(&kept, &light, &stays, &Builder::new(root));
+        let build = Builder::new(root);
+        kept.put_in_order(&build);
+        emit(&kept, &light, &stays, &build);
         Ok(Changed::Yes)
     }
 }

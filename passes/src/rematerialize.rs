@@ -62,6 +62,7 @@
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::memory::{self, Profile};
+use crate::ops::class;
 use crate::rewrite::uses;
 use crate::shards::is_partitioned;
 use crate::tables::{Keys, Table};
@@ -154,7 +155,9 @@ impl Rematerialize {
         if saved == 0 || saved < alive / least {
             return false;
         }
-        let again = emit::run(kept, &windows, &choices, &Builder::new(root));
+        let build = Builder::new(root);
+        kept.put_in_order(&build);
+        let again = emit::run(kept, &windows, &choices, &build);
         context.count(&AGAIN, again as u64);
         context.count(&SAVED, saved);
         again > 0
@@ -180,6 +183,10 @@ pub(crate) struct Kept<'c, 'a> {
     pub(crate) values: Vec<Late<'c, 'a>>,
 }
 
+fn places_of(ops: &[OperationRef<'_, '_>]) -> Table<usize, usize> {
+    ops.iter().enumerate().map(|(place, op)| (ir::op_key(*op), place)).collect()
+}
+
 /// A value that is used late.
 pub(crate) struct Late<'c, 'a> {
     pub(crate) value: Value<'c, 'a>,
@@ -195,14 +202,43 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
         let ops: Vec<OperationRef> = std::iter::successors(block.first_operation(), |op| op.next_in_block())
             .filter(|op| *op != end)
             .collect();
-        let places: Table<usize, usize> =
-            ops.iter().enumerate().map(|(place, op)| (ir::op_key(*op), place)).collect();
+        let places = places_of(&ops);
         let after = places.get(&ir::op_key(profile.peak?))? + 1;
         let returned = end.operands().map(ir::key).collect();
         let in_loop = block.parent_operation().is_some_and(|op| op_name(op) == "stablehlo.while");
         let mut kept = Self { block, in_loop, ops, places, after, profile, returned, values: Vec::new() };
+        kept.sink();
         kept.values = kept.late(block);
         Some(kept)
+    }
+
+    /// Has each op after the peak that is computed on the fly come right before the first that reads it, in `ops` and `places`.
+    ///
+    /// A step by tree maps updates all first moments, then all second moments, then all parameters; back ends compute all that is made of one gradient
+    /// at once. In the program's order the gradient would be done again for each.
+    fn sink(&mut self) {
+        let mut anchors: Vec<usize> = (0..self.ops.len()).collect();
+        for place in (self.after..self.ops.len()).rev() {
+            let op = self.ops[place];
+            if !class::is_fusible(op_name(op)) || op.region_count() > 0 {
+                continue;
+            }
+            let readers = op.results().flat_map(|result| uses(result.into()).collect::<Vec<_>>());
+            let first =
+                readers.filter_map(|used| self.place(used.user, self.block)).map(|at| anchors[at]).min();
+            anchors[place] = first.unwrap_or(place);
+        }
+        // What reads an op has no earlier anchor, and comes later.
+        let mut order: Vec<usize> = (0..self.ops.len()).collect();
+        order.sort_by_key(|&place| (anchors[place], place));
+        self.ops = order.into_iter().map(|place| self.ops[place]).collect();
+        self.places = places_of(&self.ops);
+    }
+
+    /// Has the block's ops come in the order of `ops`.
+    pub(crate) fn put_in_order(&self, build: &Builder<'c, 'a>) {
+        let Some(end) = self.block.terminator() else { return };
+        self.ops[self.after..].iter().for_each(|op| build.move_before(*op, end));
     }
 
     fn late(&self, block: BlockRef<'c, 'a>) -> Vec<Late<'c, 'a>> {

@@ -4,11 +4,11 @@
 // CHECK-LABEL: func.func @scores
 // CHECK: %[[SCORES:.*]] = stablehlo.dot_general %{{.*}} -> tensor<1024x1024xf32>
 // CHECK: %[[TOKEN:.*]] = stablehlo.dot_general %{{.*}} -> tensor<64x64xf32>
-// CHECK: %[[HELD:.*]]:2 = stablehlo.optimization_barrier %[[X1:.*]], %[[TOKEN]]
+// CHECK: %[[LAST:.*]] = stablehlo.dot_general %[[X1:.*]], %[[TOKEN]]
+// CHECK: %[[HELD:.*]]:2 = stablehlo.optimization_barrier %[[X1]], %[[LAST]]
 // CHECK: %[[AGAIN:.*]] = stablehlo.dot_general %[[HELD]]#0, %{{.*}} -> tensor<1024x1024xf32>
 // CHECK: %[[E:.*]] = stablehlo.exponential %[[AGAIN]]
-// CHECK: %[[A:.*]] = stablehlo.dot_general %[[E]]
-// CHECK: stablehlo.dot_general %[[A]], %[[HELD]]#1
+// CHECK: stablehlo.dot_general %[[E]], %[[HELD]]#1
 // CHECK-NOT: optimization_barrier
 func.func @scores(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>) -> (tensor<1024x64xf32>, tensor<1024xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -17,11 +17,13 @@ func.func @scores(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<
   %e = stablehlo.exponential %scores : tensor<1024x1024xf32>
   %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
   // The peak: 16 MiB that only the next op needs.
-  %large = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %each = stablehlo.broadcast_in_dim %sum, dims = [1] : (tensor<1024xf32>) -> tensor<64x1024xf32>
+  %after = stablehlo.add %y, %each : tensor<64x1024xf32>
+  %large = stablehlo.dot_general %x, %after, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
   %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
   %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
-  %a = stablehlo.dot_general %e, %x1, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
-  %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %v = stablehlo.dot_general %x1, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %e, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
   return %b, %sum : tensor<1024x64xf32>, tensor<1024xf32>
 }
 
@@ -38,11 +40,13 @@ func.func @returned(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tenso
   %e = stablehlo.exponential %scores : tensor<1024x1024xf32>
   %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
   // The peak: 16 MiB that only the next op needs.
-  %large = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %each = stablehlo.broadcast_in_dim %sum, dims = [1] : (tensor<1024xf32>) -> tensor<64x1024xf32>
+  %after = stablehlo.add %y, %each : tensor<64x1024xf32>
+  %large = stablehlo.dot_general %x, %after, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
   %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
   %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
-  %a = stablehlo.dot_general %e, %x1, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
-  %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %v = stablehlo.dot_general %x1, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %e, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
   return %b, %e : tensor<1024x64xf32>, tensor<1024x1024xf32>
 }
 
@@ -61,11 +65,13 @@ func.func @barred(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<
   %sum = stablehlo.reduce(%exp init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
   %e = stablehlo.optimization_barrier %exp : tensor<1024x1024xf32>
   // The peak: 16 MiB that only the next op needs.
-  %large = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %each = stablehlo.broadcast_in_dim %sum, dims = [1] : (tensor<1024xf32>) -> tensor<64x1024xf32>
+  %after = stablehlo.add %y, %each : tensor<64x1024xf32>
+  %large = stablehlo.dot_general %x, %after, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
   %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
   %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
-  %a = stablehlo.dot_general %e, %x1, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
-  %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %v = stablehlo.dot_general %x1, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %e, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
   return %b, %sum : tensor<1024x64xf32>, tensor<1024xf32>
 }
 
@@ -84,14 +90,16 @@ func.func @compared(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tenso
   %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %most = stablehlo.reduce(%scores init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
   // The peak: 16 MiB that only the next op needs.
-  %large = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %each = stablehlo.broadcast_in_dim %sum, dims = [1] : (tensor<1024xf32>) -> tensor<64x1024xf32>
+  %after = stablehlo.add %y, %each : tensor<64x1024xf32>
+  %large = stablehlo.dot_general %x, %after, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
   %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
   %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
   %there = stablehlo.broadcast_in_dim %most, dims = [0] : (tensor<1024xf32>) -> tensor<1024x1024xf32>
   %is = stablehlo.compare EQ, %scores, %there, FLOAT : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xi1>
   %one = stablehlo.convert %is : (tensor<1024x1024xi1>) -> tensor<1024x1024xf32>
-  %a = stablehlo.dot_general %one, %x1, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
-  %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %v = stablehlo.dot_general %x1, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %one, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
   return %b, %sum : tensor<1024x64xf32>, tensor<1024xf32>
 }
 
@@ -107,10 +115,12 @@ func.func @deep(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<10
   %e = stablehlo.convert %k : (tensor<1024x1024xf64>) -> tensor<1024x1024xf32>
   %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
   // The peak: 16 MiB that only the next op needs.
-  %large = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %each = stablehlo.broadcast_in_dim %sum, dims = [1] : (tensor<1024xf32>) -> tensor<64x1024xf32>
+  %after = stablehlo.add %y, %each : tensor<64x1024xf32>
+  %large = stablehlo.dot_general %x, %after, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
   %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
   %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
-  %a = stablehlo.dot_general %e, %x1, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
-  %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %v = stablehlo.dot_general %x1, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %e, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
   return %b, %sum : tensor<1024x64xf32>, tensor<1024xf32>
 }

@@ -6,7 +6,8 @@
 // CHECK: do {
 // CHECK: %[[SCORES:.*]] = stablehlo.dot_general %{{.*}} -> tensor<1024x1024xf32>
 // CHECK: %[[TOKEN:.*]] = stablehlo.dot_general %{{.*}} -> tensor<64x64xf32>
-// CHECK: %[[HELD:.*]]:3 = stablehlo.optimization_barrier %{{.*}}, %{{.*}}, %[[TOKEN]]
+// CHECK: %[[LAST:.*]] = stablehlo.dot_general %{{.*}}, %[[TOKEN]]
+// CHECK: %[[HELD:.*]]:3 = stablehlo.optimization_barrier %{{.*}}, %{{.*}}, %[[LAST]]
 // CHECK: %[[AGAIN:.*]] = stablehlo.dot_general %[[HELD]]#1, %{{.*}} -> tensor<1024x1024xf32>
 // CHECK: stablehlo.exponential %[[AGAIN]]
 // CHECK-NOT: optimization_barrier
@@ -27,11 +28,14 @@ func.func @body(%x: tensor<2048x64xf32>, %y: tensor<64x512xf32>, %x1: tensor<102
     %sum = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
     %sums = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<1024xf32>) -> tensor<1024x64xf32>
     // The peak: 4 MiB that only the next op needs.
-    %large = stablehlo.dot_general %xs, %ys, contracting_dims = [1] x [0] : (tensor<2048x64xf32>, tensor<64x512xf32>) -> tensor<2048x512xf32>
+    %some = stablehlo.slice %sum [0:512] : (tensor<1024xf32>) -> tensor<512xf32>
+    %each = stablehlo.broadcast_in_dim %some, dims = [1] : (tensor<512xf32>) -> tensor<64x512xf32>
+    %after = stablehlo.add %ys, %each : tensor<64x512xf32>
+    %large = stablehlo.dot_general %xs, %after, contracting_dims = [1] x [0] : (tensor<2048x64xf32>, tensor<64x512xf32>) -> tensor<2048x512xf32>
     %small = stablehlo.dot_general %large, %ys, contracting_dims = [1] x [1] : (tensor<2048x512xf32>, tensor<64x512xf32>) -> tensor<2048x64xf32>
     %token = stablehlo.dot_general %small, %xs, contracting_dims = [0] x [0] : (tensor<2048x64xf32>, tensor<2048x64xf32>) -> tensor<64x64xf32>
-    %a = stablehlo.dot_general %e, %r, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
-    %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+    %v = stablehlo.dot_general %r, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+    %b = stablehlo.dot_general %e, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
     %c = stablehlo.divide %b, %sums : tensor<1024x64xf32>
     stablehlo.return %next, %c, %xs, %ys : tensor<i64>, tensor<1024x64xf32>, tensor<2048x64xf32>, tensor<64x512xf32>
   }
@@ -61,11 +65,13 @@ func.func @little(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<
     %sum = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
     %sums = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<1024xf32>) -> tensor<1024x64xf32>
     // The peak: 16 MiB that only the next op needs.
-    %large = stablehlo.dot_general %xs, %ys, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+    %each = stablehlo.broadcast_in_dim %sum, dims = [1] : (tensor<1024xf32>) -> tensor<64x1024xf32>
+    %after = stablehlo.add %ys, %each : tensor<64x1024xf32>
+    %large = stablehlo.dot_general %xs, %after, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
     %small = stablehlo.dot_general %large, %ys, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
     %token = stablehlo.dot_general %small, %xs, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
-    %a = stablehlo.dot_general %e, %r, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
-    %b = stablehlo.dot_general %a, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+    %v = stablehlo.dot_general %r, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+    %b = stablehlo.dot_general %e, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
     %c = stablehlo.divide %b, %sums : tensor<1024x64xf32>
     stablehlo.return %next, %c, %xs, %ys : tensor<i64>, tensor<1024x64xf32>, tensor<4096x64xf32>, tensor<64x1024xf32>
   }

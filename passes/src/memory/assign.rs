@@ -5,7 +5,8 @@
 use super::fuse::{Kernel, Kernels, kernels};
 use super::graph::{Class, Graph, Id};
 use super::lists::{Ids, Lists};
-use crate::target::{Schedule, Storage};
+use super::schedule::order;
+use crate::target::Storage;
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use smallvec::{SmallVec, smallvec};
@@ -78,10 +79,6 @@ impl Slot {
 
 pub(super) fn plan(graph: &Graph<'_, '_>, frame: &Frame, storage: &'static Storage) -> Plan {
     let kernels = kernels(graph, storage);
-    let order = match storage.schedule {
-        Schedule::FirstReady => first_ready(graph, &kernels),
-        Schedule::LeastAlive => least_alive(graph, &kernels),
-    };
     let inner: Vec<Vec<Plan>> = kernels
         .kernels
         .iter()
@@ -107,139 +104,13 @@ pub(super) fn plan(graph: &Graph<'_, '_>, frame: &Frame, storage: &'static Stora
                 .collect()
         })
         .collect();
+    let within: Vec<u64> =
+        inner.iter().map(|plans| plans.iter().map(|plan| plan.temporaries).max().unwrap_or(0)).collect();
+    let order = order(graph, &kernels, &within, storage.schedule);
     let mut assignment = Assignment::new(graph, frame, &kernels, &order);
     assignment.run(&inner);
     let Assignment { memory, live, temporaries, copied, .. } = assignment;
     Plan { kernels, order, memory, live, temporaries, copied, inner }
-}
-
-/// First come, first served: kernels run in the order in which their operands become ready.
-fn first_ready(graph: &Graph<'_, '_>, kernels: &Kernels) -> Vec<Id> {
-    const NONE: Id = Id::MAX;
-    let count = kernels.kernels.len();
-    // Each once, however many results of a kernel it reads.
-    let users = Lists::new(count, |add| {
-        let mut latest = vec![NONE; count];
-        for (index, &kernel) in kernels.kernels.iter().enumerate() {
-            for read in kernels.reads(kernel) {
-                let producer = graph.values[read.value as usize].node;
-                if let Some(producer) = kernels.of[producer as usize]
-                    && std::mem::replace(&mut latest[producer as usize], index as Id) != index as Id
-                {
-                    add(producer, index as Id);
-                }
-            }
-        }
-    });
-    let mut missing = vec![0u32; count];
-    for kernel in 0..count as Id {
-        users.of(kernel).iter().for_each(|&user| missing[user as usize] += 1);
-    }
-    let is_parameter =
-        |kernel: &Id| graph.nodes[kernels.kernels[*kernel as usize].node as usize].class == Class::Parameter;
-    let ready = |kernel: &Id| missing[*kernel as usize] == 0;
-    // What is ready is also the queue of those whose users have not been looked at.
-    let mut order = Vec::with_capacity(count);
-    order.extend((0..count as Id).filter(is_parameter).filter(ready));
-    order.extend((0..count as Id).filter(|kernel| !is_parameter(kernel) && ready(kernel)));
-    let mut next = 0;
-    while let Some(&kernel) = order.get(next) {
-        next += 1;
-        for &user in users.of(kernel) {
-            let missing = &mut missing[user as usize];
-            *missing -= 1;
-            if *missing == 0 {
-                order.push(user);
-            }
-        }
-    }
-    order
-}
-
-/// The program's own order, or that of a walk from the results to what they need, whichever keeps less alive.
-fn least_alive(graph: &Graph<'_, '_>, kernels: &Kernels) -> Vec<Id> {
-    let parameters = |kernel: &Id| {
-        let node = kernels.kernels[*kernel as usize].node;
-        graph.nodes[node as usize].class == Class::Parameter
-    };
-    let all = 0..kernels.kernels.len() as Id;
-    let mut own: Vec<Id> = all.clone().filter(parameters).collect();
-    own.extend(all.filter(|kernel| !parameters(kernel)));
-    let walked = from_results(graph, kernels);
-    if most_alive(graph, kernels, &walked) < most_alive(graph, kernels, &own) { walked } else { own }
-}
-
-/// Parameters, then each kernel after what it reads, as a walk from the results meets them.
-fn from_results(graph: &Graph<'_, '_>, kernels: &Kernels) -> Vec<Id> {
-    let count = kernels.kernels.len();
-    let producer = |value: Id| kernels.of[graph.values[value as usize].node as usize];
-    let is_parameter =
-        |kernel: Id| graph.nodes[kernels.kernels[kernel as usize].node as usize].class == Class::Parameter;
-    let mut order: Vec<Id> = (0..count as Id).filter(|&kernel| is_parameter(kernel)).collect();
-    let mut done = vec![false; count];
-    order.iter().for_each(|&kernel| done[kernel as usize] = true);
-    let effects = (0..count as Id)
-        .filter(|&kernel| graph.nodes[kernels.kernels[kernel as usize].node as usize].effects);
-    let wanted: Vec<Id> = graph.results.iter().filter_map(|&value| producer(value)).chain(effects).collect();
-    // A kernel, and how many of its reads have been looked at.
-    let mut path: Vec<(Id, usize)> = Vec::new();
-    for root in wanted.into_iter().chain(0..count as Id) {
-        if !done[root as usize] {
-            done[root as usize] = true;
-            path.push((root, 0));
-        }
-        while let Some((kernel, next)) = path.last_mut() {
-            let reads = kernels.reads(kernels.kernels[*kernel as usize]);
-            let Some(read) = reads.get(*next) else {
-                order.push(*kernel);
-                path.pop();
-                continue;
-            };
-            *next += 1;
-            if let Some(before) = producer(read.value)
-                && !std::mem::replace(&mut done[before as usize], true)
-            {
-                path.push((before, 0));
-            }
-        }
-    }
-    order
-}
-
-/// Bytes alive at the fullest step, where results take the place of operands of their size and nothing else shares memory.
-fn most_alive(graph: &Graph<'_, '_>, kernels: &Kernels, order: &[Id]) -> u64 {
-    let mut last = vec![0u32; graph.values.len()];
-    for (step, &kernel) in order.iter().enumerate() {
-        let reads = kernels.reads(kernels.kernels[kernel as usize]);
-        reads.iter().for_each(|read| last[read.value as usize] = step as u32);
-    }
-    graph.results.iter().for_each(|&value| last[value as usize] = u32::MAX);
-    let (mut live, mut most) = (0u64, 0u64);
-    for (step, &kernel) in order.iter().enumerate() {
-        let kernel = kernels.kernels[kernel as usize];
-        let node = &graph.nodes[kernel.node as usize];
-        if node.class == Class::Parameter {
-            continue;
-        }
-        let made = graph.results_of(kernel.node).map(|value| graph.values[value as usize].bytes);
-        let made = made.fold(0, u64::saturating_add);
-        live = live.saturating_add(made);
-        // A result takes the place of an operand of its size that ends here.
-        let replaces = kernels.reads(kernel).iter().any(|read| {
-            read.pointwise
-                && last[read.value as usize] == step as u32
-                && graph.values[read.value as usize].bytes == made
-        });
-        most = most.max(if replaces { live - made } else { live });
-        for read in kernels.reads(kernel) {
-            let content = &graph.values[read.value as usize];
-            let given = graph.nodes[content.node as usize].class == Class::Parameter;
-            if last[read.value as usize] == step as u32 && !given {
-                live = live.saturating_sub(content.bytes);
-            }
-        }
-    }
-    most
 }
 
 struct Assignment<'g, 'c, 'a> {

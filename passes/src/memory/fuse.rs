@@ -27,6 +27,8 @@ pub(super) struct Kernel {
     pub node: Id,
     /// Elementwise operations, about: an exponential counts as many.
     pub work: f64,
+    /// The last barrier that it waits for, among those of its graph.
+    pub after: Option<u32>,
     reads: Piece,
 }
 
@@ -808,6 +810,8 @@ impl Fusion<'_, '_, '_> {
         // Of nodes that are computed on the fly.
         let mut through = vec![Piece::default(); count];
         let work = self.work();
+        // The last barrier that a node waits for, or what is computed inside of it.
+        let mut after: Vec<Option<u32>> = self.graph.nodes.iter().map(|node| node.after).collect();
         // Where each value was last put among the reads; true of a node if that is one of its own.
         let mut at = vec![0u32; self.graph.values.len()];
         for (index, node) in self.graph.nodes.iter().enumerate().filter(|(_, node)| node.live) {
@@ -837,6 +841,7 @@ impl Fusion<'_, '_, '_> {
                 let content = &self.graph.values[operand as usize];
                 let taken = self.taken(node, place);
                 if self.inlined[producer as usize] && self.may_inline(producer, index as Id, place) {
+                    after[index] = after[index].max(after[producer as usize]);
                     let share = (taken as f64 / content.bytes.max(1) as f64).min(1.0);
                     for read in through[producer as usize].range() {
                         let read = reads[read];
@@ -855,7 +860,12 @@ impl Fusion<'_, '_, '_> {
             let is_kernel = self.stored[index] && node.class != Class::Constant;
             if is_kernel {
                 of[index] = Some(kernels.len() as Id);
-                kernels.push(Kernel { node: index as Id, work: work[index], reads: own });
+                kernels.push(Kernel {
+                    node: index as Id,
+                    work: work[index],
+                    after: after[index],
+                    reads: own,
+                });
             }
             if self.inlined[index] {
                 through[index] = Piece { count: own.count.min(MOST_READS as u32), ..own };

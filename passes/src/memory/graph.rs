@@ -110,6 +110,8 @@ pub(super) struct Node<'c, 'a> {
     /// It must stay, whether it is used or not.
     pub effects: bool,
     pub live: bool,
+    /// The last barrier, among the graph's, that an operand comes out of.
+    pub after: Option<u32>,
 }
 
 #[derive(Clone, Copy)]
@@ -208,6 +210,12 @@ struct Scope<'c, 'a> {
     shards: Rc<Shards>,
     /// Values that have been converted to 32 bits.
     wide: FxHashMap<Id, Id>,
+    /// Filters of convolutions in the order that back ends want, by the value of the IR.
+    filters: AddressMap<Id>,
+    /// Which barrier, among the graph's, a value of the IR comes out of.
+    held: AddressMap<u32>,
+    /// The last barrier that an operand of the op at hand comes out of.
+    after: Option<u32>,
 }
 
 impl<'c: 'a, 'a> Import<'c, 'a> {
@@ -226,6 +234,9 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             sizes: AddressMap::default(),
             shards: self.shards.clone(),
             wide: FxHashMap::default(),
+            filters: AddressMap::default(),
+            held: AddressMap::default(),
+            after: None,
         }
     }
 
@@ -279,15 +290,18 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
 
     fn op(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, name: &'c str) {
         self.made += 1;
+        scope.after = op.operands().filter_map(|operand| scope.held.get(&key(operand)).copied()).max();
         let local = name.strip_prefix("stablehlo.").or_else(|| name.strip_prefix("chlo.")).unwrap_or(name);
         match local {
             "constant" => return scope.constant(op),
             "reshape" | "sdy.sharding_constraint" | "optimization_barrier" | "sdy.propagation_barrier" => {
                 let operands = scope.operands(op);
                 if local == "optimization_barrier" {
+                    scope.after = Some(scope.graph.barred.len() as u32);
                     scope.graph.barred.push(operands.clone());
                 }
                 if operands.len() == op.result_count() {
+                    scope.hold(op);
                     return scope.forward(op, &operands);
                 }
             }
@@ -295,6 +309,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                 if scope.is_bitcast(op, local) =>
             {
                 let operands = scope.operands(op);
+                scope.hold(op);
                 return scope.forward(op, &operands[..1]);
             }
             "pad" | "slice" | "concatenate" | "dynamic_update_slice"
@@ -342,7 +357,10 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             _ => {}
         }
         let mut class = class_of(op, local, scope.storage);
-        let operands = scope.operands(op);
+        let mut operands = scope.operands(op);
+        if matches!(class, Class::Map(_)) {
+            scope.take_filters(op, &mut operands);
+        }
         if let Class::Map(map) = &mut class {
             let constant = |&id: &Id| scope.node_of(id).class == Class::Constant;
             if operands.iter().all(constant) {
@@ -481,6 +499,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             regions,
             effects: false,
             live: false,
+            after: self.after,
         });
         for &ty in types {
             self.value(node, ty);
@@ -535,6 +554,13 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     fn one(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Ids, ty: Type<'c>) -> Id {
         let node = self.push(class, Some(op), operands, &[ty]);
         self.graph.nodes[node as usize].first
+    }
+
+    /// The results of `op`, which are operands of it under other names, come out of the barrier that those come out of.
+    fn hold(&mut self, op: OperationRef<'c, 'a>) {
+        if let Some(barrier) = self.after {
+            op.results().for_each(|result| _ = self.held.insert(key(result.into()), barrier));
+        }
     }
 
     /// The results of `op` are these values.

@@ -71,6 +71,7 @@ mod fuse;
 mod graph;
 mod lists;
 mod print;
+mod schedule;
 mod shards;
 mod sized;
 mod source;

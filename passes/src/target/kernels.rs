@@ -15,6 +15,7 @@ pub(super) static STORAGE: Storage = Storage {
     work_per_byte: 20.0,
     most_places: 15,
     orders_products: false,
+    orders_filters: false,
     copies_rows: false,
     stages_running_sums: false,
     // They are gone before kernels are made; but a branch would be a read-back.
@@ -22,7 +23,7 @@ pub(super) static STORAGE: Storage = Storage {
     host_memory: false,
     divides_work: false,
     splits_products: None,
-    schedule: Schedule::LeastAlive,
+    schedule: Schedule::OwnOrWalk,
     tile: (1, 1),
 };
 

@@ -63,6 +63,8 @@ pub struct Storage {
     pub most_places: u32,
     /// Products are written in rows and columns as they come, so that one that is asked for transposed is transposed afterwards.
     pub orders_products: bool,
+    /// Filters of convolutions are copied so that the features they make come first; all that reads them reads the copy.
+    pub orders_filters: bool,
     /// A concatenation along long rows is copied, not computed within what reads it.
     pub copies_rows: bool,
     /// Running sums go in two stages, with a copy for those not along rows.
@@ -129,8 +131,10 @@ impl Splits {
 pub enum Schedule {
     /// As their operands become ready.
     FirstReady,
-    /// Whichever of a walk from the results and the program's own order keeps less alive.
-    LeastAlive,
+    /// Whichever of the program's own order and a walk from the results keeps less alive.
+    OwnOrWalk,
+    /// Whichever of a greedy list, two walks from the results and the program's own order keeps least alive.
+    ListOrWalk,
 }
 
 /// What a back end takes time for on one chip, and how much memory that has.

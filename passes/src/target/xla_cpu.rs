@@ -17,6 +17,7 @@ pub(super) static STORAGE: Storage = Storage {
     work_per_byte: 0.0,
     most_places: 15,
     orders_products: true,
+    orders_filters: false,
     copies_rows: true,
     stages_running_sums: true,
     barriers_hold: false,

@@ -17,6 +17,7 @@ pub(super) static STORAGE: Storage = Storage {
     work_per_byte: 20.0,
     most_places: u32::MAX,
     orders_products: true,
+    orders_filters: true,
     copies_rows: false,
     stages_running_sums: false,
     barriers_hold: true,
@@ -24,7 +25,7 @@ pub(super) static STORAGE: Storage = Storage {
     divides_work: false,
     // As `test/oracle/products.py` finds them, but for some of 64 columns and some that contract 65,536 elements.
     splits_products: Some(Splits { most: 1 << 21, fewest: 4, small: 1 << 14 }),
-    schedule: Schedule::LeastAlive,
+    schedule: Schedule::ListOrWalk,
     tile: (1, 1),
 };
 

@@ -15,13 +15,14 @@ pub(super) static STORAGE: Storage = Storage {
     work_per_byte: 20.0,
     most_places: u32::MAX,
     orders_products: false,
+    orders_filters: false,
     copies_rows: false,
     stages_running_sums: false,
     barriers_hold: true,
     host_memory: true,
     divides_work: false,
     splits_products: None,
-    schedule: Schedule::LeastAlive,
+    schedule: Schedule::OwnOrWalk,
     tile: (8, 128),
 };
 

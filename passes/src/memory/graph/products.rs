@@ -5,12 +5,14 @@
 //! Products whose result is too small to keep all of a chip busy fall into parts: back ends let several groups of
 //! threads each add up a part of what is contracted, and add their sums up in another kernel.
 
-use super::{Class, Id, Ids, Reduce, Scope, bytes_of, element_bytes, is_transpose};
+use super::{Class, Id, Ids, Reduce, Scope, bytes_of, element_bytes, is_transpose, key};
+use crate::ir::constant_attribute;
 use crate::ops::products::{dot_numbers, is_matrix_product};
+use crate::rewrite::defining_op;
 use crate::target::Reductions;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
-use slimhlo_dialect::ffi::attribute_of;
+use slimhlo_dialect::ffi::{attribute_of, op_name};
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
 use smallvec::smallvec as ids;
@@ -54,7 +56,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         }
     }
 
-    /// Convolutions want features innermost.
+    /// Convolutions want features innermost, and libraries for GPUs the features that a filter makes outermost.
     pub(super) fn convolution(&mut self, op: OperationRef<'c, 'a>) {
         let mut operands = self.operands(op);
         for operand in &mut operands {
@@ -65,36 +67,82 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let (Some(numbers), [input, kernel]) = (numbers, &mut operands[..]) else {
             return self.add_wide(Class::Dot { joins: true }, op, operands);
         };
-        let goes_up = |first: Option<i64>, spatial: &[i64], last: &[i64]| {
-            first.iter().chain(spatial).chain(last).enumerate().all(|(at, &dim)| at as i64 == dim)
-        };
-        let in_order = [
-            goes_up(
-                Some(numbers.input_batch_dimension()),
-                numbers.input_spatial_dimensions(),
-                &[numbers.input_feature_dimension()],
-            ),
-            goes_up(
-                None,
-                numbers.kernel_spatial_dimensions(),
-                &[numbers.kernel_input_feature_dimension(), numbers.kernel_output_feature_dimension()],
-            ),
-        ];
-        for (operand, in_order) in [input, kernel].into_iter().zip(in_order) {
-            if !in_order {
-                let ty = self.graph.values[*operand as usize].ty;
-                *operand = self.one(Class::Move, op, ids![*operand], ty);
+        let orders_filters = self.storage.orders_filters && is_one_group(op);
+        // The gradient of a filter reads what the layer read and the gradient of what it made as they lie.
+        let makes_filter = orders_filters && numbers.input_feature_dimension() == 0;
+        let input_in_order = goes_up(
+            Some(numbers.input_batch_dimension()),
+            numbers.input_spatial_dimensions(),
+            Some(numbers.input_feature_dimension()),
+        );
+        let kernel_in_order = goes_up(
+            None,
+            numbers.kernel_spatial_dimensions(),
+            [numbers.kernel_input_feature_dimension(), numbers.kernel_output_feature_dimension()],
+        );
+        if !makes_filter {
+            if !input_in_order {
+                *input = self.in_order(op, *input);
+            }
+            if orders_filters {
+                *kernel = self.filter(op, *kernel, &numbers);
+            } else if !kernel_in_order {
+                *kernel = self.in_order(op, *kernel);
             }
         }
-        let result_in_order = goes_up(
-            Some(numbers.output_batch_dimension()),
-            numbers.output_spatial_dimensions(),
-            &[numbers.output_feature_dimension()],
-        );
+        let (first, last) = match makes_filter {
+            true => (numbers.output_feature_dimension(), numbers.output_batch_dimension()),
+            false => (numbers.output_batch_dimension(), numbers.output_feature_dimension()),
+        };
+        let result_in_order = goes_up(Some(first), numbers.output_spatial_dimensions(), Some(last));
         self.add_wide(Class::Dot { joins: true }, op, operands);
         if !result_in_order && let Ok(result) = op.result(0) {
             let product = self.operand(result.into());
             self.add(Class::Move, op, ids![product], false);
+        }
+    }
+
+    /// A copy whose elements lie in another order.
+    fn in_order(&mut self, op: OperationRef<'c, 'a>, value: Id) -> Id {
+        let ty = self.graph.values[value as usize].ty;
+        self.one(Class::Move, op, ids![value], ty)
+    }
+
+    /// A filter as libraries for GPUs read it: made features, places, read features. The gradient of what a layer read takes the filter from its
+    /// other end, and reads the very copy that the layer did.
+    fn filter(&mut self, op: OperationRef<'c, 'a>, kernel: Id, numbers: &ConvDimensionNumbers<'c>) -> Id {
+        let Ok(mut value) = op.operand(1) else { return kernel };
+        let (mut kernel, mut ends) =
+            (kernel, (numbers.kernel_output_feature_dimension(), numbers.kernel_input_feature_dimension()));
+        if let Some(reverse) = defining_op(value).filter(|op| op_name(*op) == "stablehlo.reverse")
+            && let Ok(filter) = reverse.operand(0)
+        {
+            value = filter;
+            kernel = self.operand(filter);
+            ends = (ends.1, ends.0);
+        }
+        if goes_up(Some(ends.0), numbers.kernel_spatial_dimensions(), Some(ends.1)) {
+            return kernel;
+        }
+        if let Some(&known) = self.filters.get(&key(value)) {
+            return known;
+        }
+        let copy = self.in_order(op, kernel);
+        self.filters.insert(key(value), copy);
+        copy
+    }
+
+    /// What is computed with a filter that was given, its update mostly, is in the order of its gradient, and reads the copy that is
+    /// there.
+    pub(super) fn take_filters(&self, op: OperationRef<'c, 'a>, operands: &mut [Id]) {
+        if self.filters.is_empty() {
+            return;
+        }
+        for (operand, value) in operands.iter_mut().zip(op.operands()) {
+            let given = self.node_of(*operand).class == Class::Parameter;
+            if let Some(&filter) = self.filters.get(&key(value)).filter(|_| given) {
+                *operand = filter;
+            }
         }
     }
 
@@ -149,6 +197,17 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         self.forward(op, &[sum]);
         true
     }
+}
+
+/// Whether dimensions come in the order in which they are named.
+fn goes_up(first: Option<i64>, spatial: &[i64], last: impl IntoIterator<Item = i64>) -> bool {
+    first.into_iter().chain(spatial.iter().copied()).chain(last).enumerate().all(|(at, dim)| at as i64 == dim)
+}
+
+/// Whether a convolution is of all features with all.
+fn is_one_group(op: OperationRef<'_, '_>) -> bool {
+    let count = |name| constant_attribute(op, name).unwrap_or(1);
+    count("feature_group_count") == 1 && count("batch_group_count") == 1
 }
 
 /// Whether an operand of a dot is batch dimensions, then one group of contracted and one of free ones.
