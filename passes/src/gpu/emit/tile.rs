@@ -204,6 +204,11 @@ fn fastest<'c: 'a, 'a>(
     found
 }
 
+/// Whether neighbours along a dimension of a value are neighbours in the memory that it is computed from, as far as anything is known of it.
+pub fn lies_along<'c: 'a, 'a>(value: Value<'c, 'a>, dim: usize) -> bool {
+    fastest(value, &mut HashMap::new(), 0).is_none_or(|fastest| fastest == dim)
+}
+
 /// Writes a "map" kernel by tiles.
 pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Result<'c, ()> {
     let code = &kernel.code;
