@@ -22,7 +22,7 @@
 //! Small results, whose operands caches hold; values that are dear, for which memory is not what takes the time; values of
 //! which an element is read often (broadcasts).
 
-use super::code::Int;
+use super::code::{Int, Scalar};
 use super::element::{BLOCK, GRID, Kernel, count_of, tensor};
 use super::map::LIGHT;
 use super::roots::group::{Group, Size, load, store};
@@ -220,20 +220,8 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Res
     let tiles = sizes.map(|size| (size + TILE - 1) / TILE);
     let count = count_of(&batch_sizes) * tiles[0] * tiles[1];
     kernel.launch(BLOCK, count.clamp(1, GRID));
-    let mut memory: Vec<Memory<'c>> = vec![];
-    let mut next = 0;
-    for &value in &tiling.staged {
-        let element = tensor(value)?.element;
-        let ty = numbers::storage_type(code, element);
-        let ty =
-            ty.ok_or_else(|| PassError::at(kernel.function, format!("has elements of type {element}")))?;
-        let parts = numbers::part_count(element);
-        for _ in 0..parts {
-            kernel.add_shared(ty, TILE * STRIDE)?;
-        }
-        memory.push(Memory { element, ty, parts: next..next + parts });
-        next += parts;
-    }
+    let memory = memories(kernel, tiling)?;
+    let next: usize = memory.iter().map(|memory| memory.parts.len()).sum();
 
     let group = Group::new(code, Size::Block);
     group.tasks(code, count, |tile| {
@@ -301,16 +289,7 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Res
                 let position = kernel.linear(shape, &index);
                 // Reshapes come to it by its position.
                 let other = kernel.indices(shape, position);
-                for (&value, memory) in tiling.staged.iter().zip(&memory) {
-                    let parts = memory.parts.clone();
-                    let parts: Vec<_> = parts
-                        .map(|part| load(code, kernel.shared(part), place_of(places), memory.ty))
-                        .collect();
-                    let parts = super::code::Scalar::from_parts(&parts);
-                    let element = numbers::from_storage(code, parts, memory.element);
-                    kernel.remember(value, &index, element);
-                    kernel.remember(value, &other, element);
-                }
+                take(kernel, tiling, &memory, place_of(places), &[&index, &other]);
                 let results = kernel.returned().iter().map(|&result| {
                     let own = tensor(result)?.shape;
                     let index = if own == &shape[..] { index.clone() } else { kernel.indices(own, position) };
@@ -319,21 +298,9 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Res
                 found.push((position, results.collect::<Result<Vec<_>>>()?));
             }
             for (&(place, [fast, slow]), (position, results)) in places.iter().zip(found) {
-                let mut inside = vec![code.compare(Int::Ult, place, code.index(TILE * TILE))];
-                for (side, at) in [slow, fast].into_iter().enumerate() {
-                    if sizes[side] % TILE != 0 {
-                        let at = code.add(first[side], at);
-                        inside.push(code.compare(Int::Ult, at, code.index(sizes[side])));
-                    }
-                }
-                let inside = kernel.all(&inside).unwrap_or(place);
-                code.if_then(inside, || {
-                    for (number, result) in results.into_iter().enumerate() {
-                        let element = tensor(kernel.result_value(number))?.element;
-                        kernel.store(kernel.result_pointer(number), element, position, result)?;
-                    }
-                    Ok(())
-                })?;
+                let own = [slow, fast].into_iter().zip(first).map(|(at, first)| code.add(first, at));
+                let inside = is_inside(kernel, place, own, sizes);
+                code.if_then(inside, || put(kernel, position, results))?;
             }
             Ok(())
         })?;
@@ -341,6 +308,72 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Res
         code.effect("gpu.barrier", &[]);
         Ok(())
     })
+}
+
+/// Gives the kernel memory for a tile of each value.
+fn memories<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Result<'c, Vec<Memory<'c>>> {
+    let mut memory: Vec<Memory<'c>> = vec![];
+    let mut next = 0;
+    for &value in &tiling.staged {
+        let element = tensor(value)?.element;
+        let ty = numbers::storage_type(&kernel.code, element);
+        let ty =
+            ty.ok_or_else(|| PassError::at(kernel.function, format!("has elements of type {element}")))?;
+        let parts = numbers::part_count(element);
+        for _ in 0..parts {
+            kernel.add_shared(ty, TILE * STRIDE)?;
+        }
+        memory.push(Memory { element, ty, parts: next..next + parts });
+        next += parts;
+    }
+    Ok(memory)
+}
+
+/// Whether a place is within its tile, and where it is (down and across) within what tiles go over.
+fn is_inside<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    place: Value<'c, 'a>,
+    own: impl Iterator<Item = Value<'c, 'a>>,
+    sizes: [i64; 2],
+) -> Value<'c, 'a> {
+    let code = &kernel.code;
+    let mut inside = vec![code.compare(Int::Ult, place, code.index(TILE * TILE))];
+    for (at, size) in own.zip(sizes).filter(|(_, size)| size % TILE != 0) {
+        inside.push(code.compare(Int::Ult, at, code.index(size)));
+    }
+    kernel.all(&inside).unwrap_or(place)
+}
+
+/// Takes the elements at a place of the tiles as those of their values at some indices.
+fn take<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    tiling: &Tiling<'c, 'a>,
+    memory: &[Memory<'c>],
+    place: Value<'c, 'a>,
+    indices: &[&[Value<'c, 'a>]],
+) {
+    let code = &kernel.code;
+    for (&value, memory) in tiling.staged.iter().zip(memory) {
+        let parts = memory.parts.clone();
+        let parts: Vec<_> = parts.map(|part| load(code, kernel.shared(part), place, memory.ty)).collect();
+        let element = numbers::from_storage(code, Scalar::from_parts(&parts), memory.element);
+        for index in indices {
+            kernel.remember(value, index, element);
+        }
+    }
+}
+
+/// Stores all results at a position.
+fn put<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    position: Value<'c, 'a>,
+    results: Vec<Scalar<'c, 'a>>,
+) -> Result<'c, ()> {
+    for (number, result) in results.into_iter().enumerate() {
+        let element = tensor(kernel.result_value(number))?.element;
+        kernel.store(kernel.result_pointer(number), element, position, result)?;
+    }
+    Ok(())
 }
 
 /// The memory of a value's tile.

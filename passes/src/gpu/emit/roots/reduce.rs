@@ -62,11 +62,9 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let (size, wanted, least) = match (rows, length) {
         (_, ..32) => (Size::Thread, 1, 1),
         (false, _) => {
-            // Fewer, but enough to keep the chip busy, where what they come to would take more than a hundredth of what they are made of.
-            let bytes = |tensor: Tensor<'_>| bytes_of(tensor.element) as i64;
-            let small = length * bytes(operand_tensor(op, 0)?) / (128 * bytes(result_tensor(op, 0)?));
+            // Fewer, but half as many, where what they come to would take more than a hundredth or so of what they are made of.
             let busy = 65536 / results.max(1);
-            (Size::Thread, busy.min(small.max(busy / 2)), 32)
+            (Size::Thread, busy.min((length / 256).max(busy / 2)), 32)
         }
         (true, 32..1024) if results >= 64 => (Size::Warp, 1, 1),
         _ => (Size::Block, 1024 / results.max(1), 8192),
