@@ -115,7 +115,9 @@ def plan(command: str, text: str) -> Plan | str:
     done = subprocess.run([command, "compile", "-q", "--emit", "manifest"], input=text, capture_output=True, text=True)
     seconds = time.monotonic() - started
     if done.returncode:
-        return next((line for line in done.stderr.splitlines() if "error" in line), f"exit status {done.returncode}")
+        error = next((line for line in done.stderr.splitlines() if "error: " in line), None)
+        # Without the place, which is of this machine.
+        return error.split("error: ", 1)[1] if error else f"exit status {done.returncode}"
     manifest = json.loads(done.stdout)
     donated = [result for result in manifest["results"] if result.get("argument") is not None]
     floor = sum(each["bytes"] for each in manifest["arguments"] + manifest["results"]) - sum(

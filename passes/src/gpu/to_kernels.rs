@@ -68,7 +68,8 @@ crate::pass_options! {
     ///
     /// Inlines and simplifies, lets updates happen in place, splits the program into kernels (`slimhlo-form-kernels`) and says where
     /// each value lies (`slimhlo-plan-buffers`). Where much of the memory is temporary, other forms of the program are planned as well, with large
-    /// values in chunks or as the default pipeline has it, and of all whose time is near that of the first the smallest is kept.
+    /// values in chunks or as the default pipeline has it, and of all whose time is near that of the first the one with least bytes times seconds
+    /// is kept.
     ///
     /// ```sh
     /// slimhlo-opt --slimhlo-to-kernels in.mlir
