@@ -65,8 +65,8 @@ impl<'c> Launch<'c> {
     }
 }
 
-/// The launches of the kernel whose root is `op`; none if there is nothing better than computing each element for itself.
-/// `deterministic`: results must not depend on the order in which threads run.
+/// The launches of the kernel whose root is `op`; none if there is nothing better than computing each element for
+/// itself. `deterministic`: results must not depend on the order in which threads run.
 pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>, deterministic: bool) -> Result<'c, Vec<Launch<'c>>> {
     match op_name(op) {
         "stablehlo.cholesky" => {
@@ -117,8 +117,8 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     }
 }
 
-/// Whether each element of the operands is read once, by who writes at its place or later than anybody reads: they may be computed on the fly,
-/// and results may lie where operands do.
+/// Whether each element of the operands is read once, by who writes at its place or later than anybody reads: they
+/// may be computed on the fly, and results may lie where operands do.
 pub fn reads_once<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     match op_name(op) {
         "stablehlo.fft" => fft::reads_once(op),
@@ -170,8 +170,8 @@ pub fn emit_each<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) 
     kernel.grid_stride(count, |position| store_each(kernel, position))
 }
 
-/// Stores the kernel's results at a row-major position, or where it is in the slice that is updated. All are computed before the first is
-/// stored: it may lie where another is computed from.
+/// Stores the kernel's results at a row-major position, or where it is in the slice that is updated. All are computed
+/// before the first is stored: it may lie where another is computed from.
 fn store_each<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, position: Value<'c, 'a>) -> Result<'c, ()> {
     let mut found = Vec::with_capacity(kernel.result_count());
     for (number, &value) in kernel.returned().iter().enumerate() {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! "map" kernels that read transposed operands: by tiles in workgroup memory, so that threads that follow each other both read and
-//! write elements that do.
+//! "map" kernels that read transposed operands: by tiles in workgroup memory, so that threads that follow each other
+//! both read and write elements that do.
 //!
 //! # What it matches
 //!
 //! Results of many elements that are computed, elementwise and by reshapes, from a value whose neighbours in memory are
-//! neighbours along another than its last dimension: a transposed argument, or slices, pads and elementwise ops around one.
-//! Dimensions that stay side by side count as one. Both the dimension that is last in memory and that of the value have to have
-//! elements for a good part of a tile; others are gone over by tiles.
+//! neighbours along another than its last dimension: a transposed argument, or slices, pads and elementwise ops
+//! around one. Dimensions that stay side by side count as one. Both the dimension that is last in memory and that of
+//! the value have to have elements for a good part of a tile; others are gone over by tiles.
 //!
 //! # What it makes
 //!
-//! A block takes a tile of 32 x 32 elements at a time. Its threads first compute the elements of such values in the order of memory,
-//! and put them into the tile; then, in the order of the results, they compute those, for which they find such elements in
-//! the tile. Rows of the tile have one element more than they need, so that columns are spread over memory's banks. At the
-//! edge, places beyond the last are computed as the last once more, and not stored.
+//! A block takes a tile of 32 x 32 elements at a time. Its threads first compute the elements of such values in the
+//! order of memory, and put them into the tile; then, in the order of the results, they compute those, for which they
+//! find such elements in the tile. Rows of the tile have one element more than they need, so that columns are spread
+//! over memory's banks. At the edge, places beyond the last are computed as the last once more, and not stored.
 //!
 //! # When it must not fire
 //!
-//! Small results, whose operands caches hold; values that are dear, for which memory is not what takes the time; values of
-//! which an element is read often (broadcasts).
+//! Small results, whose operands caches hold; values that are dear, for which memory is not what takes the time;
+//! values of which an element is read often (broadcasts).
 
 use super::code::{Int, Scalar};
 use super::element::{BLOCK, GRID, Kernel, count_of, tensor};
@@ -38,7 +38,8 @@ use std::ops::Range;
 
 type Result<'c, T> = std::result::Result<T, PassError<'c>>;
 
-/// The number of a tile's element, and where it is along the dimension that threads follow each other along and along the other.
+/// The number of a tile's element, and where it is along the dimension that threads follow each other along and along
+/// the other.
 type Place<'c, 'a> = (Value<'c, 'a>, [Value<'c, 'a>; 2]);
 
 /// Rows and columns of a tile.
@@ -153,8 +154,8 @@ fn innermost(shape: &[i64]) -> Option<usize> {
     shape.iter().rposition(|size| *size > 1)
 }
 
-/// The dimension along which a value's neighbours are neighbours in the memory that it is computed from, if there is one, and
-/// no element there is for several of the value's.
+/// The dimension along which a value's neighbours are neighbours in the memory that it is computed from, if there is
+/// one, and no element there is for several of the value's.
 fn fastest<'c: 'a, 'a>(
     value: Value<'c, 'a>,
     orders: &mut HashMap<usize, Option<usize>>,
@@ -204,7 +205,8 @@ fn fastest<'c: 'a, 'a>(
     found
 }
 
-/// Whether neighbours along a dimension of a value are neighbours in the memory that it is computed from, as far as anything is known of it.
+/// Whether neighbours along a dimension of a value are neighbours in the memory that it is computed from, as far as
+/// anything is known of it.
 pub fn lies_along<'c: 'a, 'a>(value: Value<'c, 'a>, dim: usize) -> bool {
     fastest(value, &mut HashMap::new(), 0).is_none_or(|fastest| fastest == dim)
 }

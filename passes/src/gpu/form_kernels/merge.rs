@@ -2,11 +2,12 @@
 
 //! Joins kernels: several results in one, and what is computed of a reduction's or a product's result with that.
 //!
-//! A kernel is joined with an earlier one where that can wait: nobody between the two needs what it stores, nor changes what it
-//! reads. Two that compute as many elements each, and read the same (or the later one reads what the earlier one stores, at the
-//! same place), read it once if they are one, and each result can take over an operand's memory. Elementwise ops on a reduction's
-//! result need no launch, and no memory, of their own. Whatever is computed at the place of a product's element is done by the thread that has its
-//! sum: activations, residuals, sums that a loop adds to, and writing it into a slice of a larger value. The product itself is stored if others need it.
+//! A kernel is joined with an earlier one where that can wait: nobody between the two needs what it stores, nor
+//! changes what it reads. Two that compute as many elements each, and read the same (or the later one reads what the
+//! earlier one stores, at the same place), read it once if they are one, and each result can take over an operand's
+//! memory. Elementwise ops on a reduction's result need no launch, and no memory, of their own. Whatever is computed
+//! at the place of a product's element is done by the thread that has its sum: activations, residuals, sums that a
+//! loop adds to, and writing it into a slice of a larger value. The product itself is stored if others need it.
 
 use super::ops::{Class, size_of};
 use super::partition::Partition;
@@ -27,8 +28,8 @@ struct Body<'c, 'a> {
     given: Vec<Value<'c, 'a>>,
 }
 
-/// Joins kernels of a partition. `apart` leaves alone what reads a result of an earlier kernel that others read, too: whoever comes last
-/// may write over it then.
+/// Joins kernels of a partition. `apart` leaves alone what reads a result of an earlier kernel that others read, too:
+/// whoever comes last may write over it then.
 pub fn merge<'c: 'a, 'a>(partition: &mut Partition<'c, 'a>, apart: bool) {
     let mut merge = Merge::new(partition, apart);
     // In the order of the program.
@@ -192,7 +193,8 @@ impl<'p, 'c: 'a, 'a> Merge<'p, 'c, 'a> {
         self.bodies[other].given.iter().any(|value| key(self.partition.base(*value)) == target)
     }
 
-    /// Whether a kernel that stores `results` may as well run with what is at `at`: nobody in between reads them, nor changes what it reads.
+    /// Whether a kernel that stores `results` may as well run with what is at `at`: nobody in between reads them, nor
+    /// changes what it reads.
     fn can_wait(&self, kernel: usize, at: usize, results: &[usize]) -> bool {
         let is_read_later =
             |result| self.readers.get(result).is_none_or(|all| all.iter().all(|&reader| reader >= at));

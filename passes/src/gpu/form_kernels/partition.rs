@@ -78,8 +78,8 @@ pub struct Partition<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Partition<'c, 'a> {
-    /// Decides for a function. `read_only` are arguments that belong to the caller, `stored_byte` is the traffic that a stored byte is worth, in
-    /// bytes, and `apart` what [`merge`](super::merge::merge) says of it.
+    /// Decides for a function. `read_only` are arguments that belong to the caller, `stored_byte` is the traffic that
+    /// a stored byte is worth, in bytes, and `apart` what [`merge`](super::merge::merge) says of it.
     pub fn new(
         function: OperationRef<'c, 'a>,
         read_only: HashSet<usize>,

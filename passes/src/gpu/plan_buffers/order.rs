@@ -17,8 +17,9 @@ pub enum Strategy {
 /// All of them.
 pub const STRATEGIES: &[Strategy] = &[Strategy::Program, Strategy::Frees];
 
-/// Puts the items of each block into an order in which everything is made before it is read. What frees no memory, since it reads nothing
-/// that is ours, comes just before it is needed: what zeros lie in is somebody else's until then.
+/// Puts the items of each block into an order in which everything is made before it is read. What frees no memory,
+/// since it reads nothing that is ours, comes just before it is needed: what zeros lie in is somebody else's until
+/// then.
 pub fn order(model: &mut Model<'_, '_>, strategy: Strategy, aliases: &[Option<usize>]) {
     for block in 0..model.blocks.len() {
         if model.blocks[block].items.len() < 3 {
@@ -98,8 +99,8 @@ fn reads(model: &Model<'_, '_>, item: usize, found: &mut Vec<Id>) {
     }
 }
 
-/// What values of a block will be written over, if all goes well: the state of a loop by the next one, donated arguments by
-/// results.
+/// What values of a block will be written over, if all goes well: the state of a loop by the next one, donated
+/// arguments by results.
 fn written_over(model: &Model<'_, '_>, block: usize, aliases: &[Option<usize>]) -> HashMap<Id, Id> {
     let part = &model.blocks[block];
     let Some(&end) = part.items.last() else { return HashMap::new() };

@@ -2,18 +2,19 @@
 
 //! Sorts along a dimension, by merging.
 //!
-//! First each thread sorts [`CHUNK`] elements that follow each other, in registers; each step after that merges pairs of sorted runs, each
-//! thread [`STEP`] elements of the merged one: it finds by bisection how many of them come from either run. Equal elements keep their order in
-//! each step, so the sort is stable. Every element of the result is written whatever the comparator says. It takes
-//! `n log(n)^2 / STEP + n log(n)` comparisons.
+//! First each thread sorts [`CHUNK`] elements that follow each other, in registers; each step after that merges pairs
+//! of sorted runs, each thread [`STEP`] elements of the merged one: it finds by bisection how many of them come from
+//! either run. Equal elements keep their order in each step, so the sort is stable. Every element of the result is
+//! written whatever the comparator says. It takes `n log(n)^2 / STEP + n log(n)` comparisons.
 //!
 //! Where the elements are between the steps ([`Way`]):
 //!
 //! * A line of which two copies fit into a block's memory is sorted there, in one launch and without scratch memory.
 //! * Longer ones go from the result's buffer to scratch memory and back, a launch for each step.
-//! * Where elements are wide, or come with others (arg-sorts, pairs), only their places are sorted, of 32 bits: from scratch memory to where a
-//!   result will be, and back. What is compared is computed by its place, from the operands; a last launch writes the results. That reads a
-//!   sector for each key, but the bytes that other compilers take for it are a copy of everything.
+//! * Where elements are wide, or come with others (arg-sorts, pairs), only their places are sorted, of 32 bits: from
+//!   scratch memory to where a result will be, and back. What is compared is computed by its place, from the
+//!   operands; a last launch writes the results. That reads a sector for each key, but the bytes that other compilers
+//!   take for it are a copy of everything.
 //!
 //! In the first two ways each element of an operand is read once, before anybody writes where it may lie.
 
@@ -558,7 +559,8 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     })
 }
 
-/// The launches: one for chunks, one for each merge, and one to write results by their places; or one for all in blocks.
+/// The launches: one for chunks, one for each merge, and one to write results by their places; or one for all in
+/// blocks.
 pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
     let sort = Sort::of(op)?;
     if sort.shape.is_empty() || count_of(sort.shape) == 0 {

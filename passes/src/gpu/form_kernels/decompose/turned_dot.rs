@@ -3,19 +3,20 @@
 //! The transpose of a product as the product of its operands the other way round.
 //!
 //! ```mlir
-//! %0 = stablehlo.dot_general %d, %x, contracting_dims = [0] x [0] : (tensor<32x8xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
+//! %0 = stablehlo.dot_general %d, %x, contracting_dims = [0] x [0] : (...) -> tensor<8x16xf32>
 //! %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x16xf32>) -> tensor<16x8xf32>
 //! ```
 //!
 //! becomes
 //!
 //! ```mlir
-//! %1 = stablehlo.dot_general %x, %d, contracting_dims = [0] x [0] : (tensor<32x16xf32>, tensor<32x8xf32>) -> tensor<16x8xf32>
+//! %1 = stablehlo.dot_general %x, %d, contracting_dims = [0] x [0] : (...) -> tensor<16x8xf32>
 //! ```
 //!
-//! Gradients of weights come like this. The transpose costs a kernel or is computed on the fly, and what is read transposed cannot be written
-//! over where it lies: an update of weights needs memory for the gradient besides its results. Each element is the sum of the same products in
-//! the same order. It must not fire where somebody reads the product itself, nor where operands have an algorithm of their own.
+//! Gradients of weights come like this. The transpose costs a kernel or is computed on the fly, and what is read
+//! transposed cannot be written over where it lies: an update of weights needs memory for the gradient besides its
+//! results. Each element is the sum of the same products in the same order. It must not fire where somebody reads the
+//! product itself, nor where operands have an algorithm of their own.
 
 use crate::framework::PassError;
 use crate::ir::{self, Builder};

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Transforms whose lines a block of threads holds in its own memory: one launch for each dimension, and no scratch memory but for the
-//! complex numbers that several dimensions hand on to a real result.
+//! Transforms whose lines a block of threads holds in its own memory: one launch for each dimension, and no scratch
+//! memory but for the complex numbers that several dimensions hand on to a real result.
 //!
-//! A block loads some lines, each element to the place that the digits of its number have in reverse order, transforms them in place factor by
-//! factor, and stores them. After factors whose product is `l`, each run of `l` places is a transform of length `l`; a factor `r` makes runs of
-//! `l r` of `r` of them, each thread `r` elements at a time. A line is read whole before any of it is written, so that a dimension is
-//! transformed where it lies, and the first one may be where the operand is.
+//! A block loads some lines, each element to the place that the digits of its number have in reverse order,
+//! transforms them in place factor by factor, and stores them. After factors whose product is `l`, each run of `l`
+//! places is a transform of length `l`; a factor `r` makes runs of `l r` of `r` of them, each thread `r` elements at
+//! a time. A line is read whole before any of it is written, so that a dimension is transformed where it lies, and
+//! the first one may be where the operand is.
 //!
-//! Lines along another dimension than the last are taken side by side, so that what is read together lies together; so are rows of a
-//! transposed operand. Places are spread by one for each 32, lest reversed digits meet in one bank.
+//! Lines along another dimension than the last are taken side by side, so that what is read together lies together;
+//! so are rows of a transposed operand. Places are spread by one for each 32, lest reversed digits meet in one bank.
 
 use super::super::arithmetic::fused;
 use super::super::group::{Group, Size, load, store};
@@ -124,7 +125,8 @@ struct Block<'k, 'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Block<'_, 'c, 'a> {
-    /// Does something for each line of the block and each of `count` numbers along it: neighbours in memory by neighbouring threads.
+    /// Does something for each line of the block and each of `count` numbers along it: neighbours in memory by
+    /// neighbouring threads.
     fn each(
         &self,
         count: i64,
