@@ -1,15 +1,15 @@
 // RUN: slimhlo-opt %s --slimhlo-emit-gpu --split-input-file | FileCheck %s
 
-// Sorts: chunks in registers, then merges, the last of which writes the result.
+// Sorts of short lines: chunks in registers, then merges in the memory of a block, the last of which writes the result.
 // CHECK-LABEL: gpu.func @sort(
-// CHECK: gpu.return
-// CHECK-LABEL: gpu.func @sort.1
+// CHECK: memref.store
+// CHECK: gpu.barrier
+// CHECK: scf.while
+// CHECK: gpu.barrier
 // CHECK: scf.while
 // CHECK: gpu.return
-// CHECK-LABEL: gpu.func @sort.2
-// CHECK: gpu.return
-// CHECK-NOT: gpu.func @sort.3
-func.func private @sort(%x: tensor<3x16xi32>) -> tensor<3x16xi32> attributes {slimhlo.kernel = "sort", slimhlo.scratch = array<i64: 192>} {
+// CHECK-NOT: gpu.func @sort.1
+func.func private @sort(%x: tensor<3x16xi32>) -> tensor<3x16xi32> attributes {slimhlo.kernel = "sort"} {
   %r = "stablehlo.sort"(%x) <{dimension = 1 : i64, is_stable = true}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
     %c = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -55,14 +55,16 @@ func.func private @cumulative(%x: tensor<100x8xf32>) -> tensor<100x8xf32> attrib
 
 // -----
 
-// A transform of 16 elements: factors 8 and 2, a launch each.
+// A transform of 16 elements: factors 8 and 2, in the memory of a block. The first factor needs no roots of unity but those of its own.
 // CHECK-LABEL: gpu.func @fft(
+// CHECK: gpu.barrier
+// CHECK-NOT: math.cos
+// CHECK: gpu.barrier
 // CHECK: math.cos
+// CHECK: gpu.barrier
 // CHECK: gpu.return
-// CHECK-LABEL: gpu.func @fft.1
-// CHECK: gpu.return
-// CHECK-NOT: gpu.func @fft.2
-func.func private @fft(%x: tensor<4x16xcomplex<f32>>) -> tensor<4x16xcomplex<f32>> attributes {slimhlo.kernel = "fft", slimhlo.scratch = array<i64: 512>} {
+// CHECK-NOT: gpu.func @fft.1
+func.func private @fft(%x: tensor<4x16xcomplex<f32>>) -> tensor<4x16xcomplex<f32>> attributes {slimhlo.kernel = "fft"} {
   %r = stablehlo.fft %x, type = FFT, length = [16] : (tensor<4x16xcomplex<f32>>) -> tensor<4x16xcomplex<f32>>
   return %r : tensor<4x16xcomplex<f32>>
 }
@@ -87,4 +89,52 @@ func.func private @cholesky(%x: tensor<2x8x8xf32>) -> tensor<2x8x8xf32> attribut
 func.func private @random(%x: tensor<2xui64>) -> (tensor<2xui64>, tensor<64xui32>) attributes {slimhlo.kernel = "rng"} {
   %s, %r = stablehlo.rng_bit_generator %x, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<64xui32>)
   return %s, %r : tensor<2xui64>, tensor<64xui32>
+}
+
+// -----
+
+// Long lines go through scratch memory, a launch for each step: one for chunks of 4, and 12 that double them.
+// CHECK-LABEL: gpu.func @long_sort(
+// CHECK-LABEL: gpu.func @long_sort.12
+// CHECK-NOT: gpu.func @long_sort.13
+func.func private @long_sort(%x: tensor<16384xi32>) -> tensor<16384xi32> attributes {slimhlo.kernel = "sort", slimhlo.scratch = array<i64: 65536>} {
+  %r = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<16384xi32>) -> tensor<16384xi32>
+  return %r : tensor<16384xi32>
+}
+
+// -----
+
+// A long line of several elements: places are sorted, and the result is written by them at the end. Nobody needs the sorted keys.
+// CHECK-LABEL: gpu.func @places(
+// CHECK-LABEL: gpu.func @places.13
+// CHECK-NOT: scf.while
+// CHECK: gpu.return
+// CHECK-NOT: gpu.func @places.14
+func.func private @places(%x: tensor<16384xi32>, %y: tensor<16384xf32>) -> tensor<16384xf32> attributes {slimhlo.kernel = "sort", slimhlo.scratch = array<i64: 65536>} {
+  %r:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %p: tensor<f32>, %q: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<16384xi32>, tensor<16384xf32>) -> (tensor<16384xi32>, tensor<16384xf32>)
+  return %r#1 : tensor<16384xf32>
+}
+
+// -----
+
+// What follows a product is done by the thread that has its sum, and written where the slice is.
+// CHECK-LABEL: gpu.func @product(
+// CHECK: math.tanh
+// CHECK: llvm.store
+// CHECK: gpu.return
+// CHECK-NOT: gpu.func @product.1
+func.func private @product(%x: tensor<64x32xf32>, %y: tensor<32x64xf32>, %t: tensor<256x64xf32>, %i: tensor<i32>) -> tensor<256x64xf32> attributes {slimhlo.kernel = "dot", slimhlo.in_place = array<i64: 2>} {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.tanh %0 : tensor<64x64xf32>
+  %2 = stablehlo.dynamic_update_slice %t, %1, %i, %zero : (tensor<256x64xf32>, tensor<64x64xf32>, tensor<i32>, tensor<i32>) -> tensor<256x64xf32>
+  return %2 : tensor<256x64xf32>
 }

@@ -3,6 +3,7 @@
 
     python test/oracle/bench_plan.py --slimhlo target/release/slimhlo [NAME ...]
     python test/oracle/bench_plan.py --slimhlo target/release/slimhlo --target cpu halo_step
+    python test/oracle/bench_plan.py --slimhlo target/release/slimhlo --write-docs docs/benchmarks.md
 
 Each program of one device is planned at full size; nothing is executed. What a plan allocates (arguments, results that are in none of
 them, the arena, constants) is held against what XLA's buffer assignment needs, which it must not exceed by more than 1% and 4 KiB, and
@@ -114,7 +115,9 @@ def plan(command: str, text: str) -> Plan | str:
     done = subprocess.run([command, "compile", "-q", "--emit", "manifest"], input=text, capture_output=True, text=True)
     seconds = time.monotonic() - started
     if done.returncode:
-        return next((line for line in done.stderr.splitlines() if "error" in line), f"exit status {done.returncode}")
+        error = next((line for line in done.stderr.splitlines() if "error: " in line), None)
+        # Without the place, which is of this machine.
+        return error.split("error: ", 1)[1] if error else f"exit status {done.returncode}"
     manifest = json.loads(done.stdout)
     donated = [result for result in manifest["results"] if result.get("argument") is not None]
     floor = sum(each["bytes"] for each in manifest["arguments"] + manifest["results"]) - sum(
@@ -239,6 +242,48 @@ def show(rows: Sequence[Row], every: bool) -> Iterator[str]:
         yield from map(line, sorted((row for row in rows if row.wrong), key=lambda row: -(row.share or math.inf)))
 
 
+# --- docs ---------------------------------------------------------------------------------------------------------
+
+BEGIN, END = "<!-- bench plan -->", "<!-- end of bench plan -->"
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The tables: each reference program, then how the sets do and what of them is missed."""
+    lines = [
+        "| program | floor | slimhlo | XLA | share | kernels | launches | waits |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+
+    def entry(row: Row) -> str:
+        if isinstance(row.plan, str):
+            return f"| {row.case.name} | {row.plan} | | | | | | |"
+        made = row.plan
+        xla = "-" if row.xla is None else f"{row.xla / MIB:,.1f}"
+        share = "-" if row.share is None else f"{row.share:.3f}"
+        note = f"{share}: {', '.join(row.wrong)}" if row.wrong else share
+        return (
+            f"| {row.case.name} | {made.floor / MIB:,.1f} | {made.total / MIB:,.1f} | {xla} | {note} | {made.kernels:,} "
+            f"| {made.schedule} | {made.schedule.waits:,} |"
+        )
+
+    lines += [entry(row) for row in rows if row.case.kind == "reference"]
+    for kind in dict.fromkeys(row.case.kind for row in rows):
+        chosen = [row for row in rows if row.case.kind == kind]
+        lines += ["", f"{summary(kind, chosen)[0]}."]
+        if kind != "reference" and (missed := [row for row in chosen if row.wrong]):
+            lines += ["", *lines[:2], *map(entry, missed)]
+    return "\n".join(lines) + "\n"
+
+
+def write_docs(path: pathlib.Path, section: str) -> None:
+    """Puts the tables between their marks."""
+    text = path.read_text()
+    before, rest = text.split(BEGIN, 1)
+    scratch = path.with_suffix(".new")
+    scratch.write_text(f"{before}{BEGIN}\n\n{section}\n{END}{rest.split(END, 1)[1]}")
+    scratch.replace(path)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
@@ -248,8 +293,11 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--cache", type=pathlib.Path, metavar="FILE", help="where XLA's answers are kept")
+    parser.add_argument("--write-docs", type=pathlib.Path, metavar="FILE", help="put the tables into this file")
     parser.add_argument("names", nargs="*", metavar="NAME", help="reference programs (default: all sets)")
     args = parser.parse_args()
+    if args.write_docs and args.names:
+        parser.error("--write-docs writes the tables of all sets; name none")
     import targets
 
     target = targets.find(args.target).name
@@ -271,6 +319,8 @@ def main() -> int:
         if kind == "reference" and not args.names and mean > MEAN and target != "cpu":
             failed = True
             print(f"the mean is above {MEAN}")
+    if args.write_docs:
+        write_docs(args.write_docs, markdown(rows))
     return 1 if failed else 0
 
 

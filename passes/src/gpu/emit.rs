@@ -146,7 +146,13 @@ fn kernel<'c: 'a, 'a>(
     if launches.is_empty() {
         // Nothing better than each element for itself.
         let kernel = Kernel::new(gpu_module, function, name)?;
-        map::emit_map(&kernel)?;
+        let updates =
+            (0..kernel.result_count()).any(|number| roots::slice_updated(&kernel, number).is_some());
+        if updates {
+            roots::emit_each(&kernel, root)?
+        } else {
+            map::emit_map(&kernel)?
+        }
         kernel.finish();
     }
     for (number, launch) in launches.iter().enumerate() {
@@ -162,23 +168,24 @@ fn kernel<'c: 'a, 'a>(
     Ok(())
 }
 
-/// The op that a kernel is named after: for reductions the last one, which ops may follow; else what is returned.
+/// The op that a kernel is named after: for reductions and products the last one, which ops may follow; else what is returned.
 fn root<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     kind: &str,
 ) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
-    let root = if kind == "reduce" {
-        let mut found = None;
-        let mut op = element::body_of(function).and_then(|block| block.first_operation());
-        while let Some(current) = op {
-            if op_name(current) == "stablehlo.reduce" {
-                found = Some(current);
-            }
-            op = current.next_in_block();
-        }
-        found
-    } else {
+    let names: &[&str] = match kind {
+        "reduce" => &["stablehlo.reduce"],
+        "dot" => &["stablehlo.dot_general", "stablehlo.dot"],
+        "convolution" => &["stablehlo.convolution"],
+        _ => &[],
+    };
+    let first = element::body_of(function).and_then(|block| block.first_operation());
+    let root = if names.is_empty() {
         element::returned(function).first().copied().and_then(defining_op)
+    } else {
+        std::iter::successors(first, |op| op.next_in_block())
+            .filter(|op| names.contains(&op_name(*op)))
+            .last()
     };
     root.ok_or_else(|| PassError::at(function, format!("is a kernel of kind {kind} without such an op")))
 }

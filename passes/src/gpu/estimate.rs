@@ -4,9 +4,10 @@
 //!
 //! A kernel takes as long as the bytes that it has to move ([`traffic`]) or as its products, whichever is longer, and a launch; a loop as
 //! often as it turns, or once where that is not known, with a read-back; a branch as long as its longest arm. The rates are the target's
-//! (`target/kernels.rs`). How well a kernel uses the chip is not looked at, so that two forms of one program can be compared, but not ours
-//! with another compiler's.
+//! (`target/kernels.rs`). Products of few tiles leave multiprocessors idle, which is what small chunks cost. Else, how well a kernel uses the chip is
+//! not looked at, so that two forms of one program can be compared, but not ours with another compiler's.
 
+use super::emit::roots;
 use super::form_kernels::{TURNS, entry, ops::size_of};
 use super::plan_buffers::callee;
 use super::traffic::traffic;
@@ -21,6 +22,9 @@ use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, RegionLike};
 use slimhlo_dialect::ffi::op_name;
 use std::collections::HashMap;
+
+/// Blocks that keep an H100 busy: two on each of its 132 multiprocessors. With one, nobody computes while its threads wait for a tile.
+const FULL: i64 = 2 * 132;
 
 /// The cost of a module that kernels have been formed of and memory is planned for; `None` for any other.
 pub fn cost<'c: 'a, 'a>(module: OperationRef<'c, 'a>, rates: &Rates) -> Option<Cost> {
@@ -47,7 +51,10 @@ fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
         if matches!(op_name(op), "stablehlo.dot_general" | "stablehlo.dot" | "stablehlo.convolution")
             && let Ok(result) = op.result(0)
         {
-            products += product_seconds(op, size_of(result.into()).0, rates);
+            let launches = roots::launches(op, false).unwrap_or_default();
+            let blocks = launches.first().map_or(FULL, |launch| launch.blocks.max(1));
+            let idle = (FULL as f64 / blocks as f64).max(1.0);
+            products += idle * product_seconds(op, size_of(result.into()).0, rates);
         }
         WalkResult::Advance
     });

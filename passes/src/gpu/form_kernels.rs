@@ -56,7 +56,7 @@
 //! * on the fly, that is paid for each evaluation: once per element of each kernel that needs it, for as many different
 //!   places as it is needed at, times what a broadcast, a tile of a dot or a window repeats. What the kernel reads at the same
 //!   place anyway is not paid for again;
-//! * stored, it is paid once per element, then the store, each load, a launch (4 MB), and four bytes for each byte that it takes:
+//! * stored, it is paid once per element, then the store, each load, a launch (4 MB), and `stored-byte` bytes for each byte that it takes:
 //!   memory is what this compiler is for. Where what it is computed from would only live on for it and is larger, that is not
 //!   counted.
 //!
@@ -85,7 +85,7 @@ pub mod ops;
 mod partition;
 
 use crate::counted::Counter;
-use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
+use crate::framework::{Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::functions::{functions, is_public, name_of};
 use crate::ir::{self, key};
 use crate::rewrite::{context_of, set_discardable_attribute, walk};
@@ -112,7 +112,12 @@ crate::pass_options! {
     /// ```sh
     /// slimhlo-opt --inline --canonicalize --cse --symbol-dce --slimhlo-form-kernels in.mlir
     /// ```
-    pub struct FormKernels {}
+    pub struct FormKernels {
+        /// Do not join kernels of which one reads a result of the other that is needed after both: a kernel of its own may write over it.
+        apart: bool = false,
+        /// Traffic that a stored byte is worth, in bytes: memory is what slimhlo is for.
+        stored_byte: Bytes = Bytes(4),
+    }
 }
 
 const KERNELS: Statistic = Statistic::new(c"num-kernels", c"kernels formed");
@@ -190,7 +195,7 @@ impl Pass for FormKernels {
                 read_only.insert(key(argument.into()));
             }
         }
-        let partition = Partition::new(main, read_only)?;
+        let partition = Partition::new(main, read_only, self.stored_byte.0, self.apart)?;
         let module_block = module
             .region(0)
             .ok()

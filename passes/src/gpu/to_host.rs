@@ -210,42 +210,7 @@ fn convert_function<'c: 'a, 'a>(
     let region = function.region(0).map_err(|_| PassError::at(function, "has no body"))?;
     let entry = region.first_block().ok_or_else(|| PassError::at(function, "has no body"))?;
 
-    // Memory of a thread: on the stack. Memory of a block: as well if it is one thread, else for all to see.
-    let of_block = attribute_of(function, "workgroup_attributions")
-        .and_then(|count| IntegerAttribute::try_from(count).ok())
-        .map_or(0, |count| usize::try_from(slimhlo_dialect::ffi::integer_value(count)).unwrap_or(0));
-    let first = entry.first_operation().ok_or_else(|| PassError::at(function, "has an empty block"))?;
-    build.set_insertion_point_before(first);
-    for position in inputs.len()..entry.argument_count() {
-        let argument: Value<'c, 'a> = entry.argument(position)?.into();
-        let ty = argument.r#type();
-        let ty = plain_type(context, ty).unwrap_or(ty);
-        let segments = DenseI32ArrayAttribute::new(context, &[0, 0]).into();
-        // What is read and written 16 bytes at a time has to lie like that.
-        let alignment = IntegerAttribute::new(IntegerType::new(context, 64).into(), 16).into();
-        let memory = if threads > 1 && position < inputs.len() + of_block {
-            let global = format!("{name}.shared{}", position - inputs.len());
-            build.set_insertion_point_before(function);
-            let attributes = [
-                ("sym_name", StringAttribute::new(context, &global).into()),
-                ("sym_visibility", StringAttribute::new(context, "private").into()),
-                ("type", TypeAttribute::new(ty).into()),
-                ("initial_value", Attribute::unit(context)),
-                ("alignment", alignment),
-            ];
-            build.op_with_regions("memref.global", &[], &attributes, &[], &[], location);
-            build.set_insertion_point_before(first);
-            let symbol = FlatSymbolRefAttribute::new(context, &global).into();
-            build.insert("memref.get_global", &[], &[("name", symbol)], ty, location)
-        } else {
-            let attributes = [("operandSegmentSizes", segments), ("alignment", alignment)];
-            build.insert("memref.alloca", &[], &attributes, ty, location)
-        };
-        build.replace_all_uses_with(argument, memory);
-    }
-    while entry.argument_count() > inputs.len() {
-        erase_argument(entry, entry.argument_count() - 1);
-    }
+    give_memory(build, function, entry, inputs.len(), threads)?;
 
     // Only kernels know of blocks.
     let ids = is_kernel.then(|| (entry.add_argument(index, location), entry.add_argument(index, location)));
@@ -293,6 +258,55 @@ fn convert_function<'c: 'a, 'a>(
         write_loop(build, block, &body_name, inputs.len(), location)?;
     }
     build.erase(function);
+    Ok(())
+}
+
+/// Replaces the arguments after `inputs`, which are memory of a thread or of a block. That of a thread is on the stack; that of a block as well if
+/// it is one thread, else for all to see.
+fn give_memory<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    function: OperationRef<'c, 'a>,
+    entry: BlockRef<'c, 'a>,
+    inputs: usize,
+    threads: u64,
+) -> Result<(), PassError<'c>> {
+    let (context, location) = (build.context(), function.location());
+    let name = crate::functions::name_of(function);
+    let of_block = attribute_of(function, "workgroup_attributions")
+        .and_then(|count| IntegerAttribute::try_from(count).ok())
+        .map_or(0, |count| usize::try_from(slimhlo_dialect::ffi::integer_value(count)).unwrap_or(0));
+    let first = entry.first_operation().ok_or_else(|| PassError::at(function, "has an empty block"))?;
+    build.set_insertion_point_before(first);
+    for position in inputs..entry.argument_count() {
+        let argument: Value<'c, 'a> = entry.argument(position)?.into();
+        let ty = argument.r#type();
+        let ty = plain_type(context, ty).unwrap_or(ty);
+        let segments = DenseI32ArrayAttribute::new(context, &[0, 0]).into();
+        // What is read and written 16 bytes at a time has to lie like that.
+        let alignment = IntegerAttribute::new(IntegerType::new(context, 64).into(), 16).into();
+        let memory = if threads > 1 && position < inputs + of_block {
+            let global = format!("{name}.shared{}", position - inputs);
+            build.set_insertion_point_before(function);
+            let attributes = [
+                ("sym_name", StringAttribute::new(context, &global).into()),
+                ("sym_visibility", StringAttribute::new(context, "private").into()),
+                ("type", TypeAttribute::new(ty).into()),
+                ("initial_value", Attribute::unit(context)),
+                ("alignment", alignment),
+            ];
+            build.op_with_regions("memref.global", &[], &attributes, &[], &[], location);
+            build.set_insertion_point_before(first);
+            let symbol = FlatSymbolRefAttribute::new(context, &global).into();
+            build.insert("memref.get_global", &[], &[("name", symbol)], ty, location)
+        } else {
+            let attributes = [("operandSegmentSizes", segments), ("alignment", alignment)];
+            build.insert("memref.alloca", &[], &attributes, ty, location)
+        };
+        build.replace_all_uses_with(argument, memory);
+    }
+    while entry.argument_count() > inputs {
+        erase_argument(entry, entry.argument_count() - 1);
+    }
     Ok(())
 }
 

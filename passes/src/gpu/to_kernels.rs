@@ -6,14 +6,19 @@
 //! [`TIGHT`]th of all memory, it does so once more after [`IN_PLACE`], which orders updates and runs steps of donated fields a slab at a time,
 //! and keeps what that gives if it is smaller by as much: what orders updates costs copies.
 //!
+//! Kernels that read the same are joined, which saves time; where one of them could have written over what it reads, it takes memory. And a
+//! cheap value that many places need is stored, rather than computed at each. So kernels are formed once more without the one ([`APART`]) and the
+//! other ([`LEAN`]), and kept if that is smaller by as much and takes at most as long as [`Limit::Usual`] allows.
+//!
 //! If the arena is still large, other forms of the program are planned, too: values in chunks of several sizes ([`CHUNKS`]), and what the default
-//! pipeline makes of it for this target. Each costs the bytes of its plan and the estimated time of its kernels (`estimate.rs`). Kept is the
-//! smallest that takes at most `max-slowdown` times as long as the plan without them. If none does, it is the fastest that takes half of the bytes or
-//! less, unless that takes [`FAR`] times as long: memory is what this compiler is for.
+//! pipeline makes of it for this target. Each costs the bytes of its plan and the estimated time of its kernels (`estimate.rs`). Of those that
+//! are smaller than the plan without them and take at most `max-slowdown` times as long, the one whose bytes times seconds are least is kept: a
+//! tenth less memory is not worth twice the time and thousands of launches. If none does, it is the fastest that takes half of the bytes or less,
+//! unless that takes [`FAR`] times as long: memory is what this compiler is for.
 //!
 //! Chunks are first tried small. The sizes are around what an H100's L2 cache holds (50 MB): smaller ones mean more launches, and what is
 //! larger than it saves less than it could. There are two ways of choosing what to chunk: by a target's costs, and by thresholds, which cut
-//! more. For each the first size whose time is within the limit ends the search: larger ones take more memory.
+//! more. For each, larger sizes are tried until one is within the limit and no better than the best before it.
 
 use super::estimate;
 use super::form_kernels::{entry, for_one_partition};
@@ -63,7 +68,8 @@ crate::pass_options! {
     ///
     /// Inlines and simplifies, lets updates happen in place, splits the program into kernels (`slimhlo-form-kernels`) and says where
     /// each value lies (`slimhlo-plan-buffers`). Where much of the memory is temporary, other forms of the program are planned as well, with large
-    /// values in chunks or as the default pipeline has it, and of all whose time is near that of the first the smallest is kept.
+    /// values in chunks or as the default pipeline has it, and of all whose time is near that of the first the one with least bytes times seconds
+    /// is kept.
     ///
     /// ```sh
     /// slimhlo-opt --slimhlo-to-kernels in.mlir
@@ -84,6 +90,10 @@ const REFORMED: Statistic =
 
 /// Forms kernels and plans their memory.
 const LOWER: &str = "slimhlo-form-kernels,slimhlo-plan-buffers";
+/// The same, with kernels left apart.
+const APART: &str = "slimhlo-form-kernels{apart=true},slimhlo-plan-buffers";
+/// And with as little stored as can be.
+const LEAN: &str = "slimhlo-form-kernels{stored-byte=64},slimhlo-plan-buffers";
 
 /// The cost of a planned module.
 fn planned<'c>(module: OperationRef<'c, '_>) -> Result<Cost, PassError<'c>> {
@@ -98,6 +108,78 @@ fn target() -> Target {
     Target::parse("kernels").unwrap_or_default()
 }
 
+/// What of two forms of a program the better one has less of: bytes times seconds.
+fn weight(cost: &Cost) -> f64 {
+    cost.peak() as f64 * cost.seconds
+}
+
+/// Whether enough of a program's memory is temporary to look for another plan.
+fn is_tight(cost: &Cost) -> bool {
+    cost.footprint.temporaries > cost.peak() / TIGHT
+}
+
+/// A form of the program: what kernels are formed of, with its memory planned, and what that costs.
+struct Form<'c> {
+    made: Operation<'c>,
+    planned: Operation<'c>,
+    cost: Cost,
+}
+
+/// Forms kernels of what is `made` in the other ways. Leaves in the module what is best, and says what that costs.
+fn form_again<'c>(
+    module: OperationRef<'c, '_>,
+    context: &PassContext<'_>,
+    made: Operation<'c>,
+    cost: Cost,
+) -> Result<(Operation<'c>, Cost), PassError<'c>> {
+    let mut found = (made, cost);
+    for lower in [APART, LEAN] {
+        let other = Other { first: None, lower, limit: Limit::Usual };
+        if is_tight(&found.1)
+            && let Some(better) = improve(module, context, &found.0, &found.1, &other)?
+        {
+            found = better;
+        }
+    }
+    Ok(found)
+}
+
+/// Another way to lower what is prepared.
+struct Other {
+    /// What runs before, if it changes anything.
+    first: Option<&'static str>,
+    lower: &'static str,
+    limit: Limit,
+}
+
+/// Lowers what is `prepared` in another way. If that is smaller than what is in the module, leaves it there, and says what it was made of and
+/// what it costs.
+fn improve<'c>(
+    module: OperationRef<'c, '_>,
+    context: &PassContext<'_>,
+    prepared: &Operation<'c>,
+    plain: &Cost,
+    other: &Other,
+) -> Result<Option<(Operation<'c>, Cost)>, PassError<'c>> {
+    let formed = copy_of(module);
+    move_body(module, copy_of(borrowed(prepared)));
+    let before = fingerprint(module);
+    if let Some(first) = other.first {
+        context.run_pipeline(module, first)?;
+    }
+    if other.first.is_none() || fingerprint(module) != before {
+        let made = copy_of(module);
+        context.run_pipeline(module, other.lower)?;
+        let now = planned(module)?;
+        let smaller = now.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
+        if smaller && other.limit.allows(plain, &now) {
+            return Ok(Some((made, now)));
+        }
+    }
+    move_body(module, formed);
+    Ok(None)
+}
+
 impl ToKernels {
     /// Plans other forms of a program, of which `prepared` is what kernels are formed of, and the module what they are, at `plain` cost. Leaves
     /// in the module the one that costs least.
@@ -110,27 +192,29 @@ impl ToKernels {
     ) -> Result<(), PassError<'c>> {
         let formed = copy_of(module);
         let before = fingerprint(borrowed(prepared));
-        let mut best: Option<(Operation<'c>, Cost)> = None;
-        let mut fastest: Option<(Operation<'c>, Cost)> = None;
-        // Whether it is within the time.
+        let mut best: Option<Form<'c>> = None;
+        let mut fastest: Option<Form<'c>> = None;
+        // Whether larger chunks are of no use: it is within the time, and they have not been better.
         let mut attempt = |pipeline: &str| -> Result<bool, PassError<'c>> {
             move_body(module, copy_of(borrowed(prepared)));
             context.run_pipeline(module, pipeline)?;
             if fingerprint(module) == before {
                 return Ok(false);
             }
+            let made = copy_of(module);
             context.run_pipeline(module, LOWER)?;
-            let now = planned(module)?;
-            let allowed = self.max_slowdown.allows(&plain, &now);
-            let least = best.as_ref().map_or(plain, |(_, cost)| *cost).peak();
-            if allowed && now.peak().saturating_add(plain.peak() / TIGHT) < least {
-                best = Some((copy_of(module), now));
+            let cost = planned(module)?;
+            let now = Form { made, planned: copy_of(module), cost };
+            let allowed = self.max_slowdown.allows(&plain, &cost);
+            let is_smaller = cost.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
+            let is_better = best.as_ref().is_none_or(|best| weight(&cost) < weight(&best.cost));
+            let halves = cost.peak() <= plain.peak() / 2 && cost.seconds <= FAR * plain.seconds;
+            if allowed && is_smaller && is_better {
+                best = Some(now);
+            } else if halves && fastest.as_ref().is_none_or(|fastest| cost.seconds < fastest.cost.seconds) {
+                fastest = Some(now);
             }
-            let halves = now.peak() <= plain.peak() / 2 && now.seconds <= FAR * plain.seconds;
-            if halves && fastest.as_ref().is_none_or(|(_, cost)| now.seconds < cost.seconds) {
-                fastest = Some((copy_of(module), now));
-            }
-            Ok(allowed)
+            Ok(allowed && !(is_smaller && is_better))
         };
         let sizes = CHUNKS.iter().map(|(how, sizes)| match self.chunk_bytes {
             Some(size) => (how, vec![size]),
@@ -150,8 +234,12 @@ impl ToKernels {
         attempt(DEFAULT)?;
         let chosen = best.or(fastest);
         context.count(&REFORMED, u64::from(chosen.is_some()));
-        move_body(module, chosen.map_or(formed, |(module, _)| module));
-        Ok(())
+        let Some(chosen) = chosen else {
+            move_body(module, formed);
+            return Ok(());
+        };
+        move_body(module, chosen.planned);
+        form_again(module, context, chosen.made, chosen.cost).map(|_| ())
     }
 }
 
@@ -181,25 +269,13 @@ impl Pass for ToKernels {
         let mut prepared = copy_of(module);
         context.run_pipeline(module, LOWER)?;
         let mut plain = planned(module)?;
-        if plain.footprint.temporaries > plain.peak() / TIGHT {
-            let formed = copy_of(module);
-            move_body(module, copy_of(borrowed(&prepared)));
-            let before = fingerprint(module);
-            context.run_pipeline(module, IN_PLACE)?;
-            let mut smaller = false;
-            if fingerprint(module) != before {
-                let ordered = copy_of(module);
-                context.run_pipeline(module, LOWER)?;
-                let now = planned(module)?;
-                smaller = now.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
-                if smaller {
-                    (prepared, plain) = (ordered, now);
-                }
-            }
-            if !smaller {
-                move_body(module, formed);
-            }
+        let ordered = Other { first: Some(IN_PLACE), lower: LOWER, limit: Limit::Times(f64::INFINITY) };
+        if is_tight(&plain)
+            && let Some(found) = improve(module, context, &prepared, &plain, &ordered)?
+        {
+            (prepared, plain) = found;
         }
+        (prepared, plain) = form_again(module, context, prepared, plain)?;
         if self.stream && plain.footprint.temporaries > LEAST.max(plain.peak() / LARGE) {
             self.reform(module, context, &prepared, plain)?;
         }

@@ -29,7 +29,7 @@ pub struct Args {
     /// cpu
     #[arg(long, default_value = "gpu", value_parser = ["gpu", "tpu", "cpu", "h100", "a100", "b200", "v5p", "xla-gpu", "xla-tpu", "xla-cpu"])]
     target: String,
-    /// `memory` and `corpus` write their tables into docs/benchmarks.md; for gpu and tpu
+    /// `memory`, `corpus` and `plan` write their tables into docs/benchmarks.md; for gpu and tpu
     #[arg(long)]
     write_docs: bool,
 }
@@ -185,6 +185,9 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
         words.extend(extra);
         if matches!(benchmark, Benchmark::Plan) {
             words.extend(["--target", args.target.as_str(), "--cache", answers.as_str()]);
+            if args.write_docs {
+                words.extend(["--write-docs", docs.as_str()]);
+            }
         }
         let done = shell.command(setup::python(shell), words).unchecked().run()?;
         if !done.status.success() {

@@ -23,10 +23,14 @@ pub mod serial;
 mod sort;
 mod window;
 
+pub use dot::TILE;
+
 use super::code::Scalar;
 use super::element::{BLOCK, GRID, Kernel, count_of, returned, tensor};
+use super::shape;
 use crate::framework::PassError;
 use crate::ir;
+use crate::rewrite::defining_op;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value};
 use slimhlo_dialect::ffi::op_name;
@@ -61,8 +65,8 @@ impl<'c> Launch<'c> {
     }
 }
 
-/// The launches of the kernel whose root is `op`; none if there is nothing better than computing each element for itself.
-/// `deterministic`: results must not depend on the order in which threads run.
+/// The launches of the kernel whose root is `op`; none if there is nothing better than computing each element for
+/// itself. `deterministic`: results must not depend on the order in which threads run.
 pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>, deterministic: bool) -> Result<'c, Vec<Launch<'c>>> {
     match op_name(op) {
         "stablehlo.cholesky" => {
@@ -113,6 +117,26 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     }
 }
 
+/// Whether each element of the operands is read once, by who writes at its place or later than anybody reads: they
+/// may be computed on the fly, and results may lie where operands do.
+pub fn reads_once<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
+    match op_name(op) {
+        "stablehlo.fft" => fft::reads_once(op),
+        "stablehlo.sort" => sort::reads_once(op),
+        _ => false,
+    }
+}
+
+/// Whether the kernel of `op` need not store results that nobody needs.
+pub fn drops_results<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
+    op_name(op) == "stablehlo.sort" && sort::drops_results(op)
+}
+
+/// How often elements of an operand of a sort are computed, in all.
+pub fn sort_evaluations<'c: 'a, 'a>(op: OperationRef<'c, 'a>, operand: usize) -> f64 {
+    sort::evaluations(op, operand)
+}
+
 /// Computes each element of each result for itself.
 fn map<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>) -> Result<'c, ()> {
     for (number, &value) in kernel.returned().iter().enumerate() {
@@ -137,12 +161,45 @@ fn store_results<'c: 'a, 'a>(
         let index = kernel.indices(tensor(value)?.shape, position);
         kernel.remember(value, &index, *element);
     }
+    store_each(kernel, position)
+}
+
+/// Computes and stores the kernel's results, one element for each of the root's.
+pub fn emit_each<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
+    let count = count_of(tensor(op.result(0)?.into())?.shape);
+    kernel.grid_stride(count, |position| store_each(kernel, position))
+}
+
+/// Stores the kernel's results at a row-major position, or where it is in the slice that is updated. All are computed
+/// before the first is stored: it may lie where another is computed from.
+fn store_each<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, position: Value<'c, 'a>) -> Result<'c, ()> {
+    let mut found = Vec::with_capacity(kernel.result_count());
     for (number, &value) in kernel.returned().iter().enumerate() {
         let ty = tensor(value)?;
-        let element = kernel.element(value, &kernel.indices(ty.shape, position))?;
-        kernel.store(kernel.result_pointer(number), ty.element, position, element)?;
+        let Some(update) = slice_updated(kernel, number) else {
+            let element = kernel.element(value, &kernel.indices(ty.shape, position))?;
+            found.push((ty.element, position, element));
+            continue;
+        };
+        let part = tensor(update.operand(1)?)?;
+        let index = kernel.indices(part.shape, position);
+        let element = kernel.element(update.operand(1)?, &index)?;
+        let starts = shape::starts(kernel, update, 2, ty.shape, part.shape)?;
+        let at: Vec<_> = index.iter().zip(starts).map(|(&at, start)| kernel.code.add(start, at)).collect();
+        found.push((ty.element, kernel.linear(ty.shape, &at), element));
+    }
+    for (number, (ty, position, element)) in found.into_iter().enumerate() {
+        kernel.store(kernel.result_pointer(number), ty, position, element)?;
     }
     Ok(())
+}
+
+/// The op by which a result of a kernel is updated in the buffer that it lies in, a slice of it.
+pub fn slice_updated<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, number: usize) -> Option<OperationRef<'c, 'a>> {
+    let places = ir::i64_array(kernel.function, "slimhlo.in_place")?;
+    let update = places.get(number).is_some_and(|place| *place >= 0);
+    defining_op(kernel.result_value(number))
+        .filter(|op| update && op_name(*op) == "stablehlo.dynamic_update_slice")
 }
 
 /// The function that an op is in; the op itself if there is none around it.

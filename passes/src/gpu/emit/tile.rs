@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! "map" kernels that read transposed operands: by tiles in workgroup memory, so that threads that follow each other both read and
-//! write elements that do.
+//! "map" kernels that read transposed operands: by tiles in workgroup memory, so that threads that follow each other
+//! both read and write elements that do.
 //!
 //! # What it matches
 //!
 //! Results of many elements that are computed, elementwise and by reshapes, from a value whose neighbours in memory are
-//! neighbours along another than its last dimension: a transposed argument, or slices, pads and elementwise ops around one.
-//! Dimensions that stay side by side count as one. Both the dimension that is last in memory and that of the value have to have
-//! elements for a good part of a tile; others are gone over by tiles.
+//! neighbours along another than its last dimension: a transposed argument, or slices, pads and elementwise ops
+//! around one. Dimensions that stay side by side count as one. Both the dimension that is last in memory and that of
+//! the value have to have elements for a good part of a tile; others are gone over by tiles.
 //!
 //! # What it makes
 //!
-//! A block takes a tile of 32 x 32 elements at a time. Its threads first compute the elements of such values in the order of memory,
-//! and put them into the tile; then, in the order of the results, they compute those, for which they find such elements in
-//! the tile. Rows of the tile have one element more than they need, so that columns are spread over memory's banks. At the
-//! edge, places beyond the last are computed as the last once more, and not stored.
+//! A block takes a tile of 32 x 32 elements at a time. Its threads first compute the elements of such values in the
+//! order of memory, and put them into the tile; then, in the order of the results, they compute those, for which they
+//! find such elements in the tile. Rows of the tile have one element more than they need, so that columns are spread
+//! over memory's banks. At the edge, places beyond the last are computed as the last once more, and not stored.
 //!
 //! # When it must not fire
 //!
-//! Small results, whose operands caches hold; values that are dear, for which memory is not what takes the time; values of
-//! which an element is read often (broadcasts).
+//! Small results, whose operands caches hold; values that are dear, for which memory is not what takes the time;
+//! values of which an element is read often (broadcasts).
 
-use super::code::Int;
+use super::code::{Int, Scalar};
 use super::element::{BLOCK, GRID, Kernel, count_of, tensor};
 use super::map::LIGHT;
 use super::roots::group::{Group, Size, load, store};
@@ -38,7 +38,8 @@ use std::ops::Range;
 
 type Result<'c, T> = std::result::Result<T, PassError<'c>>;
 
-/// The number of a tile's element, and where it is along the dimension that threads follow each other along and along the other.
+/// The number of a tile's element, and where it is along the dimension that threads follow each other along and along
+/// the other.
 type Place<'c, 'a> = (Value<'c, 'a>, [Value<'c, 'a>; 2]);
 
 /// Rows and columns of a tile.
@@ -153,8 +154,8 @@ fn innermost(shape: &[i64]) -> Option<usize> {
     shape.iter().rposition(|size| *size > 1)
 }
 
-/// The dimension along which a value's neighbours are neighbours in the memory that it is computed from, if there is one, and
-/// no element there is for several of the value's.
+/// The dimension along which a value's neighbours are neighbours in the memory that it is computed from, if there is
+/// one, and no element there is for several of the value's.
 fn fastest<'c: 'a, 'a>(
     value: Value<'c, 'a>,
     orders: &mut HashMap<usize, Option<usize>>,
@@ -204,6 +205,12 @@ fn fastest<'c: 'a, 'a>(
     found
 }
 
+/// Whether neighbours along a dimension of a value are neighbours in the memory that it is computed from, as far as
+/// anything is known of it.
+pub fn lies_along<'c: 'a, 'a>(value: Value<'c, 'a>, dim: usize) -> bool {
+    fastest(value, &mut HashMap::new(), 0).is_none_or(|fastest| fastest == dim)
+}
+
 /// Writes a "map" kernel by tiles.
 pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Result<'c, ()> {
     let code = &kernel.code;
@@ -215,20 +222,8 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Res
     let tiles = sizes.map(|size| (size + TILE - 1) / TILE);
     let count = count_of(&batch_sizes) * tiles[0] * tiles[1];
     kernel.launch(BLOCK, count.clamp(1, GRID));
-    let mut memory: Vec<Memory<'c>> = vec![];
-    let mut next = 0;
-    for &value in &tiling.staged {
-        let element = tensor(value)?.element;
-        let ty = numbers::storage_type(code, element);
-        let ty =
-            ty.ok_or_else(|| PassError::at(kernel.function, format!("has elements of type {element}")))?;
-        let parts = numbers::part_count(element);
-        for _ in 0..parts {
-            kernel.add_shared(ty, TILE * STRIDE)?;
-        }
-        memory.push(Memory { element, ty, parts: next..next + parts });
-        next += parts;
-    }
+    let memory = memories(kernel, tiling)?;
+    let next: usize = memory.iter().map(|memory| memory.parts.len()).sum();
 
     let group = Group::new(code, Size::Block);
     group.tasks(code, count, |tile| {
@@ -296,16 +291,7 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Res
                 let position = kernel.linear(shape, &index);
                 // Reshapes come to it by its position.
                 let other = kernel.indices(shape, position);
-                for (&value, memory) in tiling.staged.iter().zip(&memory) {
-                    let parts = memory.parts.clone();
-                    let parts: Vec<_> = parts
-                        .map(|part| load(code, kernel.shared(part), place_of(places), memory.ty))
-                        .collect();
-                    let parts = super::code::Scalar::from_parts(&parts);
-                    let element = numbers::from_storage(code, parts, memory.element);
-                    kernel.remember(value, &index, element);
-                    kernel.remember(value, &other, element);
-                }
+                take(kernel, tiling, &memory, place_of(places), &[&index, &other]);
                 let results = kernel.returned().iter().map(|&result| {
                     let own = tensor(result)?.shape;
                     let index = if own == &shape[..] { index.clone() } else { kernel.indices(own, position) };
@@ -314,21 +300,9 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Res
                 found.push((position, results.collect::<Result<Vec<_>>>()?));
             }
             for (&(place, [fast, slow]), (position, results)) in places.iter().zip(found) {
-                let mut inside = vec![code.compare(Int::Ult, place, code.index(TILE * TILE))];
-                for (side, at) in [slow, fast].into_iter().enumerate() {
-                    if sizes[side] % TILE != 0 {
-                        let at = code.add(first[side], at);
-                        inside.push(code.compare(Int::Ult, at, code.index(sizes[side])));
-                    }
-                }
-                let inside = kernel.all(&inside).unwrap_or(place);
-                code.if_then(inside, || {
-                    for (number, result) in results.into_iter().enumerate() {
-                        let element = tensor(kernel.result_value(number))?.element;
-                        kernel.store(kernel.result_pointer(number), element, position, result)?;
-                    }
-                    Ok(())
-                })?;
+                let own = [slow, fast].into_iter().zip(first).map(|(at, first)| code.add(first, at));
+                let inside = is_inside(kernel, place, own, sizes);
+                code.if_then(inside, || put(kernel, position, results))?;
             }
             Ok(())
         })?;
@@ -336,6 +310,72 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Res
         code.effect("gpu.barrier", &[]);
         Ok(())
     })
+}
+
+/// Gives the kernel memory for a tile of each value.
+fn memories<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, tiling: &Tiling<'c, 'a>) -> Result<'c, Vec<Memory<'c>>> {
+    let mut memory: Vec<Memory<'c>> = vec![];
+    let mut next = 0;
+    for &value in &tiling.staged {
+        let element = tensor(value)?.element;
+        let ty = numbers::storage_type(&kernel.code, element);
+        let ty =
+            ty.ok_or_else(|| PassError::at(kernel.function, format!("has elements of type {element}")))?;
+        let parts = numbers::part_count(element);
+        for _ in 0..parts {
+            kernel.add_shared(ty, TILE * STRIDE)?;
+        }
+        memory.push(Memory { element, ty, parts: next..next + parts });
+        next += parts;
+    }
+    Ok(memory)
+}
+
+/// Whether a place is within its tile, and where it is (down and across) within what tiles go over.
+fn is_inside<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    place: Value<'c, 'a>,
+    own: impl Iterator<Item = Value<'c, 'a>>,
+    sizes: [i64; 2],
+) -> Value<'c, 'a> {
+    let code = &kernel.code;
+    let mut inside = vec![code.compare(Int::Ult, place, code.index(TILE * TILE))];
+    for (at, size) in own.zip(sizes).filter(|(_, size)| size % TILE != 0) {
+        inside.push(code.compare(Int::Ult, at, code.index(size)));
+    }
+    kernel.all(&inside).unwrap_or(place)
+}
+
+/// Takes the elements at a place of the tiles as those of their values at some indices.
+fn take<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    tiling: &Tiling<'c, 'a>,
+    memory: &[Memory<'c>],
+    place: Value<'c, 'a>,
+    indices: &[&[Value<'c, 'a>]],
+) {
+    let code = &kernel.code;
+    for (&value, memory) in tiling.staged.iter().zip(memory) {
+        let parts = memory.parts.clone();
+        let parts: Vec<_> = parts.map(|part| load(code, kernel.shared(part), place, memory.ty)).collect();
+        let element = numbers::from_storage(code, Scalar::from_parts(&parts), memory.element);
+        for index in indices {
+            kernel.remember(value, index, element);
+        }
+    }
+}
+
+/// Stores all results at a position.
+fn put<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    position: Value<'c, 'a>,
+    results: Vec<Scalar<'c, 'a>>,
+) -> Result<'c, ()> {
+    for (number, result) in results.into_iter().enumerate() {
+        let element = tensor(kernel.result_value(number))?.element;
+        kernel.store(kernel.result_pointer(number), element, position, result)?;
+    }
+    Ok(())
 }
 
 /// The memory of a value's tile.

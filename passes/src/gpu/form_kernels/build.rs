@@ -7,7 +7,7 @@ use super::partition::Partition;
 use crate::framework::{PassError, fingerprint};
 use crate::gpu::emit::roots;
 use crate::ir::{Builder, key, op_key};
-use crate::rewrite::{defining_op, set_discardable_attribute, walk};
+use crate::rewrite::{defining_op, set_discardable_attribute, uses, walk};
 use melior::ir::attribute::{FlatSymbolRefAttribute, StringAttribute, TypeAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -142,18 +142,32 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
 
     /// Whether a kernel writes over a value.
     fn is_changed(&self, kernel: usize, value: Value<'c, 'a>) -> bool {
-        let made = &self.partition.kernels[kernel];
-        let op = self.partition.nodes[made.roots[0]].op;
-        matches!(made.kind, "update" | "scatter")
-            && op
-                .operands()
-                .enumerate()
-                .any(|(index, operand)| is_plain_operand(op, made.kind, index) && key(operand) == key(value))
+        let roots = self.partition.kernels[kernel].roots.iter();
+        let mut over = roots.flat_map(|&root| self.written_over(root)).flatten();
+        over.any(|operand| key(operand) == key(value))
     }
 
+    /// By result of a node: the operand whose memory it takes.
+    fn written_over(&self, node: usize) -> Vec<Option<Value<'c, 'a>>> {
+        let op = self.partition.nodes[node].op;
+        let Class::Root(kind @ ("update" | "scatter")) = self.partition.nodes[node].class else {
+            return vec![None; op.result_count()];
+        };
+        let operands = op.operands().enumerate().take(op.result_count());
+        operands.map(|(index, operand)| is_plain_operand(op, kind, index).then_some(operand)).collect()
+    }
+
+    /// What a kernel stores: the results of its roots, but those that nobody needs and the kernel can do without.
     fn results(&self, kernel: usize) -> Vec<Value<'c, 'a>> {
         let roots = &self.partition.kernels[kernel].roots;
-        roots.iter().flat_map(|&root| self.partition.nodes[root].op.results().map(Value::from)).collect()
+        let mut stored: Vec<Value> = Vec::new();
+        for &root in roots {
+            let op = self.partition.nodes[root].op;
+            let drops = roots::drops_results(op);
+            let results = op.results().map(Value::from);
+            stored.extend(results.filter(|result| !drops || uses(*result).next().is_some()));
+        }
+        stored
     }
 
     /// Named after what it is rooted at.
@@ -267,7 +281,10 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
                 .operands()
                 .enumerate()
                 .map(|(index, operand)| {
-                    let plain = made.roots.contains(&node) && is_plain_operand(op, made.kind, index);
+                    let plain = match partition.nodes[node].class {
+                        Class::Root(kind) => made.roots.contains(&node) && is_plain_operand(op, kind, index),
+                        _ => false,
+                    };
                     changed
                         .get(&key(operand))
                         .copied()
@@ -344,18 +361,15 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         let position = |value: Value<'c, 'a>| {
             given.iter().rposition(|other| key(*other) == key(value)).map_or(-1, |at| at as i64)
         };
-        if made.kind != "map" {
-            let op = self.partition.nodes[made.roots[0]].op;
-            let operands: Vec<_> = op.operands().collect();
-            let in_place: Vec<i64> = (0..results.len())
-                .map(|index| match made.kind {
-                    "update" | "scatter" if is_plain_operand(op, made.kind, index) => {
-                        position(operands[index])
-                    }
-                    _ => -1,
-                })
-                .collect();
-            return (in_place, Vec::new());
+        let over: Vec<_> = made.roots.iter().flat_map(|&root| self.written_over(root)).collect();
+        if over.iter().any(Option::is_some) {
+            let places = over.into_iter().map(|operand| operand.map_or(-1, &position));
+            return (places.collect(), Vec::new());
+        }
+        let root = self.partition.nodes[made.roots[0]].op;
+        let is_dealt_out = matches!(made.kind, "map" | "reduce" | "dot" | "convolution");
+        if !is_dealt_out && !roots::reads_once(root) {
+            return (vec![-1; results.len()], Vec::new());
         }
         // An argument that is read only where its own element is written: its users are elementwise, and so on.
         let inside: HashSet<usize> = nodes.iter().copied().collect();
@@ -367,6 +381,7 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
                 let pointwise = match entry.class {
                     Class::Pointwise => size_of(operand).0 == made.elements,
                     Class::View => true,
+                    Class::Root(_) => roots::reads_once(entry.op) && size_of(operand).0 == made.elements,
                     _ => false,
                 };
                 if moved || !pointwise || entry.elements != made.elements {

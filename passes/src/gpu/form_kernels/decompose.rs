@@ -8,6 +8,7 @@ mod empty;
 mod map;
 mod ragged_dot;
 mod scan;
+mod turned_dot;
 
 use crate::framework::{PassContext, PassError};
 use crate::ir::{self, Builder};
@@ -49,6 +50,9 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
     scan::scans(module, &builder)?;
     for op in ops_named(module, "stablehlo.map") {
         map::map(&builder, op)?;
+    }
+    for op in ops_named(module, "stablehlo.transpose") {
+        turned_dot::turned_dot(&builder, op)?;
     }
     let mut found = Vec::new();
     walk(module, |op| {

@@ -3,6 +3,7 @@
 //! What each op is to the formation of kernels, and what one element of it costs.
 
 use crate::framework::PassError;
+use crate::gpu::emit::roots;
 use crate::ir;
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;
@@ -243,7 +244,8 @@ pub fn is_plain_operand(op: OperationRef<'_, '_>, kind: &str, operand: usize) ->
     match kind {
         "update" => operand == 0,
         "scatter" => operand < op.result_count(),
-        "fft" | "cholesky" | "triangular_solve" | "rng" => true,
+        "fft" => !roots::reads_once(op),
+        "cholesky" | "triangular_solve" | "rng" => true,
         _ => false,
     }
 }
@@ -251,7 +253,7 @@ pub fn is_plain_operand(op: OperationRef<'_, '_>, kind: &str, operand: usize) ->
 /// How often one element of each operand is evaluated, in all, by a kernel rooted at an op of this kind.
 pub fn evaluations(op: OperationRef<'_, '_>, kind: &str, operand: usize) -> f64 {
     // Dots and convolutions read their operands once per tile of the result.
-    const TILE: f64 = 32.0;
+    const TILE: f64 = roots::TILE as f64;
     let elements = |index: usize| op.operands().nth(index).map_or(0.0, |value| size_of(value).0 as f64);
     let result = op.result(0).map_or(0.0, |result| size_of(result.into()).0 as f64);
     match kind {
@@ -267,6 +269,7 @@ pub fn evaluations(op: OperationRef<'_, '_>, kind: &str, operand: usize) -> f64 
             }
         }
         "reduce" if operand >= op.operand_count() / 2 => result,
+        "sort" if operand < op.operand_count() => roots::sort_evaluations(op, operand),
         "dot" => {
             let own = elements(operand).max(1.0);
             let contracted = (elements(0) * elements(1) / result.max(1.0)).sqrt().max(1.0);

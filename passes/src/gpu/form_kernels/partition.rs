@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// Ops in one kernel, counted once for each place at which they are evaluated.
 const LARGEST: usize = 1500;
 /// Places at which one value is evaluated in one kernel.
-const MOST_PLACES: usize = 48;
+const MOST_PLACES: usize = 128;
 /// Ops that are looked at to find what a value costs.
 const FARTHEST: usize = 400;
 
@@ -72,12 +72,20 @@ pub struct Partition<'c, 'a> {
     reads: HashSet<(usize, usize, u32)>,
     /// Arguments of the function that may not be written to, by value.
     read_only: HashSet<usize>,
+    /// Traffic that a stored byte is worth, in bytes.
+    stored_byte: f64,
     blocks: usize,
 }
 
 impl<'c: 'a, 'a> Partition<'c, 'a> {
-    /// Decides for a function. `read_only` are arguments that belong to the caller.
-    pub fn new(function: OperationRef<'c, 'a>, read_only: HashSet<usize>) -> Result<Self, PassError<'c>> {
+    /// Decides for a function. `read_only` are arguments that belong to the caller, `stored_byte` is the traffic that
+    /// a stored byte is worth, in bytes, and `apart` what [`merge`](super::merge::merge) says of it.
+    pub fn new(
+        function: OperationRef<'c, 'a>,
+        read_only: HashSet<usize>,
+        stored_byte: u64,
+        apart: bool,
+    ) -> Result<Self, PassError<'c>> {
         let mut this = Self {
             nodes: Vec::new(),
             kernels: Vec::new(),
@@ -88,6 +96,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             users: Vec::new(),
             reads: HashSet::new(),
             read_only,
+            stored_byte: stored_byte as f64,
             blocks: 0,
         };
         if let Some(block) = function.region(0).ok().and_then(|region| region.first_block()) {
@@ -97,7 +106,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         for node in (0..this.nodes.len()).rev() {
             this.decide(node);
         }
-        super::merge::merge(&mut this);
+        super::merge::merge(&mut this, apart);
         Ok(this)
     }
 
@@ -185,7 +194,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
     }
 
     /// What a value shares its memory with, if it is stored.
-    fn base(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+    pub fn base(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         let mut value = value;
         while let Some(node) = self.node_of(value)
             && self.nodes[node].class == Class::View
@@ -298,7 +307,8 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         for (index, operand) in self.operands(node).into_iter().enumerate() {
             let (count, _) = size_of(operand);
             let share = count as f64 / elements;
-            let same = class == Class::Pointwise && count as f64 == elements;
+            // A view has its elements at the same positions.
+            let same = matches!(class, Class::Pointwise | Class::View) && count as f64 == elements;
             let place = match class {
                 _ if same => place,
                 Class::Pad | Class::Join if count > 1 => {
@@ -338,9 +348,17 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         })
     }
 
-    /// Whether a kernel reads a stored value only where its own results are.
+    /// Whether a kernel reads a stored value only where its own results are; one that updates a slice, where that is.
     pub fn is_read_in_place(&self, node: usize, kernel: usize) -> bool {
-        self.nodes[node].demand.get(&kernel).is_some_and(|places| places.iter().all(|&place| place == 0))
+        let made = &self.kernels[kernel];
+        let own = match made.kind {
+            "update" => made.places.get(&(0, made.roots[0], 1)).copied(),
+            _ => Some(0),
+        };
+        self.nodes[node]
+            .demand
+            .get(&kernel)
+            .is_some_and(|places| places.iter().all(|&place| Some(place) == own))
     }
 
     /// Makes one kernel of two. The result of the first is not stored any more, if `only_second`.

@@ -26,7 +26,7 @@ use slimhlo_dialect::quant::Number;
 use slimhlo_dialect::types::Tensor;
 
 /// Rows and columns of a block's results.
-const TILE: i64 = 64;
+pub const TILE: i64 = 64;
 /// Rows and columns of a thread's results.
 const OWN: i64 = 4;
 /// How much of the contracted dimension is in workgroup memory.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Fourier transforms of one to three dimensions, one dimension after the other, each by passes of a self-sorting
-//! Cooley-Tukey scheme for any factors.
+//! Fourier transforms of one to three dimensions, one dimension after the other. Lines that fit into the memory of a block of threads are
+//! transformed there (`fft/block.rs`); others by passes of a self-sorting Cooley-Tukey scheme for any factors.
 //!
 //! After passes whose factors multiply to `l`, position `k * (n / l) + p` of a row of `n` has the transform of length `l`, at
 //! frequency `k`, of the elements `p, p + n / l, p + 2 n / l, ...`. A pass of factor `r` sums, for each element of its
@@ -11,6 +11,8 @@
 //!
 //! A real input gives the first half of frequencies only; of a complex one with a real result the other half is the
 //! conjugate of the first. Inverses divide by the number of elements transformed.
+
+mod block;
 
 use super::arithmetic::fused;
 use super::reducer::bytes_of;
@@ -43,11 +45,32 @@ struct Pass {
     last_of_dim: bool,
 }
 
+/// A dimension that is transformed.
+#[derive(Clone, Debug)]
+struct Dim {
+    dim: usize,
+    /// Size of the transform.
+    n: i64,
+    /// Shape of what is read and of what is written.
+    from: Vec<i64>,
+    to: Vec<i64>,
+    /// Whether the upper half of frequencies is to be made of the lower one.
+    is_half: bool,
+}
+
+impl Dim {
+    /// How many lines there are along it.
+    fn lines(&self) -> i64 {
+        self.from.iter().enumerate().filter(|(dim, _)| *dim != self.dim).map(|(_, size)| size).product()
+    }
+}
+
 struct Plan<'c> {
     result: Tensor<'c>,
     /// Type of a real number.
     part: Type<'c>,
     inverse: bool,
+    dims: Vec<Dim>,
     passes: Vec<Pass>,
 }
 
@@ -59,6 +82,11 @@ enum Place {
 }
 
 impl Plan<'_> {
+    /// Whether the result is of complex numbers.
+    fn is_complex(&self) -> bool {
+        matches!(Number::of(self.result.element), Number::Complex { .. })
+    }
+
     /// Bytes of the most that is between two passes.
     fn between(&self) -> u64 {
         let between = &self.passes[..self.passes.len().saturating_sub(1)];
@@ -130,11 +158,15 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan<'c>> {
         // The one that becomes real comes last.
         dims.rotate_left(1);
     }
-    let mut passes = Vec::new();
+    let (mut passes, mut whole) = (Vec::new(), Vec::new());
     let mut shape = input.shape.to_vec();
     for dim in dims {
         let n = lengths[dim - first];
         let is_last = dim + 1 == rank;
+        let mut to = shape.clone();
+        to[dim] = if is_last { result.shape[dim] } else { n };
+        let is_half = kind == FftType::Irfft && is_last;
+        whole.push(Dim { dim, n, from: shape.clone(), to, is_half });
         let factors = factors(n);
         let mut before = 1;
         for (number, &factor) in factors.iter().enumerate() {
@@ -148,7 +180,7 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan<'c>> {
                 factor,
                 from: shape.clone(),
                 to: to.clone(),
-                is_half: kind == FftType::Irfft && is_last && number == 0,
+                is_half: is_half && number == 0,
                 last_of_dim,
             });
             before *= factor;
@@ -156,28 +188,44 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan<'c>> {
         }
     }
     let inverse = matches!(kind, FftType::Ifft | FftType::Irfft);
-    Ok(Plan { result, part: part(input.element), inverse, passes })
+    Ok(Plan { result, part: part(input.element), inverse, dims: whole, passes })
+}
+
+/// Whether each element of the operand is read once, by who writes the line that it is in: it may be computed on the fly, and lie where the
+/// result does.
+pub fn reads_once<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
+    plan(op).is_ok_and(|plan| block::fits(&plan))
 }
 
 /// Bytes of scratch memory: what passes hand to each other.
 pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     let plan = plan(op)?;
+    if block::fits(&plan) {
+        return Ok(block::scratch(&plan));
+    }
     Ok(vec![plan.between(); plan.scratch()])
 }
 
 /// The launches.
 pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
-    Ok(plan(op)?.passes.iter().map(|pass| Launch::of_threads(count_of(&pass.to))).collect())
+    let plan = plan(op)?;
+    if block::fits(&plan) {
+        return Ok(block::launches(&plan));
+    }
+    Ok(plan.passes.iter().map(|pass| Launch::of_threads(count_of(&pass.to))).collect())
 }
 
 /// Writes one launch.
 pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
     let plan = plan(op)?;
-    let code = &kernel.code;
-    let last = plan.passes.len() - 1;
-    if scratch_count(op) < plan.scratch() {
+    if scratch_count(op) < scratch(op)?.len() {
         return Err(PassError::at(op, "lacks scratch memory"));
     }
+    if block::fits(&plan) {
+        return block::emit(kernel, op, &plan, launch);
+    }
+    let code = &kernel.code;
+    let last = plan.passes.len() - 1;
     let pass = &plan.passes[launch];
     let result = result_buffers(kernel, op)?[0];
     let buffer = |launch: usize| match plan.place(launch) {

@@ -5,8 +5,9 @@
 //! A result is computed by a thread where results are many and the last dimension stays (threads that follow each other
 //! then read elements that do), by a warp or a block where the last dimension is reduced. Where results are too few to
 //! busy the device, each reduction is cut into chunks; a second launch combines what they came to, by way of scratch
-//! memory. Rows are read several neighbours at a time where they are aligned. The initial value goes into every result once. With one thread per block the elements are combined in
-//! row-major order, chunk by chunk. Bodies are taken to be associative and commutative, as everywhere on devices.
+//! memory. Rows are read several neighbours at a time where they are aligned. The initial value goes into every
+//! result once. With one thread per block the elements are combined in row-major order, chunk by chunk. Bodies are
+//! taken to be associative and commutative, as everywhere on devices.
 //!
 //! Elementwise ops and reshapes may follow the reduction; they are computed where the result is.
 
@@ -61,7 +62,12 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let rows = dims.contains(&last);
     let (size, wanted, least) = match (rows, length) {
         (_, ..32) => (Size::Thread, 1, 1),
-        (false, _) => (Size::Thread, 65536 / results.max(1), 32),
+        (false, _) => {
+            // Fewer, but half as many, where what they come to would take more than a hundredth or so of what they
+            // are made of.
+            let busy = 65536 / results.max(1);
+            (Size::Thread, busy.min((length / 256).max(busy / 2)), 32)
+        }
         (true, 32..1024) if results >= 64 => (Size::Warp, 1, 1),
         _ => (Size::Block, 1024 / results.max(1), 8192),
     };
@@ -333,7 +339,8 @@ fn inputs_if<'c: 'a, 'a>(
     only_if(kernel, Some(condition), initial, |_| Ok(inputs(&[at])?.concat()))
 }
 
-/// Adds the elements `[from, to, step]` to `start`, in their order, with the loads of several of them in flight together.
+/// Adds the elements `[from, to, step]` to `start`, in their order, with the loads of several of them in flight
+/// together.
 fn thread_loop<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     reducer: &Reducer<'c, 'a>,

@@ -29,6 +29,13 @@ pub fn scans<'c>(module: OperationRef<'c, '_>, builder: &Builder<'c, '_>) -> Res
     Ok(())
 }
 
+/// The type of one step's part of a value, with the dimension that steps go along as `along`, or without it.
+fn slice_of<'c>(value: Value<'c, '_>, dimension: usize, along: &[i64]) -> Type<'c> {
+    let shape = ffi::shape(value.r#type()).unwrap_or(&[]);
+    let shape = [&shape[..dimension], along, &shape[dimension + 1..]].concat();
+    Tensor::get(&shape, ir::element_of(value.r#type()), None)
+}
+
 fn scan<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
     let is_static = |value: Value<'c, 'a>| Tensor::new(value.r#type()).is_some_and(|ty| ty.is_static());
     if !op.operands().all(is_static) || !op.results().all(|result| is_static(result.into())) {
@@ -96,13 +103,10 @@ fn scan<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
     for (index, &operand) in operands.iter().enumerate() {
         let argument: Value = old.argument(index)?.into();
         let value = if index < inputs {
-            let mut shape = ffi::shape(operand.r#type()).unwrap_or(&[]).to_vec();
-            shape[dimension] = 1;
-            let slice = Tensor::get(&shape, ir::element_of(operand.r#type()), None);
-            let slice = builder.dynamic_slice(operand, &starts(shape.len()), slice, location);
-            shape.remove(dimension);
-            let ty = Tensor::get(&shape, ir::element_of(operand.r#type()), None);
-            builder.reshape(slice, ty, location)
+            let rank = ffi::shape(operand.r#type()).map_or(0, <[i64]>::len);
+            let slice =
+                builder.dynamic_slice(operand, &starts(rank), slice_of(operand, dimension, &[1]), location);
+            builder.reshape(slice, slice_of(operand, dimension, &[]), location)
         } else {
             body.argument(index - inputs + 1)?.into()
         };
@@ -120,11 +124,9 @@ fn scan<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
     results.extend(&returned[outputs..]);
     for (index, &slice) in returned[..outputs].iter().enumerate() {
         let whole: Value = body.argument(1 + carries + index)?.into();
-        let mut shape = ffi::shape(whole.r#type()).unwrap_or(&[]).to_vec();
-        shape[dimension] = 1;
-        let ty = Tensor::get(&shape, ir::element_of(whole.r#type()), None);
-        let slice = builder.reshape(slice, ty, location);
-        results.push(builder.dynamic_update_slice(whole, slice, &starts(shape.len()), location));
+        let rank = ffi::shape(whole.r#type()).map_or(0, <[i64]>::len);
+        let slice = builder.reshape(slice, slice_of(whole, dimension, &[1]), location);
+        results.push(builder.dynamic_update_slice(whole, slice, &starts(rank), location));
     }
     builder.terminator("stablehlo.return", &results, location);
 

@@ -11,8 +11,6 @@ use std::collections::{HashMap, HashSet};
 
 /// Traffic that a launch is worth, in bytes: about two microseconds.
 const LAUNCH: f64 = 4e6;
-/// Traffic that a stored byte is worth, in bytes: memory is what slimhlo is for.
-const STORED: f64 = 4.0;
 /// Operations that take as long as the traffic of one byte.
 const FLOPS_PER_BYTE: f64 = 16.0;
 /// The longest reduction that one thread does, within a reduction of what it comes to.
@@ -63,7 +61,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
                 often * here.map(|(_, bytes)| bytes).sum::<f64>()
             })
             .sum();
-        let penalty = if kernels > 1 && cost.held > bytes { 0.0 } else { STORED };
+        let penalty = if kernels > 1 && cost.held > bytes { 0.0 } else { self.stored_byte };
         let (again, once) =
             (often * one - saved, elements as f64 * (one + (1.0 + penalty) * size) + often * size + LAUNCH);
         again > once
