@@ -127,6 +127,10 @@ pub type Run<'r, 'c> = dyn Fn(OperationRef<'c, '_>, Step<'_>) -> Result<(), Pass
 /// changed, and of whether that was kept.
 ///
 /// With a memory limit and no bound of time, several bounds are tried ([`search`]), and `observe` hears of all of them.
+///
+/// # Errors
+/// What a pass of a stage fails with. That a limit is not met is no error: the program is then as small as it
+/// gets.
 pub fn optimize<'c>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
@@ -137,6 +141,9 @@ pub fn optimize<'c>(
 }
 
 /// Optimizes within the bound of time that `options` have.
+///
+/// # Errors
+/// What a pass of a stage fails with.
 pub fn optimize_once<'c>(
     module: OperationRef<'c, '_>,
     options: &Optimize,

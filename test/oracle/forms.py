@@ -268,6 +268,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=200, metavar="N", help="how many modules to take")
     parser.add_argument("--all", action="store_true", help="every module, and every version")
     parser.add_argument("--only", default="", metavar="PATTERN", help="only modules whose names match")
+    parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes")
     args = parser.parse_args()
 
     started = time.monotonic()
@@ -280,10 +281,13 @@ def main() -> int:
     context = multiprocessing.get_context("spawn")
     counts: collections.Counter[str] = collections.Counter()
     misses: list[tuple[str, str, str]] = []
-    with concurrent.futures.ProcessPoolExecutor(JOBS, mp_context=context) as pool:
-        for some, found in pool.map(check, [Job(args.convert, span, versions) for span in spans]):
+    with concurrent.futures.ProcessPoolExecutor(args.jobs, mp_context=context) as pool:
+        for done, (some, found) in enumerate(pool.map(check, [Job(args.convert, span, versions) for span in spans]), 1):
             counts += some
             misses += found
+            if done % 10 == 0:
+                passed = counts.total() - len(misses)
+                print(f"{done * SPAN} of {len(chosen)} modules: {passed} checks passed, {len(misses)} missed", flush=True)
     missed = collections.Counter(what for _, what, _ in misses)
     known: collections.Counter[str] = collections.Counter()
     for name, what, detail in misses.copy():

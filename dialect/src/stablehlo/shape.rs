@@ -49,12 +49,12 @@ fn infer_constant<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
     Ok(vec![ty])
 }
 
-/// Integers may stand for the stored values of a quantized type.
+/// Integers stand for the stored values of a quantized type, and nothing else does.
 fn constant_stands_for(value: Type<'_>, result: Type<'_>) -> bool {
     let (Some(value), Some(result)) = (Tensor::new(value), Tensor::new(result)) else { return false };
     match Quantized::new(result.element) {
-        Some(quantized) if value.element == quantized.storage() => value.shape == result.shape,
-        _ => compatible_result(value.ty, result.ty),
+        Some(quantized) => value.element == quantized.storage() && value.shape == result.shape,
+        None => compatible_result(value.ty, result.ty),
     }
 }
 
