@@ -31,7 +31,9 @@ pub fn check(text: &[u8]) -> Result<(), String> {
             b'<' => {
                 if let Some(ty) = index_elements(text, at - 1, &mut aliases) {
                     let line = line_of(text, at);
-                    return Err(format!("line {line}: elements of array<{ty}: ...> must be integers or floats"));
+                    return Err(format!(
+                        "line {line}: elements of array<{ty}: ...> must be integers or floats"
+                    ));
                 }
                 depth += 1;
             }
@@ -138,12 +140,17 @@ mod tests {
     #[test]
     fn arrays_of_indices_are_told_from_others() {
         let said = |text: &str| check(text.as_bytes()).err().unwrap_or_default();
-        assert_eq!(said("\na = array<index: 1>"), "line 2: elements of array<index: ...> must be integers or floats");
+        assert_eq!(
+            said("\na = array<index: 1>"),
+            "line 2: elements of array<index: ...> must be integers or floats"
+        );
         assert_eq!(
             said("!i = index\n!j = !i\na = array < !j: 1>"),
             "line 3: elements of array<!j: ...> must be integers or floats"
         );
-        for fine in ["array<i64: 1>", "!index = i64\narray<!index: 1>", "my.array<index>", "array<!k: 1>", "array<"] {
+        for fine in
+            ["array<i64: 1>", "!index = i64\narray<!index: 1>", "my.array<index>", "array<!k: 1>", "array<"]
+        {
             assert_eq!(said(fine), "");
         }
     }

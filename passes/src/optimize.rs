@@ -41,9 +41,12 @@ mod stages;
 mod stepper;
 
 use crate::cost::{Cost, Limit};
-use crate::framework::{Anchor, Bytes, Pass, PassContext, PassError, PassResult, Statistic, fingerprint};
+use crate::framework::{
+    Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic, fingerprint,
+};
 use crate::functions::{functions, name_of};
 use crate::rewrite::{borrowed, copy_of, move_body};
+use crate::sparse;
 use crate::target::Target;
 use annotated::{mark, unmark};
 pub use levers::Without;
@@ -126,6 +129,8 @@ pub type Run<'r, 'c> = dyn Fn(OperationRef<'c, '_>, Step<'_>) -> Result<(), Pass
 /// Optimizes `module`, a `builtin.module`. `run` runs pipelines on it; `observe` hears of each function that a stage
 /// changed, and of whether that was kept.
 ///
+/// A module with sparse tensors stays as it is: what it takes, and what a change of it would, is not known.
+///
 /// With a memory limit and no bound of time, several bounds are tried ([`search`]), and `observe` hears of all of them.
 ///
 /// # Errors
@@ -137,6 +142,9 @@ pub fn optimize<'c>(
     run: &Run<'_, 'c>,
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> PassResult<'c> {
+    if sparse::first(module, |_, _| ()).is_some() {
+        return Ok(Changed::No);
+    }
     search(module, options, |module, options| optimize_once(module, options, run, observe))
 }
 

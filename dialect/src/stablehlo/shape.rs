@@ -45,16 +45,20 @@ pub const TABLE: Table = &[
 fn infer_constant<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
     let value = op.required_attribute("value")?;
     let ty = crate::ffi::type_of(value);
-    require!(Tensor::new(ty).is_some(), "value must be a ranked tensor, but is {ty}");
+    let Some(tensor) = Tensor::new(ty) else { reject!("value must be a ranked tensor, but is {ty}") };
+    require!(
+        Quantized::new(tensor.element).is_none(),
+        "value must hold what quantized elements are stored as, but is of {ty}"
+    );
     Ok(vec![ty])
 }
 
-/// Integers stand for the stored values of a quantized type, and nothing else does.
+/// Integers may stand for the stored values of a quantized type.
 fn constant_stands_for(value: Type<'_>, result: Type<'_>) -> bool {
     let (Some(value), Some(result)) = (Tensor::new(value), Tensor::new(result)) else { return false };
     match Quantized::new(result.element) {
-        Some(quantized) => value.element == quantized.storage() && value.shape == result.shape,
-        None => compatible_result(value.ty, result.ty),
+        Some(quantized) if value.element == quantized.storage() => value.shape == result.shape,
+        _ => compatible_result(value.ty, result.ty),
     }
 }
 

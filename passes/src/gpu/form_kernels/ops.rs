@@ -144,6 +144,9 @@ pub fn check_type(ty: Type<'_>) -> Result<(), String> {
     let Some(tensor) = Tensor::new(ty) else {
         return Err(format!("values of type {ty} are not supported"));
     };
+    if tensor.is_sparse() {
+        return Err(format!("{ty} is sparse, and kernels are made of dense tensors alone"));
+    }
     if tensor.shape.iter().any(|&size| !is_static(size)) {
         return Err(format!("the shape of {ty} is known only when it runs"));
     }
