@@ -147,7 +147,8 @@ def write_modules(folder: pathlib.Path, driver: str, names: Names) -> None:
             before.write_text(programs.PROGRAMS[name](TARGETS[target]).as_text())
             artifact, after = artifact_of(before), folder / f"{target}-{name}-after.mlir"
             artifact.write_bytes(
-                _jax.mlir.serialize_portable_artifact(before.read_text(), stablehlo.get_current_version())
+                # Mixed: what is of sdy stays so.
+                _jax.mlir.serialize_portable_artifact(before.read_text(), stablehlo.get_current_version(), True)
             )
             subprocess.run([driver, opt.pipeline_for(driver, target), str(artifact), "-o", str(after)], check=True)
 
