@@ -13,7 +13,8 @@ use melior::ir::{Attribute, AttributeLike, Location, OperationRef, Type, TypeLik
 use melior::{ContextRef, StringRef};
 use mlir_sys::{
     MlirAttribute, MlirContext, MlirDialectRegistry, MlirLocation, MlirOperation, MlirStringRef, MlirType,
-    mlirAttributeGetType, mlirDictionaryAttrGetElementByName, mlirIdentifierStr, mlirIntegerAttrGetValueInt,
+    mlirAttributeGetDialect, mlirAttributeGetType, mlirDialectGetNamespace,
+    mlirDictionaryAttrGetElementByName, mlirIdentifierStr, mlirIntegerAttrGetValueInt,
     mlirIntegerAttrGetValueSInt, mlirIntegerAttrGetValueUInt, mlirIntegerTypeIsSigned,
     mlirIntegerTypeIsUnsigned, mlirLocationUnknownGet, mlirOperationGetAttributeByName, mlirOperationGetName,
     mlirRankedTensorTypeGetChecked, mlirRankedTensorTypeGetEncoding, mlirShapedTypeGetElementType,
@@ -256,6 +257,12 @@ pub fn tensor_encoding<'c>(ty: Type<'c>) -> Option<Attribute<'c>> {
     }
     // SAFETY: the type is a ranked tensor; no encoding comes back null.
     unsafe { option(mlirRankedTensorTypeGetEncoding(ty.to_raw())) }
+}
+
+/// The namespace of the dialect that an attribute is of.
+pub fn dialect_of<'c>(attribute: Attribute<'c>) -> &'c str {
+    // SAFETY: the attribute is alive, and its dialect's namespace as long as the context.
+    unsafe { text(mlirDialectGetNamespace(mlirAttributeGetDialect(attribute.to_raw()))) }
 }
 
 /// Builds a ranked tensor type. Falls back to one without encoding if the encoding does not fit the shape, which the

@@ -58,6 +58,11 @@ impl<'c> Tensor<'c> {
         ffi::tensor_encoding(self.ty)
     }
 
+    /// Whether it is stored otherwise than element by element (`#sparse_tensor.encoding`): then nobody knows how many bytes it takes.
+    pub fn is_sparse(&self) -> bool {
+        self.encoding().is_some_and(|encoding| ffi::dialect_of(encoding) == "sparse_tensor")
+    }
+
     /// Upper bounds of dynamic sizes (`#stablehlo.bounds`), one per dimension, [`DYNAMIC`] where there is none.
     pub fn bounds(&self) -> Option<&'c [i64]> {
         ffi::bounds(self.encoding()?)

@@ -156,7 +156,7 @@ pub fn pack(text: &mut [u8]) -> usize {
 /// See [`pack`].
 fn pack_literal(text: &mut [u8], literal: &Literal) -> bool {
     let Literal { digits, count } = literal;
-    if digits.len() == 2 && (*count == 1 || *count > 8) {
+    if digits.len() == 2 && (*count < 2 || *count > 8) {
         // One value for all, true unless it is zero; MLIR 22 knows no others than 00 and FF.
         let Some(value) = byte(&text[digits.clone()]) else { return false };
         if value == 0 || value == 0xff {

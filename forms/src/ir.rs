@@ -132,6 +132,12 @@ impl<'c> Op<'c> {
         }
     }
 
+    /// Whether the op is valid where it is now; says at its location what is wrong.
+    pub fn is_valid(self) -> bool {
+        // SAFETY: the op is alive, and in a module.
+        unsafe { mlirOperationVerify(self.0) }
+    }
+
     /// Leaves of ranges in the location of the op and of its blocks' arguments where they begin.
     pub fn set_places(self, places: &mut Places) {
         // SAFETY: op, arguments and their locations are alive.

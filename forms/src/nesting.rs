@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! How deeply text is nested. MLIR's parser is recursive, and ends the process where its stack ends.
+//! What of a text would end MLIR's parser, and the process with it. It is recursive, and so ends where its stack ends; and MLIR 22's ends at
+//! `array<index: 1>`, since it asks how wide an index is.
+
+use std::collections::HashMap;
 
 /// How deeply regions may be nested, in any form, and attributes and types in bytecode. MLIR's parser, its reader
 /// of bytecode and its verifier take time quadratic in the depth: at this one, seconds. So does what frees a
@@ -11,12 +14,13 @@ pub const MAX_DEPTH: usize = 10_000;
 /// of a module and a function.
 const MAX_BRACKETS: usize = 2 * MAX_DEPTH + 50;
 
-/// Whether MLIR's parser has stack enough for a text.
+/// Whether MLIR's parser has stack enough for a text, and knows how wide elements of its arrays are.
 ///
 /// # Errors
-/// The depth that it is limited to, and the line where it gets deeper.
+/// The depth that it is limited to or the type of elements that has no width, and the line where that is.
 pub fn check(text: &[u8]) -> Result<(), String> {
     let (mut depth, mut at) = (0usize, 0);
+    let mut aliases = HashMap::new();
     while let Some(&byte) = text.get(at) {
         at += 1;
         match byte {
@@ -24,14 +28,23 @@ pub fn check(text: &[u8]) -> Result<(), String> {
             b'/' if text.get(at) == Some(&b'/') => {
                 at = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length);
             }
-            b'(' | b'[' | b'{' | b'<' => depth += 1,
+            b'<' => {
+                if let Some(ty) = index_elements(text, at - 1, &mut aliases) {
+                    let line = line_of(text, at);
+                    return Err(format!(
+                        "line {line}: elements of array<{ty}: ...> must be integers or floats"
+                    ));
+                }
+                depth += 1;
+            }
+            b'(' | b'[' | b'{' => depth += 1,
             // No bracket, but an arrow or a comparison.
             b'>' if at > 1 && text[at - 2] == b'-' || text.get(at) == Some(&b'=') => {}
             b')' | b']' | b'}' | b'>' => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth > MAX_BRACKETS {
-            let line = 1 + memchr::memchr_iter(b'\n', &text[..at]).count();
+            let line = line_of(text, at);
             return Err(format!(
                 "line {line}: brackets are nested {depth} deep; at most {MAX_BRACKETS} are read, \
                  which are those of {MAX_DEPTH} regions"
@@ -39,6 +52,57 @@ pub fn check(text: &[u8]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn line_of(text: &[u8], at: usize) -> usize {
+    1 + memchr::memchr_iter(b'\n', &text[..at]).count()
+}
+
+/// `index` or an alias of it, if the `<` at `at` opens an array of such elements. `aliases` says of those that have been met whether they are
+/// `index`, so that each is looked up once.
+fn index_elements<'t>(text: &'t [u8], at: usize, aliases: &mut HashMap<&'t [u8], bool>) -> Option<&'t str> {
+    let before = text[..at].trim_ascii_end().strip_suffix(b"array")?;
+    if before.last().is_some_and(|&byte| is_of_word(byte)) {
+        return None;
+    }
+    let ty = word_at(text, at + 1);
+    let is_index = match ty.first()? {
+        b'!' => *aliases.entry(ty).or_insert_with(|| resolved(&text[..at], ty) == Some(b"index")),
+        _ => ty == b"index",
+    };
+    is_index.then(|| std::str::from_utf8(ty).ok())?
+}
+
+/// The type that an alias is of, by the lines before it is used; an alias may be one of an alias.
+fn resolved<'t>(text: &'t [u8], alias: &'t [u8]) -> Option<&'t [u8]> {
+    let mut named = alias;
+    for _ in 0..MAX_ALIASES {
+        if !named.starts_with(b"!") {
+            return Some(named);
+        }
+        named = memchr::memmem::find_iter(text, named)
+            .map(|place| (place, text[place + named.len()..].trim_ascii_start()))
+            .find(|(place, rest)| starts_line(text, *place) && rest.starts_with(b"="))
+            .map(|(_, rest)| word_at(rest, 1))?;
+    }
+    None
+}
+
+/// How many aliases of each other are looked through.
+const MAX_ALIASES: usize = 8;
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'!' | b'#' | b'%' | b'@')
+}
+
+/// The word that begins behind blanks; it may be empty.
+fn word_at(text: &[u8], from: usize) -> &[u8] {
+    let text = text[from..].trim_ascii_start();
+    &text[..text.iter().take_while(|&&byte| is_of_word(byte)).count()]
+}
+
+fn starts_line(text: &[u8], at: usize) -> bool {
+    text[..at].iter().rev().take_while(|&&byte| byte != b'\n').all(|byte| byte.is_ascii_whitespace())
 }
 
 /// Where a string ends that began before `from`.
@@ -71,5 +135,23 @@ mod tests {
         assert_eq!(deep("\"(\" //[\n", "", MAX_BRACKETS + 1), Ok(()));
         assert_eq!(deep("tensor<i1> -> ", "", MAX_BRACKETS + 1), Ok(()));
         assert!(deep("tuple<", ">", MAX_BRACKETS + 1).is_err());
+    }
+
+    #[test]
+    fn arrays_of_indices_are_told_from_others() {
+        let said = |text: &str| check(text.as_bytes()).err().unwrap_or_default();
+        assert_eq!(
+            said("\na = array<index: 1>"),
+            "line 2: elements of array<index: ...> must be integers or floats"
+        );
+        assert_eq!(
+            said("!i = index\n!j = !i\na = array < !j: 1>"),
+            "line 3: elements of array<!j: ...> must be integers or floats"
+        );
+        for fine in
+            ["array<i64: 1>", "!index = i64\narray<!index: 1>", "my.array<index>", "array<!k: 1>", "array<"]
+        {
+            assert_eq!(said(fine), "");
+        }
     }
 }

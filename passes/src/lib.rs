@@ -16,6 +16,7 @@ pub mod ir;
 mod min_cut;
 pub mod ops;
 pub mod rewrite;
+pub mod sparse;
 pub mod splat;
 mod tables;
 pub mod target;

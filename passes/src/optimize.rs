@@ -41,9 +41,12 @@ mod stages;
 mod stepper;
 
 use crate::cost::{Cost, Limit};
-use crate::framework::{Anchor, Bytes, Pass, PassContext, PassError, PassResult, Statistic, fingerprint};
+use crate::framework::{
+    Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic, fingerprint,
+};
 use crate::functions::{functions, name_of};
 use crate::rewrite::{borrowed, copy_of, move_body};
+use crate::sparse;
 use crate::target::Target;
 use annotated::{mark, unmark};
 pub use levers::Without;
@@ -126,17 +129,29 @@ pub type Run<'r, 'c> = dyn Fn(OperationRef<'c, '_>, Step<'_>) -> Result<(), Pass
 /// Optimizes `module`, a `builtin.module`. `run` runs pipelines on it; `observe` hears of each function that a stage
 /// changed, and of whether that was kept.
 ///
+/// A module with sparse tensors stays as it is: what it takes, and what a change of it would, is not known.
+///
 /// With a memory limit and no bound of time, several bounds are tried ([`search`]), and `observe` hears of all of them.
+///
+/// # Errors
+/// What a pass of a stage fails with. That a limit is not met is no error: the program is then as small as it
+/// gets.
 pub fn optimize<'c>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
     run: &Run<'_, 'c>,
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> PassResult<'c> {
+    if sparse::first(module, |_, _| ()).is_some() {
+        return Ok(Changed::No);
+    }
     search(module, options, |module, options| optimize_once(module, options, run, observe))
 }
 
 /// Optimizes within the bound of time that `options` have.
+///
+/// # Errors
+/// What a pass of a stage fails with.
 pub fn optimize_once<'c>(
     module: OperationRef<'c, '_>,
     options: &Optimize,

@@ -141,6 +141,16 @@ func.func @constant() {
 
 // -----
 
+// Elements that are no stored integers.
+func.func @quantized_constant() {
+  // expected-error@+2 {{value must hold what quantized elements are stored as, but is of tensor<2x!quant.uniform<i8:f32, 5.000000e-01>>}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = "stablehlo.constant"() <{value = dense<"0x0100"> : tensor<2x!quant.uniform<i8:f32, 0.5>>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
 func.func @bitcast_width(%x: tensor<4xf32>) {
   // expected-error@+1 {{3 elements of 16 bits do not make up one of 32 bits}}
   %0 = "stablehlo.bitcast_convert"(%x) : (tensor<4xf32>) -> tensor<4x3xi16>

@@ -45,7 +45,11 @@ pub const TABLE: Table = &[
 fn infer_constant<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
     let value = op.required_attribute("value")?;
     let ty = crate::ffi::type_of(value);
-    require!(Tensor::new(ty).is_some(), "value must be a ranked tensor, but is {ty}");
+    let Some(tensor) = Tensor::new(ty) else { reject!("value must be a ranked tensor, but is {ty}") };
+    require!(
+        Quantized::new(tensor.element).is_none(),
+        "value must hold what quantized elements are stored as, but is of {ty}"
+    );
     Ok(vec![ty])
 }
 

@@ -277,11 +277,18 @@ impl<'c> To<'c> {
             op.error("has a region, for which portable artifacts have no form");
             return None;
         }
+        let mut casts = false;
         for (index, operand) in op.operands().into_iter().enumerate() {
             let ty = types::to_builtin(context, operand.ty())?;
             if ty != operand.ty() {
                 op.set_operand(index, op.cast_before(operand, ty)?);
+                casts = true;
             }
+        }
+        // Collectives of sdy ask for the sharding that their operand was made with, and jaxlib refuses them behind a cast.
+        if casts && op.name().starts_with("sdy.") && op.region_count() == 0 && !op.is_valid() {
+            op.error("asks what made its operand, which in a portable artifact is a cast");
+            return None;
         }
         for value in op.results() {
             self.cast_for_users(value, |value, ty| op.cast_after(value, ty), op)?;

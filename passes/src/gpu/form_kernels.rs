@@ -127,6 +127,9 @@ const CALLS: Statistic = Statistic::new(c"num-calls", c"calls of kernels");
 pub const TURNS: &str = "slimhlo.turns";
 
 /// The entry function of a module: `@main`, else the only one that is public.
+///
+/// # Errors
+/// There is neither.
 pub fn entry<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<OperationRef<'c, 'a>, PassError<'c>> {
     let functions: Vec<_> = functions(module).collect();
     if let Some(main) = functions.iter().copied().find(|function| name_of(*function) == "main") {
@@ -210,6 +213,9 @@ impl Pass for FormKernels {
 }
 
 /// Refuses a module that a partitioner would spread over several devices: its shapes are of whole arrays, not of one device's parts.
+///
+/// # Errors
+/// `mhlo.num_partitions` is more than 1; the error states it.
 pub fn for_one_partition<'c>(module: OperationRef<'c, '_>) -> Result<(), PassError<'c>> {
     match ir::constant_attribute(module, "mhlo.num_partitions") {
         Some(count) if count > 1 => Err(PassError::at(

@@ -171,6 +171,10 @@ impl Program {
 }
 
 /// Walks a module after `--slimhlo-form-kernels` and `--slimhlo-plan-buffers`, whether kernels have been emitted or not.
+///
+/// # Errors
+/// The module has no entry or has not been planned, or a step of the entry is none that a schedule has; at
+/// the op.
 pub fn program<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<Program, PassError<'c>> {
     let main = entry(module)?;
     let number = |name: &str| {

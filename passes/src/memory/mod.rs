@@ -213,6 +213,9 @@ pub enum Unmodelled<'c> {
     /// A value's size is known only when the program runs: its type, and where it comes from.
     #[error("how many bytes a {0} takes is known only when the program runs")]
     Unknown(Type<'c>, Location<'c>),
+    /// A value is not stored element by element: its type, and where it comes from.
+    #[error("how many bytes a {0} takes is not known, because it is sparse")]
+    Sparse(Type<'c>, Location<'c>),
     /// A value has 2^63 bytes or more: its type, and where it comes from.
     #[error("a {0} takes 2^63 bytes or more")]
     TooLarge(Type<'c>, Location<'c>),
@@ -226,9 +229,10 @@ impl<'c> Unmodelled<'c> {
     pub fn location(&self) -> Option<Location<'c>> {
         match self {
             Self::NoEntry | Self::NoBody => None,
-            Self::Unknown(_, location) | Self::TooLarge(_, location) | Self::TooMuch(location) => {
-                Some(*location)
-            }
+            Self::Unknown(_, location)
+            | Self::Sparse(_, location)
+            | Self::TooLarge(_, location)
+            | Self::TooMuch(location) => Some(*location),
         }
     }
 }
@@ -236,7 +240,7 @@ impl<'c> Unmodelled<'c> {
 /// Models a module, from `@main` or else its only public function.
 ///
 /// # Errors
-/// There is no such function, or it has values of no known size, or of none that 64 bits hold.
+/// There is no such function, or it has values of no known size, sparse ones, or of none that 64 bits hold.
 pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Report<'c>, Unmodelled<'c>> {
     let mut import = Import::new(module, target.storage());
     let entry = entry(&import).ok_or(Unmodelled::NoEntry)?;

@@ -16,6 +16,7 @@ pub(super) const MOST: u64 = i64::MAX as u64;
 enum Size {
     Known,
     Unknown,
+    Sparse,
     TooLarge,
 }
 
@@ -47,6 +48,7 @@ fn fits<'c>(ty: Type<'c>, location: impl Fn() -> Location<'c>) -> Result<(), Unm
     match size(ty) {
         Size::Known => Ok(()),
         Size::Unknown => Err(Unmodelled::Unknown(ty, location())),
+        Size::Sparse => Err(Unmodelled::Sparse(ty, location())),
         Size::TooLarge => Err(Unmodelled::TooLarge(ty, location())),
     }
 }
@@ -61,6 +63,9 @@ fn size(ty: Type<'_>) -> Size {
     let Some(tensor) = Tensor::new(ty) else {
         return if ty.is_unranked_tensor() { Size::Unknown } else { Size::Known };
     };
+    if tensor.is_sparse() {
+        return Size::Sparse;
+    }
     let bounds = tensor.bounds().unwrap_or(&[]);
     let sizes = tensor.shape.iter().enumerate().map(|(dim, &size)| {
         let bound = || bounds.get(dim).copied().filter(|&size| is_static(size));

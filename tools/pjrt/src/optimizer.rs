@@ -502,7 +502,7 @@ mod tests {
 
     /// They are read, and left as they are.
     #[test]
-    fn sparse_tensors_keep_their_encoding() {
+    fn sparse_tensors_are_left_as_they_are() {
         let ty =
             "tensor<8x8xf32, #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed) }>>";
         let text = format!(
@@ -510,8 +510,7 @@ mod tests {
              %1 = stablehlo.sine %a : {ty} return %1 : {ty} }}"
         );
         let (outcome, _) = run(Job { threshold: 0, keep_text: true, ..job(&text) });
-        let Outcome::Smaller(bytes) = outcome else { panic!("{outcome:?}") };
-        assert!(String::from_utf8_lossy(&bytes).contains("d1 : compressed"));
+        assert_eq!(outcome, Outcome::Same);
     }
 
     /// As JAX has them in its process.

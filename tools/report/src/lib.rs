@@ -10,7 +10,6 @@
 //! | `pareto.rs` | the frontier of bytes and time |
 //! | `text.rs` | amounts, tables and the picture for a terminal |
 //! | `html.rs`, `page` | the page |
-//! | `sparse.rs` | tensors whose bytes are not known |
 //! | `ffi.rs` | the `unsafe` |
 
 pub mod ffi;
@@ -19,7 +18,6 @@ pub mod pareto;
 pub mod pipeline;
 pub mod profile;
 pub mod source;
-pub mod sparse;
 pub mod text;
 
 use pareto::Point;

@@ -3,9 +3,7 @@
 //! The memory model's report without its ties to MLIR, so that it outlives the passes that change the module.
 
 use crate::source::{self, Source};
-use crate::sparse;
 use crate::text;
-use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef};
 use serde::Serialize;
 use slimhlo_passes::memory::{self, Kind, Unmodelled};
@@ -152,13 +150,6 @@ impl Profile {
     /// # Errors
     /// Why the module's memory is not known, with the line of source if the module says.
     pub fn of(module: OperationRef<'_, '_>, target: Target) -> Result<Self, Unknown> {
-        let sparse = sparse::first(module, |op, ty| Unknown {
-            reason: format!("how many bytes a {ty} takes is not known, because it is sparse"),
-            source: line_of(op.location()),
-        });
-        if let Some(unknown) = sparse {
-            return Err(unknown);
-        }
         let report = memory::analyze(module, target).map_err(|reason| Unknown::new(&reason))?;
         let footprint = &report.footprint;
         let (peak, floor) = (footprint.peak(), footprint.floor());

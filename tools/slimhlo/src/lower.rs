@@ -21,7 +21,7 @@ use slimhlo_passes::functions::name_of;
 use slimhlo_passes::gpu::form_kernels::ops::size_of_type;
 use slimhlo_passes::gpu::program::{self, Program};
 use slimhlo_passes::rewrite::ops_named;
-use slimhlo_report::sparse;
+use slimhlo_passes::sparse;
 use std::collections::HashMap;
 
 /// From what a front end writes to planned kernels. Every pass leaves alone what it has done already.

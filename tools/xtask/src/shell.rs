@@ -37,10 +37,10 @@ pub struct Finished {
 impl Shell {
     /// Finds out about this checkout and this terminal.
     pub fn new() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .ancestors()
-            .nth(2)
-            .context("xtask was not built in tools/xtask of a checkout")?;
+        // By cargo, which runs this: a target directory may have been copied from another checkout, with an xtask built there.
+        let own = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        let root =
+            Path::new(&own).ancestors().nth(2).context("xtask was not built in tools/xtask of a checkout")?;
         // Cargo puts executables in <target>/<profile>; this follows CARGO_TARGET_DIR and build.target-dir.
         let this = env::current_exe().context("cannot find xtask's own path")?;
         let target = this.ancestors().nth(2).context("xtask does not sit in a target directory")?;

@@ -77,6 +77,8 @@ pub enum Step {
     FuzzForms,
     /// slimhlo-opt and jaxlib agree on which broken programs are broken
     Mutate,
+    /// They agree on text that nobody's printer writes, valid or broken
+    Syntax,
     /// Programs with --slimhlo-dus-to-pad compute the same bits
     Differential,
     /// Folded programs do
@@ -138,7 +140,8 @@ impl Step {
             Step::Rust | Step::Lit | Step::Plugin | Step::Consumer | Step::Docs => &[Step::Build],
             Step::LlvmLit => &[Step::Lit],
             Step::Corpus | Step::Referees => &[Step::Python],
-            Step::Differential
+            Step::Syntax
+            | Step::Differential
             | Step::Folds
             | Step::Stream
             | Step::Pads
@@ -173,6 +176,7 @@ impl Step {
         matches!(
             self,
             Step::Mutate
+                | Step::Syntax
                 | Step::Differential
                 | Step::Folds
                 | Step::Stream
@@ -218,6 +222,7 @@ impl Step {
             Step::Forms => oracle::forms(run),
             Step::FuzzForms => oracle::fuzz_forms(run),
             Step::Mutate => oracle::mutate(run),
+            Step::Syntax => oracle::generated(run, "syntax.py", 1500),
             Step::Differential => oracle::differential(run),
             Step::Folds => oracle::generated(run, "folds.py", 1500),
             Step::Stream => oracle::generated(run, "stream.py", 250),

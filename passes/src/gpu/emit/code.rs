@@ -506,6 +506,9 @@ impl<'c: 'a, 'a> Code<'c, 'a> {
     }
 
     /// A branch; both sides come to as many values of the types given.
+    ///
+    /// # Errors
+    /// What either side fails with.
     pub fn if_else(
         &self,
         condition: Value<'c, 'a>,
@@ -520,6 +523,9 @@ impl<'c: 'a, 'a> Code<'c, 'a> {
     }
 
     /// A branch that has only effects.
+    ///
+    /// # Errors
+    /// What `then` fails with.
     pub fn if_then(
         &self,
         condition: Value<'c, 'a>,
@@ -530,6 +536,9 @@ impl<'c: 'a, 'a> Code<'c, 'a> {
 
     /// A loop from `from` to below `to` by `step` (indices) over carried values: `body` is handed the counter and those, and
     /// comes to the next ones.
+    ///
+    /// # Errors
+    /// What `body` fails with.
     pub fn for_loop(
         &self,
         from: Value<'c, 'a>,
@@ -549,6 +558,9 @@ impl<'c: 'a, 'a> Code<'c, 'a> {
     }
 
     /// A loop that goes on while `condition` comes to true (an i1) of the carried values.
+    ///
+    /// # Errors
+    /// What `condition` or `body` fails with.
     pub fn while_loop(
         &self,
         carried: &[Value<'c, 'a>],

@@ -104,6 +104,9 @@ struct Place {
 }
 
 /// The tensor type of a value; all values in kernels are static tensors.
+///
+/// # Errors
+/// The type is no tensor of static shape; at the op that makes the value.
 pub fn tensor<'c>(value: Value<'c, '_>) -> Result<Tensor<'c>, PassError<'c>> {
     let found = Tensor::new(value.r#type()).filter(Tensor::is_static);
     found.ok_or_else(|| {
@@ -148,6 +151,10 @@ fn index_bits(function: OperationRef<'_, '_>) -> u32 {
 
 impl<'c: 'a, 'a> Kernel<'c, 'a> {
     /// Begins the `gpu.func` of a kernel function, at the end of a `gpu.module`.
+    ///
+    /// # Errors
+    /// The function has no body or returns what is no static tensor, the module has no block, or a dialect of
+    /// kernels is not loaded.
     pub fn new(
         gpu_module: OperationRef<'c, 'a>,
         function: OperationRef<'c, 'a>,
@@ -253,6 +260,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// The block of the kernel function.
+    ///
+    /// # Errors
+    /// The function has no body.
     pub fn block(&self) -> Result<BlockRef<'c, 'a>, PassError<'c>> {
         body_of(self.function).ok_or_else(|| PassError::at(self.function, "has no body"))
     }
@@ -298,6 +308,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// The element type's zero: all bits are.
+    ///
+    /// # Errors
+    /// Kernels cannot compute with such elements; at the kernel function.
     pub fn zero(&self, element: Type<'c>) -> Result<Scalar<'c, 'a>, PassError<'c>> {
         let bytes =
             slimhlo_dialect::dense::element_bytes(element).ok_or_else(|| self.unsupported(element))?;
@@ -320,6 +333,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// Gives a block of threads memory for so many registers of a type.
+    ///
+    /// # Errors
+    /// There is no memory of such registers; at the kernel function.
     pub fn add_shared(&self, ty: Type<'c>, count: i64) -> Result<(), PassError<'c>> {
         let text = format!("memref<{count}x{ty}, #gpu.address_space<workgroup>>");
         let ty = Type::parse(self.code.context(), &text).ok_or_else(|| self.unsupported(ty))?;
@@ -359,6 +375,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// Lets each number below `count` be met by one thread, next ones by next threads.
+    ///
+    /// # Errors
+    /// What `body` fails with.
     pub fn grid_stride(
         &self,
         count: i64,
@@ -376,6 +395,10 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// Element of a value that the kernel function computes, or is given, at an index.
+    ///
+    /// # Errors
+    /// What of it cannot be computed within a kernel, at the op that it is: a type that there is no code for,
+    /// more steps than one kernel holds.
     pub fn element(
         &self,
         value: Value<'c, 'a>,
@@ -401,6 +424,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// Like [`element`](Self::element), where the index may be out of bounds if what it comes to is not used.
+    ///
+    /// # Errors
+    /// As of [`element`](Self::element).
     pub fn speculative_element(
         &self,
         value: Value<'c, 'a>,
@@ -419,6 +445,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
 
     /// One of two elements, by a condition: both computed if that is cheap, in branches otherwise. Neither may be out of
     /// bounds where it is the one.
+    ///
+    /// # Errors
+    /// As of [`element`](Self::element), of either one.
     pub fn either(
         &self,
         condition: Value<'c, 'a>,
@@ -443,6 +472,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// The types of the registers that an element is held in.
+    ///
+    /// # Errors
+    /// Kernels cannot compute with such elements; at the kernel function.
     pub fn registers(&self, element: Type<'c>) -> Result<Vec<Type<'c>>, PassError<'c>> {
         numbers::register_types(&self.code, element).ok_or_else(|| self.unsupported(element))
     }
@@ -571,6 +603,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     /// Computes what elementwise ops make an element of: what is loaded for several elements is then asked for before
     /// functions of the first of them, which may branch, keep the rest waiting. Does nothing where such functions are not
     /// used.
+    ///
+    /// # Errors
+    /// As of [`element`](Self::element), of what elementwise ops read.
     pub fn prepare(&self, value: Value<'c, 'a>, index: &[Value<'c, 'a>]) -> Result<(), PassError<'c>> {
         let mut pending = vec![value];
         let (mut sources, mut seen, mut branches) = (vec![], HashSet::new(), false);
@@ -597,6 +632,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
 
     /// Inlines a block of a region on scalars: what its terminator is given. Values from outside of the region that the
     /// block uses are scalars of the kernel.
+    ///
+    /// # Errors
+    /// The block has no terminator, or as of [`element`](Self::element) of what that is given.
     pub fn call_region(
         &self,
         block: BlockRef<'c, 'a>,

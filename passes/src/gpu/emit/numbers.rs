@@ -159,6 +159,9 @@ pub fn from_storage<'c: 'a, 'a>(
 }
 
 /// A constant from the attribute of one element.
+///
+/// # Errors
+/// The attribute is none of a number of that type, or kernels cannot compute with the type.
 pub fn constant<'c: 'a, 'a>(
     code: &Code<'c, 'a>,
     attribute: Attribute<'c>,
@@ -190,6 +193,9 @@ pub fn constant<'c: 'a, 'a>(
 }
 
 /// A constant from the bytes of one element, as [`dense::Dense`] hands them out; every bit is kept.
+///
+/// # Errors
+/// Kernels cannot compute with such elements.
 pub fn constant_of_bytes<'c: 'a, 'a>(
     code: &Code<'c, 'a>,
     bytes: &[u8],
@@ -359,6 +365,9 @@ pub fn is_elementwise(op: OperationRef<'_, '_>) -> bool {
 
 /// One element of the result of an elementwise op, from those of its operands. `None` if the op is not elementwise; an
 /// error if there is no code for its types.
+///
+/// # Errors
+/// There is no code for the op's types, which it names.
 pub fn elementwise<'c: 'a, 'a>(
     code: &Code<'c, 'a>,
     op: OperationRef<'c, 'a>,

@@ -67,6 +67,9 @@ impl<'c> Launch<'c> {
 
 /// The launches of the kernel whose root is `op`; none if there is nothing better than computing each element for
 /// itself. `deterministic`: results must not depend on the order in which threads run.
+///
+/// # Errors
+/// The op has an operand or a result that no kernel takes: one without a rank, or of too few dimensions.
 pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>, deterministic: bool) -> Result<'c, Vec<Launch<'c>>> {
     match op_name(op) {
         "stablehlo.cholesky" => {
@@ -90,6 +93,10 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>, deterministic: bool) -> Re
 }
 
 /// Writes one of the launches of the kernel whose root is `op`.
+///
+/// # Errors
+/// An element of what the kernel reads, or the op's own arithmetic, has a type that there is no code for; at
+/// the op.
 pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
     match op_name(op) {
         "stablehlo.cholesky" => linear::cholesky(kernel, op),
@@ -107,6 +114,9 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
 }
 
 /// Bytes of each scratch buffer that the kernel of `op` is faster with, or needs: for `slimhlo.scratch`.
+///
+/// # Errors
+/// The op has an operand or a result that is no ranked tensor.
 pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     match op_name(op) {
         "stablehlo.fft" => fft::scratch(op),

@@ -60,6 +60,9 @@ fn number<'c: 'a, 'a>(op: OperationRef<'c, 'a>, name: &str) -> Result<i64, PassE
 }
 
 /// An element of a result of a shape op; `None` for any other op.
+///
+/// # Errors
+/// An element that it is taken from cannot be computed, or an attribute is missing; at the op.
 pub fn element<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -174,6 +177,9 @@ fn take<'c: 'a, 'a>(
 }
 
 /// The one block of a region.
+///
+/// # Errors
+/// The op has no such region, or it has no block.
 pub fn region<'c: 'a, 'a>(
     op: OperationRef<'c, 'a>,
     index: usize,
@@ -225,6 +231,9 @@ fn reshaped<'c: 'a, 'a>(
 }
 
 /// Starts of a slice, held within what it is of.
+///
+/// # Errors
+/// The op lacks a start, or one cannot be computed: see [`Kernel::element`].
 pub fn starts<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     op: OperationRef<'c, 'a>,

@@ -48,6 +48,9 @@ const TINY: i64 = 16;
 
 impl Class {
     /// The class of an op; an error for one that no kernel can be made of.
+    ///
+    /// # Errors
+    /// No kernel can be made of it; the error says why, or which type of a value is to blame.
     pub fn of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<Self, PassError<'c>> {
         let name = op_name(op);
         let refuse = |reason: &str| Err(PassError::at(op, format!("cannot become a GPU kernel: {reason}")));
@@ -135,10 +138,16 @@ impl Class {
 }
 
 /// Says what is wrong with the type of a value, if buffers cannot hold it.
+///
+/// # Errors
+/// What is wrong, with the type.
 pub fn check_type(ty: Type<'_>) -> Result<(), String> {
     let Some(tensor) = Tensor::new(ty) else {
         return Err(format!("values of type {ty} are not supported"));
     };
+    if tensor.is_sparse() {
+        return Err(format!("{ty} is sparse, and kernels are made of dense tensors alone"));
+    }
     if tensor.shape.iter().any(|&size| !is_static(size)) {
         return Err(format!("the shape of {ty} is known only when it runs"));
     }

@@ -17,6 +17,10 @@ use slimhlo_dialect::types::Tensor;
 
 impl<'c: 'a, 'a> Kernel<'c, 'a> {
     /// An element of a constant that is none of its kind: read from a table in the module.
+    ///
+    /// # Errors
+    /// Kernels cannot compute with elements of the type, or with the constant's value; at `op` or the kernel
+    /// function.
     pub fn table(
         &self,
         op: OperationRef<'c, 'a>,
@@ -133,6 +137,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// Pointer to the element at a row-major position of a buffer; for atomics and the like.
+    ///
+    /// # Errors
+    /// Kernels cannot compute with such elements; at the kernel function.
     pub fn element_pointer(
         &self,
         pointer: Value<'c, 'a>,
@@ -145,6 +152,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// The element at a row-major position of a buffer.
+    ///
+    /// # Errors
+    /// Kernels cannot compute with such elements; at the kernel function.
     pub fn load(
         &self,
         pointer: Value<'c, 'a>,
@@ -169,6 +179,9 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// Where an element of a value is, if the value is in a buffer; held within it if the index may be out of bounds.
+    ///
+    /// # Errors
+    /// The value is no tensor of static shape.
     pub fn spot(
         &self,
         value: Value<'c, 'a>,
@@ -214,11 +227,17 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     }
 
     /// The element at a place.
+    ///
+    /// # Errors
+    /// Kernels cannot compute with such elements; at the kernel function.
     pub fn load_spot(&self, spot: Spot<'c, 'a>, element: Type<'c>) -> Result<Scalar<'c, 'a>, PassError<'c>> {
         self.load(spot.pointer, element, spot.position)
     }
 
     /// Writes the element at a row-major position of a buffer.
+    ///
+    /// # Errors
+    /// Kernels cannot compute with such elements; at the kernel function.
     pub fn store(
         &self,
         pointer: Value<'c, 'a>,

@@ -73,6 +73,9 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
     }
 
     /// Hands each of `count` tasks to one group. All threads of a group take part.
+    ///
+    /// # Errors
+    /// What `body` fails with.
     pub fn tasks(
         &self,
         code: &Code<'c, 'a>,
@@ -87,6 +90,9 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
     }
 
     /// Does something in the first thread of the group.
+    ///
+    /// # Errors
+    /// What `then` fails with.
     pub fn leader(&self, code: &Code<'c, 'a>, then: impl FnOnce() -> Result<'c, ()>) -> Result<'c, ()> {
         if self.size == Size::Thread {
             return then();
@@ -97,6 +103,9 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
 
     /// Combines what the first `live` threads of the group have; the first thread comes to all of it. `shared` is
     /// workgroup memory for 32 times [`word_count`] words, needed for blocks only.
+    ///
+    /// # Errors
+    /// What `merge` fails with.
     pub fn combine(
         &self,
         kernel: &Kernel<'c, 'a>,

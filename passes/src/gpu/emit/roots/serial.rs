@@ -22,12 +22,18 @@ use slimhlo_dialect::types::Tensor;
 type Result<'c, T> = std::result::Result<T, PassError<'c>>;
 
 /// The tensor type of operand `index`.
+///
+/// # Errors
+/// There is no such operand, or it is no ranked tensor.
 pub fn operand_tensor<'c: 'a, 'a>(op: OperationRef<'c, 'a>, index: usize) -> Result<'c, Tensor<'c>> {
     let operand = op.operand(index)?;
     Tensor::new(operand.r#type()).ok_or_else(|| PassError::at(op, "has an operand that is no ranked tensor"))
 }
 
 /// The tensor type of result `index`.
+///
+/// # Errors
+/// There is no such result, or it is no ranked tensor.
 pub fn result_tensor<'c: 'a, 'a>(op: OperationRef<'c, 'a>, index: usize) -> Result<'c, Tensor<'c>> {
     let result = op.results().nth(index).and_then(|result| Tensor::new(result.r#type()));
     result.ok_or_else(|| PassError::at(op, "has a result that is no ranked tensor"))
@@ -38,6 +44,9 @@ pub type Body<'f, 'c, 'a> =
     dyn FnMut(&[Value<'c, 'a>], Vec<Scalar<'c, 'a>>) -> Result<'c, Vec<Scalar<'c, 'a>>> + 'f;
 
 /// Goes through all indices of a shape in row-major order, carrying scalars.
+///
+/// # Errors
+/// What `body` fails with.
 pub fn nest<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     sizes: &[i64],
@@ -87,6 +96,9 @@ pub fn unflat<'c, 'a>(model: &[Scalar<'c, 'a>], parts: &[Value<'c, 'a>]) -> Vec<
 }
 
 /// Does `then` to carried scalars where the condition holds; they stay as they are elsewhere.
+///
+/// # Errors
+/// What `then` fails with.
 pub fn only_if<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     condition: Option<Value<'c, 'a>>,
@@ -102,6 +114,9 @@ pub fn only_if<'c: 'a, 'a>(
 }
 
 /// All results of `stablehlo.reduce` at an index of its results.
+///
+/// # Errors
+/// An element of what it reads cannot be computed, or its region: see [`Kernel::element`].
 pub fn reduce<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -136,6 +151,9 @@ pub fn merge<'c, 'a>(
 }
 
 /// All results of `stablehlo.reduce_window` at an index of its results.
+///
+/// # Errors
+/// An element of what it reads cannot be computed, or its region: see [`Kernel::element`].
 pub fn reduce_window<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -173,6 +191,9 @@ pub struct Dot<'c> {
 
 impl<'c> Dot<'c> {
     /// Reads `dot_general` and `dot`.
+    ///
+    /// # Errors
+    /// An operand is no ranked tensor, or what says how dimensions go together is missing.
     pub fn of<'a>(op: OperationRef<'c, 'a>) -> Result<'c, Self>
     where
         'c: 'a,
@@ -221,6 +242,9 @@ impl<'c> Dot<'c> {
 }
 
 /// The result of `stablehlo.dot_general` or `stablehlo.dot` at an index.
+///
+/// # Errors
+/// An element of an operand cannot be computed, or there is no arithmetic for the types.
 pub fn dot_general<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -244,6 +268,9 @@ pub fn dot_general<'c: 'a, 'a>(
 }
 
 /// The result of `stablehlo.convolution` at an index.
+///
+/// # Errors
+/// An element of an operand cannot be computed, or there is no arithmetic for the types.
 pub fn convolution<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     op: OperationRef<'c, 'a>,
@@ -333,6 +360,9 @@ pub fn knows(name: &str) -> bool {
 }
 
 /// All results of an op of this module's at an index of its results; `None` for other ops.
+///
+/// # Errors
+/// As of the function for the op.
 pub fn any<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     op: OperationRef<'c, 'a>,

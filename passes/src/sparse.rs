@@ -7,11 +7,17 @@
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkOrder, WalkResult};
 use melior::ir::{OperationRef, RegionLike, Type, ValueLike};
-use slimhlo_dialect::ffi::tensor_encoding;
+use slimhlo_dialect::ffi::as_tuple;
+use slimhlo_dialect::types::Tensor;
 
-/// Whether a type is of a tensor with an encoding of another dialect than StableHLO's bounds.
-fn is_sparse(ty: Type<'_>) -> bool {
-    tensor_encoding(ty).is_some_and(|encoding| encoding.to_string().starts_with("#sparse_tensor."))
+/// Whether a type is of such a tensor, or of a tuple with one.
+pub fn is_sparse(ty: Type<'_>) -> bool {
+    match as_tuple(ty) {
+        Some(tuple) => {
+            (0..tuple.type_count()).filter_map(|index| tuple.r#type(index).ok()).any(|ty| is_sparse(ty))
+        }
+        None => Tensor::new(ty).is_some_and(|tensor| tensor.is_sparse()),
+    }
 }
 
 /// Asks `look` of the first op with a result or an argument of a region that is sparse, and its type.
