@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 //! What of a text would end MLIR's parser, and the process with it. It is recursive, and so ends where its stack ends; and MLIR 22's ends at
-//! `array<index: 1>`, since it asks how wide an index is.
+//! `array<index: 1>`, since it asks how wide an index is. It also takes pairs, `dense<(1.0, 2.0)>`, for elements that are not complex, and then
+//! holds less than the type says.
 
 use std::collections::HashMap;
 
@@ -35,6 +36,12 @@ pub fn check(text: &[u8]) -> Result<(), String> {
                         "line {line}: elements of array<{ty}: ...> must be integers or floats"
                     ));
                 }
+                if let Some(ty) = pairs_of(text, at - 1) {
+                    let line = line_of(text, at);
+                    return Err(format!(
+                        "line {line}: elements of {ty} are not complex, and so are no pairs"
+                    ));
+                }
                 depth += 1;
             }
             b'(' | b'[' | b'{' => depth += 1,
@@ -52,6 +59,25 @@ pub fn check(text: &[u8]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The type, as far as it says so, of a constant whose literal opens with the `<` at `at`, has pairs for elements, and is not of complex ones.
+fn pairs_of(text: &[u8], at: usize) -> Option<&str> {
+    let before = text[..at].trim_ascii_end().strip_suffix(b"dense")?;
+    if before.last().is_some_and(|&byte| is_of_word(byte)) {
+        return None;
+    }
+    let first = text[at + 1..].iter().find(|&&byte| byte != b'[' && !byte.is_ascii_whitespace());
+    if first != Some(&b'(') {
+        return None;
+    }
+    let rest = &text[at + 1..];
+    let rest =
+        rest[memchr::memchr(b'>', rest)? + 1..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+    let ty = &rest[..memchr::memchr(b'>', rest)?];
+    // What an alias is of is for MLIR to say.
+    let may_be_complex = ty.contains(&b'!') || memchr::memmem::find(ty, b"complex").is_some();
+    (!may_be_complex).then(|| std::str::from_utf8(&rest[..=ty.len()]).ok())?
 }
 
 fn line_of(text: &[u8], at: usize) -> usize {
@@ -135,6 +161,22 @@ mod tests {
         assert_eq!(deep("\"(\" //[\n", "", MAX_BRACKETS + 1), Ok(()));
         assert_eq!(deep("tensor<i1> -> ", "", MAX_BRACKETS + 1), Ok(()));
         assert!(deep("tuple<", ">", MAX_BRACKETS + 1).is_err());
+    }
+
+    #[test]
+    fn pairs_are_for_complex_elements() {
+        let said = |text: &str| check(text.as_bytes()).err().unwrap_or_default();
+        let wrong = "line 2: elements of tensor<4xf32> are not complex, and so are no pairs";
+        assert_eq!(said("\ndense<(1.0, 2.0)> : tensor<4xf32>"), wrong);
+        assert_eq!(said("\ndense < [ (1.0, 2.0)] >: tensor<4xf32>"), wrong);
+        for fine in [
+            "dense<(1, 2)> : tensor<4xcomplex<f32>>",
+            "dense<[(1, 2)]> : tensor<1x!c>",
+            "dense<1> : tensor<4xf32>",
+            "dense<(",
+        ] {
+            assert_eq!(said(fine), "");
+        }
     }
 
     #[test]
