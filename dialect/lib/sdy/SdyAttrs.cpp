@@ -494,7 +494,17 @@ Attribute OpShardingRuleAttr::parse(AsmParser &parser, Type) {
     if (symbol != expected)
       return parser.emitError(loc) << "factors must be listed in order: expected '" << expected
                                    << "', but found '" << symbol << "'";
-    return failure(parser.parseEqual() || parser.parseInteger(sizes.emplace_back()));
+    if (parser.parseEqual())
+      return failure();
+    SMLoc sizeLoc = parser.getCurrentLocation();
+    int64_t &size = sizes.emplace_back();
+    if (parser.parseInteger(size))
+      return failure();
+    // Shardy reads sizes of 32 bits, and nothing larger that is written comes back.
+    if (size > std::numeric_limits<int32_t>::max())
+      return parser.emitError(sizeLoc) << "size " << size << " of factor '" << symbol
+                                       << "' is more than " << std::numeric_limits<int32_t>::max();
+    return success();
   };
   if (parser.parseCommaSeparatedList(Delimiter::OptionalBraces, parseSize))
     return {};
