@@ -58,7 +58,8 @@ impl<'c> Tensor<'c> {
         ffi::tensor_encoding(self.ty)
     }
 
-    /// Whether it is stored otherwise than element by element (`#sparse_tensor.encoding`): then nobody knows how many bytes it takes.
+    /// Whether it is stored otherwise than element by element (`#sparse_tensor.encoding`): then nobody knows how many
+    /// bytes it takes.
     pub fn is_sparse(&self) -> bool {
         self.encoding().is_some_and(|encoding| ffi::dialect_of(encoding) == "sparse_tensor")
     }

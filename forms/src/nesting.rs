@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What of a text would end MLIR's parser, and the process with it. It is recursive, and so ends where its stack ends; and MLIR 22's ends at
-//! `array<index: 1>`, since it asks how wide an index is. It also takes pairs, `dense<(1.0, 2.0)>`, for elements that are not complex, and then
-//! holds less than the type says.
+//! What of a text would end MLIR's parser, and the process with it. It is recursive, and so ends where its stack ends;
+//! and MLIR 22's ends at `array<index: 1>`, since it asks how wide an index is. It also takes pairs,
+//! `dense<(1.0, 2.0)>`, for elements that are not complex, and then holds less than the type says.
 
 use std::collections::HashMap;
 
@@ -61,7 +61,8 @@ pub fn check(text: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The type, as far as it says so, of a constant whose literal opens with the `<` at `at`, has pairs for elements, and is not of complex ones.
+/// The type, as far as it says so, of a constant whose literal opens with the `<` at `at`, has pairs for elements, and
+/// is not of complex ones.
 fn pairs_of(text: &[u8], at: usize) -> Option<&str> {
     let before = text[..at].trim_ascii_end().strip_suffix(b"dense")?;
     if before.last().is_some_and(|&byte| is_of_word(byte)) {
@@ -84,8 +85,8 @@ fn line_of(text: &[u8], at: usize) -> usize {
     1 + memchr::memchr_iter(b'\n', &text[..at]).count()
 }
 
-/// `index` or an alias of it, if the `<` at `at` opens an array of such elements. `aliases` says of those that have been met whether they are
-/// `index`, so that each is looked up once.
+/// `index` or an alias of it, if the `<` at `at` opens an array of such elements. `aliases` says of those that have
+/// been met whether they are `index`, so that each is looked up once.
 fn index_elements<'t>(text: &'t [u8], at: usize, aliases: &mut HashMap<&'t [u8], bool>) -> Option<&'t str> {
     let before = text[..at].trim_ascii_end().strip_suffix(b"array")?;
     if before.last().is_some_and(|&byte| is_of_word(byte)) {

@@ -30,6 +30,9 @@
 //!
 //! # How
 //!
+//! What is computed on the fly after the peak comes right before what reads it first. A step by tree maps updates all
+//! first moments, then all second moments, then all parameters: in that order a gradient would be done again for each.
+//!
 //! Where a loop runs at a function's peak and the function itself has nothing to give, the same is done in the loop's
 //! body, where what the loop is given is there.
 //!
@@ -183,6 +186,7 @@ pub(crate) struct Kept<'c, 'a> {
     pub(crate) values: Vec<Late<'c, 'a>>,
 }
 
+/// Where each op is among them, by its key.
 fn places_of(ops: &[OperationRef<'_, '_>]) -> Table<usize, usize> {
     ops.iter().enumerate().map(|(place, op)| (ir::op_key(*op), place)).collect()
 }
@@ -212,10 +216,8 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
         Some(kept)
     }
 
-    /// Has each op after the peak that is computed on the fly come right before the first that reads it, in `ops` and `places`.
-    ///
-    /// A step by tree maps updates all first moments, then all second moments, then all parameters; back ends compute all that is made of one gradient
-    /// at once. In the program's order the gradient would be done again for each.
+    /// Has each op after the peak that is computed on the fly come right before the first that reads it, in `ops` and
+    /// `places`: back ends compute all that is made of one value at once.
     fn sink(&mut self) {
         let mut anchors: Vec<usize> = (0..self.ops.len()).collect();
         for place in (self.after..self.ops.len()).rev() {

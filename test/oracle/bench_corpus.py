@@ -365,7 +365,7 @@ def main() -> int:
     notes = [f"{text}: {'met' if met else 'MISSED'}" for text, met in found]
     print("\n".join(notes))
     if args.write_docs:
-        write_docs(args.write_docs, f"corpus {target.name}", markdown(target, rows, [*notes, *unmade]))
+        write_docs(args.write_docs, f"memory corpus {target.name}", markdown(target, rows, [*notes, *unmade]))
     if args.check:
         return check(rows, unmade)
     return 0 if all(met for _, met in found) else 1

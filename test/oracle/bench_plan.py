@@ -244,8 +244,6 @@ def show(rows: Sequence[Row], every: bool) -> Iterator[str]:
 
 # --- docs ---------------------------------------------------------------------------------------------------------
 
-BEGIN, END = "<!-- bench plan -->", "<!-- end of bench plan -->"
-
 
 def markdown(rows: Sequence[Row]) -> str:
     """The tables: each reference program, then how the sets do and what of them is missed."""
@@ -275,15 +273,6 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_docs(path: pathlib.Path, section: str) -> None:
-    """Puts the tables between their marks."""
-    text = path.read_text()
-    before, rest = text.split(BEGIN, 1)
-    scratch = path.with_suffix(".new")
-    scratch.write_text(f"{before}{BEGIN}\n\n{section}\n{END}{rest.split(END, 1)[1]}")
-    scratch.replace(path)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
@@ -298,6 +287,7 @@ def main() -> int:
     args = parser.parse_args()
     if args.write_docs and args.names:
         parser.error("--write-docs writes the tables of all sets; name none")
+    import bench_target
     import targets
 
     target = targets.find(args.target).name
@@ -320,7 +310,7 @@ def main() -> int:
             failed = True
             print(f"the mean is above {MEAN}")
     if args.write_docs:
-        write_docs(args.write_docs, markdown(rows))
+        bench_target.write_docs(args.write_docs, "plan", f"\n{markdown(rows)}\n")
     return 1 if failed else 0
 
 

@@ -370,15 +370,15 @@ their turns; and the estimated time, in microseconds for XLA alone and over that
 
 
 def write_docs(path: pathlib.Path, name: str, section: str) -> None:
-    """Puts a section in its place, or at the end, and leaves all others."""
-    begin, end = f"<!-- bench memory {name} -->", f"<!-- end of bench memory {name} -->"
+    """Puts what a benchmark prints in its place, or at the end, and leaves all others."""
+    begin, end = f"<!-- bench {name} -->", f"<!-- end of bench {name} -->"
     text = path.read_text() if path.exists() else PREFACE
-    whole = f"{begin}\n{section}{end}\n"
+    whole = f"{begin}\n{section}{end}"
     if begin in text and end in text:
         before, rest = text.split(begin, 1)
-        text = before + whole + rest.split(end, 1)[1].lstrip("\n")
+        text = before + whole + rest.split(end, 1)[1]
     else:
-        text = f"{text.rstrip()}\n\n{whole}"
+        text = f"{text.rstrip()}\n\n{whole}\n"
     scratch = path.with_suffix(".new")
     scratch.write_text(text)
     scratch.replace(path)
@@ -463,7 +463,7 @@ def main() -> int:
             f"XLA for {target.name} compiles {len(rows) - len(able)} neither alone nor after slimhlo: {refused}"
         )
     if args.write_docs:
-        write_docs(args.write_docs, target.name, markdown(target, rows, notes))
+        write_docs(args.write_docs, f"memory {target.name}", markdown(target, rows, notes))
     if args.json:
         plain = lambda found: dataclasses.asdict(found) if found is not None else None
         record = [

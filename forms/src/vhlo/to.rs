@@ -285,7 +285,8 @@ impl<'c> To<'c> {
                 casts = true;
             }
         }
-        // Collectives of sdy ask for the sharding that their operand was made with, and jaxlib refuses them behind a cast.
+        // Collectives of sdy ask for the sharding that their operand was made with, and jaxlib refuses them behind a
+        // cast.
         if casts && op.name().starts_with("sdy.") && op.region_count() == 0 && !op.is_valid() {
             op.error("asks what made its operand, which in a portable artifact is a cast");
             return None;

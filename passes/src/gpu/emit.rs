@@ -168,7 +168,8 @@ fn kernel<'c: 'a, 'a>(
     Ok(())
 }
 
-/// The op that a kernel is named after: for reductions and products the last one, which ops may follow; else what is returned.
+/// The op that a kernel is named after: for reductions and products the last one, which ops may follow; else what is
+/// returned.
 fn root<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     kind: &str,

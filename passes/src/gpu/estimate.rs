@@ -2,10 +2,11 @@
 
 //! What a planned module costs: the bytes of its plan, and about how long its kernels take.
 //!
-//! A kernel takes as long as the bytes that it has to move ([`traffic`]) or as its products, whichever is longer, and a launch; a loop as
-//! often as it turns, or once where that is not known, with a read-back; a branch as long as its longest arm. The rates are the target's
-//! (`target/kernels.rs`). Products of few tiles leave multiprocessors idle, which is what small chunks cost. Else, how well a kernel uses the chip is
-//! not looked at, so that two forms of one program can be compared, but not ours with another compiler's.
+//! A kernel takes as long as the bytes that it has to move ([`traffic`]) or as its products, whichever is longer, and a
+//! launch; a loop as often as it turns, or once where that is not known, with a read-back; a branch as long as its
+//! longest arm. The rates are the target's (`target/kernels.rs`). Products of few tiles leave multiprocessors idle,
+//! which is what small chunks cost. Else, how well a kernel uses the chip is not looked at, so that two forms of one
+//! program can be compared, but not ours with another compiler's.
 
 use super::emit::roots;
 use super::form_kernels::{TURNS, entry, ops::size_of};
@@ -23,7 +24,8 @@ use melior::ir::{BlockRef, OperationRef, RegionLike};
 use slimhlo_dialect::ffi::op_name;
 use std::collections::HashMap;
 
-/// Blocks that keep an H100 busy: two on each of its 132 multiprocessors. With one, nobody computes while its threads wait for a tile.
+/// Blocks that keep an H100 busy: two on each of its 132 multiprocessors. With one, nobody computes while its threads
+/// wait for a tile.
 const FULL: i64 = 2 * 132;
 
 /// The cost of a module that kernels have been formed of and memory is planned for; `None` for any other.

@@ -56,9 +56,9 @@
 //! * on the fly, that is paid for each evaluation: once per element of each kernel that needs it, for as many different
 //!   places as it is needed at, times what a broadcast, a tile of a dot or a window repeats. What the kernel reads at the same
 //!   place anyway is not paid for again;
-//! * stored, it is paid once per element, then the store, each load, a launch (4 MB), and `stored-byte` bytes for each byte that it takes:
-//!   memory is what this compiler is for. Where what it is computed from would only live on for it and is larger, that is not
-//!   counted.
+//! * stored, it is paid once per element, then the store, each load, a launch (4 MB), and `stored-byte` bytes for each
+//!   byte that it takes: memory is what this compiler is for. Where what it is computed from would only live on for it
+//!   and is larger, that is not counted.
 //!
 //! A reduction of another reduction's result (a mean of distances) makes the elements of that itself, if it needs each once and they would take
 //! more memory than all that they are made of.
@@ -113,7 +113,8 @@ crate::pass_options! {
     /// slimhlo-opt --inline --canonicalize --cse --symbol-dce --slimhlo-form-kernels in.mlir
     /// ```
     pub struct FormKernels {
-        /// Do not join kernels of which one reads a result of the other that is needed after both: a kernel of its own may write over it.
+        /// Do not join kernels of which one reads a result of the other that is needed after both: a kernel of its own
+        /// may write over it.
         apart: bool = false,
         /// Traffic that a stored byte is worth, in bytes: memory is what slimhlo is for.
         stored_byte: Bytes = Bytes(4),

@@ -261,8 +261,8 @@ fn convert_function<'c: 'a, 'a>(
     Ok(())
 }
 
-/// Replaces the arguments after `inputs`, which are memory of a thread or of a block. That of a thread is on the stack; that of a block as well if
-/// it is one thread, else for all to see.
+/// Replaces the arguments after `inputs`, which are memory of a thread or of a block. That of a thread is on the stack;
+/// that of a block as well if it is one thread, else for all to see.
 fn give_memory<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
     function: OperationRef<'c, 'a>,

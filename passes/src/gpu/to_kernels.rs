@@ -6,14 +6,16 @@
 //! [`TIGHT`]th of all memory, it does so once more after [`IN_PLACE`], which orders updates and runs steps of donated fields a slab at a time,
 //! and keeps what that gives if it is smaller by as much: what orders updates costs copies.
 //!
-//! Kernels that read the same are joined, which saves time; where one of them could have written over what it reads, it takes memory. And a
-//! cheap value that many places need is stored, rather than computed at each. So kernels are formed once more without the one ([`APART`]) and the
-//! other ([`LEAN`]), and kept if that is smaller by as much and takes at most as long as [`Limit::Usual`] allows.
+//! Kernels that read the same are joined, which saves time; where one of them could have written over what it reads, it
+//! takes memory. And a cheap value that many places need is stored, rather than computed at each. So kernels are formed
+//! once more without the one ([`APART`]) and the other ([`LEAN`]), and kept if that is smaller by as much and takes at
+//! most as long as [`Limit::Usual`] allows.
 //!
-//! If the arena is still large, other forms of the program are planned, too: values in chunks of several sizes ([`CHUNKS`]), and what the default
-//! pipeline makes of it for this target. Each costs the bytes of its plan and the estimated time of its kernels (`estimate.rs`). Of those that
-//! are smaller than the plan without them and take at most `max-slowdown` times as long, the one whose bytes times seconds are least is kept: a
-//! tenth less memory is not worth twice the time and thousands of launches. If none does, it is the fastest that takes half of the bytes or less,
+//! If the arena is still large, other forms of the program are planned, too: values in chunks of several sizes
+//! ([`CHUNKS`]), and what the default pipeline makes of it for this target. Each costs the bytes of its plan and the
+//! estimated time of its kernels (`estimate.rs`). Of those that are smaller than the plan without them and take at most
+//! `max-slowdown` times as long, the one whose bytes times seconds are least is kept: a tenth less memory is not worth
+//! twice the time and thousands of launches. If none does, it is the fastest that takes half of the bytes or less,
 //! unless that takes [`FAR`] times as long: memory is what this compiler is for.
 //!
 //! Chunks are first tried small. The sizes are around what an H100's L2 cache holds (50 MB): smaller ones mean more launches, and what is
@@ -66,10 +68,10 @@ const DEFAULT: &str = "slimhlo-optimize{target=kernels},func.func(canonicalize,c
 crate::pass_options! {
     /// Lower a module to kernels with planned memory.
     ///
-    /// Inlines and simplifies, lets updates happen in place, splits the program into kernels (`slimhlo-form-kernels`) and says where
-    /// each value lies (`slimhlo-plan-buffers`). Where much of the memory is temporary, other forms of the program are planned as well, with large
-    /// values in chunks or as the default pipeline has it, and of all whose time is near that of the first the one with least bytes times seconds
-    /// is kept.
+    /// Inlines and simplifies, lets updates happen in place, splits the program into kernels (`slimhlo-form-kernels`)
+    /// and says where each value lies (`slimhlo-plan-buffers`). Where much of the memory is temporary, other forms of
+    /// the program are planned as well, with large values in chunks or as the default pipeline has it, and of all whose
+    /// time is near that of the first the one with least bytes times seconds is kept.
     ///
     /// ```sh
     /// slimhlo-opt --slimhlo-to-kernels in.mlir
@@ -152,8 +154,8 @@ struct Other {
     limit: Limit,
 }
 
-/// Lowers what is `prepared` in another way. If that is smaller than what is in the module, leaves it there, and says what it was made of and
-/// what it costs.
+/// Lowers what is `prepared` in another way. If that is smaller than what is in the module, leaves it there, and says
+/// what it was made of and what it costs.
 fn improve<'c>(
     module: OperationRef<'c, '_>,
     context: &PassContext<'_>,

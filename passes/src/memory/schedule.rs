@@ -2,10 +2,11 @@
 
 //! In which order kernels run.
 //!
-//! XLA for GPUs and TPUs makes three orders and keeps the one with the least alive at its fullest step: a greedy list, which takes of all kernels that
-//! could run the one that frees most, and two walks from the results to what they need, operands in order or those first that most is made of
-//! (`DefaultMemoryScheduler` in openxla/xla). What comes out of a barrier waits for all that goes in. A list of kernels that are not quite XLA's is
-//! easily led astray, so the program's own order is a fourth.
+//! XLA for GPUs makes three orders and keeps the one with the least alive at its fullest step: a greedy list, which
+//! takes of all kernels that could run the one that frees most, and two walks from the results to what they need,
+//! operands in order or those first that most is made of (`DefaultMemoryScheduler` in openxla/xla). What comes out of a
+//! barrier waits for all that goes in. A list of kernels that are not quite XLA's is easily led astray, so the
+//! program's own order is a fourth. For a TPU, and for our own kernels, there are the own order and one walk.
 
 use super::fuse::{Kernel, Kernels};
 use super::graph::{Class, Graph, Id};
@@ -60,7 +61,8 @@ fn producer(graph: &Graph<'_, '_>, kernels: &Kernels, value: Id) -> Option<Id> {
     kernels.of[graph.values[value as usize].node as usize]
 }
 
-/// What a kernel waits for: the kernels that make what it reads, in order, then those that make what the last barrier before it waits for.
+/// What a kernel waits for: the kernels that make what it reads, in order, then those that make what the last barrier
+/// before it waits for.
 fn before<'g>(graph: &'g Graph<'_, '_>, kernels: &'g Kernels, kernel: Id) -> impl Iterator<Item = Id> + 'g {
     let kernel = kernels.kernels[kernel as usize];
     let barred = kernel.after.map(|barrier| graph.barred[barrier as usize].iter().copied());
@@ -68,8 +70,8 @@ fn before<'g>(graph: &'g Graph<'_, '_>, kernels: &'g Kernels, kernel: Id) -> imp
     reads.chain(barred.into_iter().flatten()).filter_map(|value| producer(graph, kernels, value))
 }
 
-/// Parameters, then each kernel after what it waits for, as a walk from the results meets them. `sorted` says in which order a kernel's
-/// predecessors are met.
+/// Parameters, then each kernel after what it waits for, as a walk from the results meets them. `sorted` says in which
+/// order a kernel's predecessors are met.
 fn walk(graph: &Graph<'_, '_>, kernels: &Kernels, sorted: impl Fn(Vec<Id>) -> Vec<Id>) -> Vec<Id> {
     let count = kernels.kernels.len();
     let mut order: Vec<Id> =
@@ -106,7 +108,8 @@ fn walk(graph: &Graph<'_, '_>, kernels: &Kernels, sorted: impl Fn(Vec<Id>) -> Ve
 
 /// How much there is behind each kernel.
 struct Weights {
-    /// Users beyond the first, and bytes, of a kernel and all that leads to it; what leads to it in several ways counts as often.
+    /// Users beyond the first, and bytes, of a kernel and all that leads to it; what leads to it in several ways counts
+    /// as often.
     of: Vec<(u64, u64)>,
 }
 
@@ -264,8 +267,8 @@ impl<'g, 'c, 'a> Greedy<'g, 'c, 'a> {
 
     fn take(&mut self, kernel: Id, order: &mut Vec<Id>) {
         order.push(kernel);
-        let graph = self.kernels;
-        for read in graph.reads(graph.kernels[kernel as usize]) {
+        let kernels = self.kernels;
+        for read in kernels.reads(kernels.kernels[kernel as usize]) {
             let unread = &mut self.unread[read.value as usize];
             *unread -= 1;
             if *unread == 1 {
@@ -291,9 +294,8 @@ impl<'g, 'c, 'a> Greedy<'g, 'c, 'a> {
         }
     }
 
-    fn priority(&self, kernel: Id, came: u64) -> Priority {
-        let index = kernel;
-        let kernel = self.kernels.kernels[kernel as usize];
+    fn priority(&self, id: Id, came: u64) -> Priority {
+        let kernel = self.kernels.kernels[id as usize];
         let node = &self.graph.nodes[kernel.node as usize];
         let elements =
             self.graph.results_of(kernel.node).map(|value| self.graph.values[value as usize].elements);
@@ -315,7 +317,7 @@ impl<'g, 'c, 'a> Greedy<'g, 'c, 'a> {
         let made = made(self.graph, kernel);
         let gain =
             i64::try_from(freed).unwrap_or(i64::MAX).saturating_sub(i64::try_from(made).unwrap_or(i64::MAX));
-        (gain, self.waiting.of(index).len() as i64, came)
+        (gain, self.waiting.of(id).len() as i64, came)
     }
 }
 
@@ -328,8 +330,7 @@ fn first_ready(graph: &Graph<'_, '_>, kernels: &Kernels) -> Vec<Id> {
         let mut latest = vec![NONE; count];
         for (index, &kernel) in kernels.kernels.iter().enumerate() {
             for read in kernels.reads(kernel) {
-                let producer = graph.values[read.value as usize].node;
-                if let Some(producer) = kernels.of[producer as usize]
+                if let Some(producer) = producer(graph, kernels, read.value)
                     && std::mem::replace(&mut latest[producer as usize], index as Id) != index as Id
                 {
                     add(producer, index as Id);
@@ -341,13 +342,9 @@ fn first_ready(graph: &Graph<'_, '_>, kernels: &Kernels) -> Vec<Id> {
     for kernel in 0..count as Id {
         users.of(kernel).iter().for_each(|&user| missing[user as usize] += 1);
     }
-    let is_parameter =
-        |kernel: &Id| graph.nodes[kernels.kernels[*kernel as usize].node as usize].class == Class::Parameter;
-    let ready = |kernel: &Id| missing[*kernel as usize] == 0;
     // What is ready is also the queue of those whose users have not been looked at.
-    let mut order = Vec::with_capacity(count);
-    order.extend((0..count as Id).filter(is_parameter).filter(ready));
-    order.extend((0..count as Id).filter(|kernel| !is_parameter(kernel) && ready(kernel)));
+    let mut order = own(graph, kernels);
+    order.retain(|&kernel| missing[kernel as usize] == 0);
     let mut next = 0;
     while let Some(&kernel) = order.get(next) {
         next += 1;
@@ -362,7 +359,8 @@ fn first_ready(graph: &Graph<'_, '_>, kernels: &Kernels) -> Vec<Id> {
     order
 }
 
-/// Bytes alive at the fullest step, where results take the place of operands of their size and nothing else shares memory.
+/// Bytes alive at the fullest step, where results take the place of operands of their size, and of what a loop is
+/// given, and nothing else shares memory.
 fn most_alive(graph: &Graph<'_, '_>, kernels: &Kernels, within: &[u64], order: &[Id]) -> u64 {
     let mut last = vec![0u32; graph.values.len()];
     for (step, &kernel) in order.iter().enumerate() {

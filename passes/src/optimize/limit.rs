@@ -9,8 +9,8 @@
 //! original's time, as ratios, until both are within a [`Limit::OTHERWISE`] of each other, which is what models and
 //! machines differ by anyway. Each is a run of the pipeline: two where the usual bound does, some seven at most.
 //!
-//! Where nothing fits, what costs more than the usual bound is kept only if it saves more than the model errs by: a program that is slower, does
-//! not fit either, and may not even be smaller is of no use.
+//! Where nothing fits, what costs more than the usual bound is kept only if it saves more than the model errs by: a
+//! program that is slower, does not fit either, and may not even be smaller is of no use.
 //!
 //! The host's memory is for what does not fit otherwise: it takes part only where nothing fits without it. Stages are
 //! greedy, and bytes that it takes off a peak early leave others no time to take off more.
@@ -21,8 +21,8 @@ use crate::functions::functions;
 use crate::rewrite::{borrowed, copy_of, move_body};
 use melior::ir::{Operation, OperationRef};
 
-/// Peaks that differ by less than this share of theirs are alike: four in five of the reference programs are modelled as closely
-/// (`cargo xtask bench model`).
+/// Peaks that differ by less than this share of theirs are alike: four in five of the reference programs are modelled
+/// as closely (`cargo xtask bench model`).
 const ALIKE: u64 = 10;
 
 /// A program that an attempt made.
@@ -59,14 +59,17 @@ pub fn search<'c, T, E>(
         return attempt(module, options);
     };
     let costs = |module| functions(module).filter_map(|function| Cost::of(function, options.target));
-    let seconds = |module| costs(module).map(|cost| cost.seconds).sum::<f64>();
     let original = copy_of(module);
-    let as_it_came = seconds(module).max(f64::MIN_POSITIVE);
+    let as_it_came = costs(module).map(|cost| cost.seconds).sum::<f64>().max(f64::MIN_POSITIVE);
     let mut within = |max_slowdown, without| {
         let found = attempt(module, &Optimize { max_slowdown, without, ..options.clone() })?;
-        let fits = costs(module).all(|cost| cost.peak() <= room.0);
-        let peak = costs(module).map(|cost| cost.peak()).fold(0, u64::saturating_add);
-        let made = Made { body: copy_of(module), found, times: seconds(module) / as_it_came, peak, fits };
+        let (mut peak, mut seconds, mut fits) = (0u64, 0.0, true);
+        for cost in costs(module) {
+            peak = peak.saturating_add(cost.peak());
+            seconds += cost.seconds;
+            fits &= cost.peak() <= room.0;
+        }
+        let made = Made { body: copy_of(module), found, times: seconds / as_it_came, peak, fits };
         move_body(module, copy_of(borrowed(&original)));
         Ok(made)
     };

@@ -8,10 +8,12 @@
 //! * of `concatenate(x[k:], x[:k])` the same around the ends, twice if parts do not come out even;
 //! * of any other concatenation along such a dimension an all-to-all per operand, to another dimension, and one back;
 //! * of a reversal an exchange of tiles, and a shift where they do not come out even;
-//! * of an update within one shard by a splat nothing; by anything else it has the update gathered, and of one across a border the array,
-//!   one dimension after the other: 2 all-gathers each along two (those of one axis may be combined into one later).
+//! * of an update within one shard by a splat nothing; by anything else it has the update gathered, and of one across a
+//!   border the array, one dimension after the other: 2 all-gathers each along two (those of one axis may be combined
+//!   into one later).
 //!
-//! So XLA of jaxlib 0.10.2 answered for single ops on 4 and 8 devices, for CPUs; `test/oracle/partitioner_ops.py` asks again.
+//! So XLA of jaxlib 0.10.2 answered for single ops on 4 and 8 devices, for CPUs; `test/oracle/partitioner_ops.py` asks
+//! again.
 
 use super::layout::{Known, is_manual_throughout, partitions};
 use super::mesh::Layout;

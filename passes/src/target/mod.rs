@@ -63,7 +63,8 @@ pub struct Storage {
     pub most_places: u32,
     /// Products are written in rows and columns as they come, so that one that is asked for transposed is transposed afterwards.
     pub orders_products: bool,
-    /// Filters of convolutions are copied so that the features they make come first; all that reads them reads the copy.
+    /// Filters of convolutions are copied so that the features they make come first; all that reads them reads the
+    /// copy.
     pub orders_filters: bool,
     /// A concatenation along long rows is copied, not computed within what reads it.
     pub copies_rows: bool,

@@ -297,6 +297,9 @@ const press = (name) => plan.dispatchEvent(new KeyboardEvent("keydown", { key: n
 const steps = () => { const [from, to] = plan.dataset.view.split(" ").map(Number); return to - from; };
 found.region = plan.dataset.region;
 found.boxes = boxes().length;
+const data = JSON.parse(document.getElementById("plan-data").textContent);
+const arena = data.regions.find((region) => region.name === "arena");
+found.places = data.places.filter(([offset]) => arena.start <= offset && offset < arena.start + arena.bytes).length;
 const largest = boxes().sort((a, b) => size(b) - size(a))[0];
 hover(largest);
 found.tooltip = tip.hidden ? "" : tip.textContent;
@@ -319,7 +322,8 @@ found.state = plan.dataset.state;
 "##;
     let (found, _) = browse(&folder, &page, probe);
     assert_eq!((&found["state"], &found["region"]), (&"ready".into(), &"arena".into()), "{found}");
-    assert!(found["boxes"].as_u64() > Some(5), "{found}");
+    // Each place of the arena is drawn.
+    assert!(found["boxes"] == found["places"] && found["places"].as_u64() > Some(5), "{found}");
     let tooltip = found["tooltip"].as_str().expect("text");
     for part in ["of the arena", "steps ", "1x16x2048x2048xbf16", "attention_gradient.py:", " taken"] {
         assert!(tooltip.contains(part), "no {part} in {tooltip}");

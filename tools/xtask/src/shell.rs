@@ -37,7 +37,8 @@ pub struct Finished {
 impl Shell {
     /// Finds out about this checkout and this terminal.
     pub fn new() -> Result<Self> {
-        // By cargo, which runs this: a target directory may have been copied from another checkout, with an xtask built there.
+        // By cargo, which runs this: a target directory may have been copied from another checkout, with an xtask built
+        // there.
         let own = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
         let root =
             Path::new(&own).ancestors().nth(2).context("xtask was not built in tools/xtask of a checkout")?;

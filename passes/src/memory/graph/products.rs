@@ -46,8 +46,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                     (numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())
                 };
                 if self.storage.orders_products && !is_ordered(tensor.shape, batch, contracted) {
-                    let ty = self.graph.values[*operand as usize].ty;
-                    *operand = self.one(Class::Move, op, ids![*operand], ty);
+                    *operand = self.in_order(op, *operand);
                 }
             }
         }
@@ -70,23 +69,17 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let orders_filters = self.storage.orders_filters && is_one_group(op);
         // The gradient of a filter reads what the layer read and the gradient of what it made as they lie.
         let makes_filter = orders_filters && numbers.input_feature_dimension() == 0;
-        let input_in_order = goes_up(
-            Some(numbers.input_batch_dimension()),
-            numbers.input_spatial_dimensions(),
-            Some(numbers.input_feature_dimension()),
-        );
-        let kernel_in_order = goes_up(
-            None,
-            numbers.kernel_spatial_dimensions(),
-            [numbers.kernel_input_feature_dimension(), numbers.kernel_output_feature_dimension()],
-        );
         if !makes_filter {
-            if !input_in_order {
+            let batch = Some(numbers.input_batch_dimension());
+            let feature = Some(numbers.input_feature_dimension());
+            if !goes_up(batch, numbers.input_spatial_dimensions(), feature) {
                 *input = self.in_order(op, *input);
             }
+            let features =
+                [numbers.kernel_input_feature_dimension(), numbers.kernel_output_feature_dimension()];
             if orders_filters {
                 *kernel = self.filter(op, *kernel, &numbers);
-            } else if !kernel_in_order {
+            } else if !goes_up(None, numbers.kernel_spatial_dimensions(), features) {
                 *kernel = self.in_order(op, *kernel);
             }
         }
@@ -108,18 +101,15 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         self.one(Class::Move, op, ids![value], ty)
     }
 
-    /// A filter as libraries for GPUs read it: made features, places, read features. The gradient of what a layer read takes the filter from its
-    /// other end, and reads the very copy that the layer did.
-    fn filter(&mut self, op: OperationRef<'c, 'a>, kernel: Id, numbers: &ConvDimensionNumbers<'c>) -> Id {
+    /// A filter as libraries for GPUs read it: made features, places, read features. The gradient of what a layer read
+    /// takes the filter from its other end, and reads the very copy that the layer did.
+    fn filter(&mut self, op: OperationRef<'c, 'a>, mut kernel: Id, numbers: &ConvDimensionNumbers<'c>) -> Id {
         let Ok(mut value) = op.operand(1) else { return kernel };
-        let (mut kernel, mut ends) =
-            (kernel, (numbers.kernel_output_feature_dimension(), numbers.kernel_input_feature_dimension()));
+        let mut ends = (numbers.kernel_output_feature_dimension(), numbers.kernel_input_feature_dimension());
         if let Some(reverse) = defining_op(value).filter(|op| op_name(*op) == "stablehlo.reverse")
             && let Ok(filter) = reverse.operand(0)
         {
-            value = filter;
-            kernel = self.operand(filter);
-            ends = (ends.1, ends.0);
+            (value, kernel, ends) = (filter, self.operand(filter), (ends.1, ends.0));
         }
         if goes_up(Some(ends.0), numbers.kernel_spatial_dimensions(), Some(ends.1)) {
             return kernel;
@@ -132,8 +122,8 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         copy
     }
 
-    /// What is computed with a filter that was given, its update mostly, is in the order of its gradient, and reads the copy that is
-    /// there.
+    /// What is computed with a filter that was given, its update mostly, is in the order of its gradient, and reads the
+    /// copy that is there.
     pub(super) fn take_filters(&self, op: OperationRef<'c, 'a>, operands: &mut [Id]) {
         if self.filters.is_empty() {
             return;

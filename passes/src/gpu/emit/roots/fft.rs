@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Fourier transforms of one to three dimensions, one dimension after the other. Lines that fit into the memory of a block of threads are
-//! transformed there (`fft/block.rs`); others by passes of a self-sorting Cooley-Tukey scheme for any factors.
+//! Fourier transforms of one to three dimensions, one dimension after the other. Lines that fit into the memory of a
+//! block of threads are transformed there (`fft/block.rs`); others by passes of a self-sorting Cooley-Tukey scheme for
+//! any factors.
 //!
 //! After passes whose factors multiply to `l`, position `k * (n / l) + p` of a row of `n` has the transform of length `l`, at
 //! frequency `k`, of the elements `p, p + n / l, p + 2 n / l, ...`. A pass of factor `r` sums, for each element of its
@@ -191,8 +192,8 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan<'c>> {
     Ok(Plan { result, part: part(input.element), inverse, dims: whole, passes })
 }
 
-/// Whether each element of the operand is read once, by who writes the line that it is in: it may be computed on the fly, and lie where the
-/// result does.
+/// Whether each element of the operand is read once, by who writes the line that it is in: it may be computed on the
+/// fly, and lie where the result does.
 pub fn reads_once<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     plan(op).is_ok_and(|plan| block::fits(&plan))
 }

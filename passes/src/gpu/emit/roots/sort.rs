@@ -199,17 +199,26 @@ impl<'c: 'a, 'a> Sort<'c, 'a> {
             .ok_or_else(|| PassError::at(self.op, format!("has elements of type {element}")))
     }
 
-    /// What is at a place of the operands.
+    /// What the operands have at an index of a row.
+    fn elements_at(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        row: &Row<'c, 'a>,
+        at: Value<'c, 'a>,
+    ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
+        let index = self.index(row, at);
+        self.op.operands().map(|operand| kernel.element(operand, &index)).collect()
+    }
+
+    /// What the operands have at a place, and the place.
     fn item_at(
         &self,
         kernel: &Kernel<'c, 'a>,
         row: &Row<'c, 'a>,
         place: Value<'c, 'a>,
     ) -> Result<'c, Item<'c, 'a>> {
-        let code = &kernel.code;
-        let index = self.index(row, code.resize(place, code.index_type(), false));
-        let elements = self.op.operands().map(|operand| kernel.element(operand, &index));
-        Ok(Item { place: Some(place), elements: elements.collect::<Result<_>>()? })
+        let at = kernel.code.resize(place, kernel.code.index_type(), false);
+        Ok(Item { place: Some(place), elements: self.elements_at(kernel, row, at)? })
     }
 
     fn store(
@@ -336,14 +345,9 @@ impl<'c: 'a, 'a> Sort<'c, 'a> {
             // Elements after the last are read again and never moved.
             let partial = length % CHUNK != 0;
             let read = if partial { code.binary("arith.minui", at, code.index(length - 1)) } else { at };
-            let place = code.resize(read, code.int(32), false);
             let item = match to {
-                Memory::Places(_) => self.item_at(kernel, row, place)?,
-                _ => {
-                    let index = self.index(row, read);
-                    let elements = self.op.operands().map(|operand| kernel.element(operand, &index));
-                    Item { place: None, elements: elements.collect::<Result<_>>()? }
-                }
+                Memory::Places(_) => self.item_at(kernel, row, code.resize(read, code.int(32), false))?,
+                _ => Item { place: None, elements: self.elements_at(kernel, row, read)? },
             };
             items.push(item);
             valid.push((at, partial.then(|| code.compare(Int::Ult, at, code.index(length)))));
@@ -494,9 +498,7 @@ impl<'c: 'a, 'a> Sort<'c, 'a> {
         kernel.grid_stride(count_of(&rows), |row| {
             let row = kernel.indices(&rows, row);
             nest(kernel, &[self.length()], vec![], &mut |at, carried| {
-                let index = self.index(&row, at[0]);
-                let elements = self.op.operands().map(|operand| kernel.element(operand, &index));
-                let values = Item { place: None, elements: elements.collect::<Result<_>>()? };
+                let values = Item { place: None, elements: self.elements_at(kernel, &row, at[0])? };
                 let goes_on = code.integer(1, code.int(1));
                 let parts = [vec![Scalar::Real(at[0]), Scalar::Real(goes_on)]].concat();
                 let place = code.while_loop(
