@@ -59,11 +59,15 @@
 //!   attributes (shardings).
 
 mod form;
+mod indexer;
+mod layout;
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
-use crate::rewrite::{context_of, defining_op, is_unused, set_attribute, users, uses, walk};
+use crate::rewrite::{defining_op, is_unused, users, uses, walk};
 use form::{At, Bounds, Column, Form, Key, Kind, Range, Source, Step};
+use indexer::Indexer;
+use layout::{Layout, Work};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
@@ -71,9 +75,7 @@ use melior::ir::{Location, OperationRef, Type, TypeLike, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::dense::{self, Dense};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::{
-    ComparisonDirection, ComparisonType, GatherDimensionNumbers, ScatterDimensionNumbers,
-};
+use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType};
 use slimhlo_dialect::types::Tensor;
 
 crate::pass_options! {
@@ -100,127 +102,6 @@ const SHARED: Statistic = Statistic::new(c"num-shared", c"index arrays that an e
 /// How often a function is gone through: what dies with one round was a use until then, and may have kept an index array
 /// from being taken as it is. What remains after the last round is right all the same.
 const MOST_ROUNDS: usize = 4;
-
-/// A gather or scatter.
-#[derive(Clone)]
-struct Indexer<'c, 'a> {
-    op: OperationRef<'c, 'a>,
-    /// Which operand the indices are.
-    operand: usize,
-    /// For a gather, the largest start that is in bounds, per number of an index vector.
-    last: Option<Vec<i128>>,
-    /// The largest dimension that is indexed.
-    largest: i128,
-}
-
-impl<'c: 'a, 'a> Indexer<'c, 'a> {
-    /// The gather or scatter that an op is, its indices, and the dimension of the index vectors.
-    fn new(op: OperationRef<'c, 'a>) -> Option<(Self, Value<'c, 'a>, usize)> {
-        let (operand, map, vectors) = match op_name(op) {
-            "stablehlo.gather" => {
-                let numbers = gather_numbers(op)?;
-                (1, numbers.start_index_map(), numbers.index_vector_dim())
-            }
-            "stablehlo.scatter" => {
-                let numbers = scatter_numbers(op)?;
-                let inputs = op.operand_count().checked_sub(1)? / 2;
-                (inputs, numbers.scatter_dims_to_operand_dims(), numbers.index_vector_dim())
-            }
-            _ => return None,
-        };
-        let table = Tensor::new(op.operands().next()?.r#type()).filter(Tensor::is_static)?;
-        let size = |dim: &i64| table.shape.get(*dim as usize).map(|&size| i128::from(size));
-        let sizes: Vec<i128> = map.iter().map(size).collect::<Option<_>>()?;
-        let last =
-            ir::i64_array(op, "slice_sizes").filter(|_| operand == 1 && op_name(op).ends_with("gather"));
-        let last = last.map(|slices| {
-            sizes.iter().zip(map).map(|(size, &dim)| size - i128::from(slices[dim as usize])).collect()
-        });
-        let largest = sizes.iter().copied().max().unwrap_or(0);
-        let value = op.operands().nth(operand)?;
-        Some((Self { op, operand, last, largest }, value, usize::try_from(vectors).ok()?))
-    }
-
-    /// Whether clamping to these bounds first does not change what this does.
-    fn clamps_to(&self, bounds: &[(i128, i128)]) -> bool {
-        self.last.as_ref().is_some_and(|last| {
-            last.len() == bounds.len()
-                && last.iter().zip(bounds).all(|(last, (low, high))| *low <= 0 && high >= last)
-        })
-    }
-
-    /// Lets it take the numbers of each index vector in another order: first the one that was at `order[0]`.
-    fn permute(&self, order: &[usize]) {
-        let context = context_of(self.op);
-        let permuted = |map: &[i64]| -> Vec<i64> { order.iter().map(|&column| map[column]).collect() };
-        if let Some(numbers) = gather_numbers(self.op) {
-            let numbers = GatherDimensionNumbers::new(
-                context,
-                numbers.offset_dims(),
-                numbers.collapsed_slice_dims(),
-                numbers.operand_batching_dims(),
-                numbers.start_indices_batching_dims(),
-                &permuted(numbers.start_index_map()),
-                numbers.index_vector_dim(),
-            );
-            set_attribute(self.op, "dimension_numbers", numbers.into());
-        } else if let Some(numbers) = scatter_numbers(self.op) {
-            let numbers = ScatterDimensionNumbers::new(
-                context,
-                numbers.update_window_dims(),
-                numbers.inserted_window_dims(),
-                numbers.input_batching_dims(),
-                numbers.scatter_indices_batching_dims(),
-                &permuted(numbers.scatter_dims_to_operand_dims()),
-                numbers.index_vector_dim(),
-            );
-            set_attribute(self.op, "scatter_dimension_numbers", numbers.into());
-        }
-    }
-
-    /// Lets it find the index vectors along another dimension of its indices.
-    fn move_vectors(&self, from: usize, to: usize) {
-        let context = context_of(self.op);
-        let moved = |dims: &[i64]| -> Vec<i64> {
-            let place = |dim: i64| {
-                let batch = dim - i64::from(dim > from as i64);
-                batch + i64::from(batch >= to as i64)
-            };
-            dims.iter().map(|&dim| place(dim)).collect()
-        };
-        if let Some(numbers) = gather_numbers(self.op) {
-            let numbers = GatherDimensionNumbers::new(
-                context,
-                numbers.offset_dims(),
-                numbers.collapsed_slice_dims(),
-                numbers.operand_batching_dims(),
-                &moved(numbers.start_indices_batching_dims()),
-                numbers.start_index_map(),
-                to as i64,
-            );
-            set_attribute(self.op, "dimension_numbers", numbers.into());
-        } else if let Some(numbers) = scatter_numbers(self.op) {
-            let numbers = ScatterDimensionNumbers::new(
-                context,
-                numbers.update_window_dims(),
-                numbers.inserted_window_dims(),
-                numbers.input_batching_dims(),
-                &moved(numbers.scatter_indices_batching_dims()),
-                numbers.scatter_dims_to_operand_dims(),
-                to as i64,
-            );
-            set_attribute(self.op, "scatter_dimension_numbers", numbers.into());
-        }
-    }
-}
-
-fn gather_numbers<'c>(op: OperationRef<'c, '_>) -> Option<GatherDimensionNumbers<'c>> {
-    ffi::attribute_of(op, "dimension_numbers")?.try_into().ok()
-}
-
-fn scatter_numbers<'c>(op: OperationRef<'c, '_>) -> Option<ScatterDimensionNumbers<'c>> {
-    ffi::attribute_of(op, "scatter_dimension_numbers")?.try_into().ok()
-}
 
 /// An index array and who takes it.
 struct Item<'c, 'a> {
@@ -355,149 +236,6 @@ fn adopt<'c: 'a, 'a>(items: Vec<Item<'c, 'a>>) -> Vec<Item<'c, 'a>> {
         all.push(item);
     }
     all
-}
-
-/// How index vectors lie in one array.
-struct Layout<'c, 'a> {
-    source: Value<'c, 'a>,
-    start: Vec<i64>,
-    limit: Vec<i64>,
-    stride: Vec<i64>,
-    /// The dimension of the vectors, if there is more than one number to each.
-    vectors: Option<usize>,
-    /// Which number of the form's vectors each of the array's is.
-    order: Vec<usize>,
-}
-
-impl<'c: 'a, 'a> Layout<'c, 'a> {
-    fn of(form: &Form<'c, 'a>) -> Option<Self> {
-        let first = form.columns.first()?;
-        let Source::Array(source) = first.source else { return None };
-        let tensor = form::plain(source)?;
-        let same = |column: &Column<'c, 'a>| column.source == first.source;
-        if !form.columns.iter().all(same) {
-            return None;
-        }
-        let mut layout = Self {
-            source,
-            start: vec![0; tensor.rank()],
-            limit: tensor.shape.to_vec(),
-            stride: vec![1; tensor.rank()],
-            vectors: None,
-            order: (0..form.columns.len()).collect(),
-        };
-        let mut batch = 0;
-        for dim in 0..tensor.rank() {
-            let places = form.columns.iter().map(|column| column.at[dim]);
-            match first.at[dim] {
-                At::Batch(number) => {
-                    if number != batch || places.into_iter().any(|at| at != first.at[dim]) {
-                        return None;
-                    }
-                    batch += 1;
-                }
-                At::Fixed(_) => {
-                    let fixed = |at| if let At::Fixed(at) = at { Some(at) } else { None };
-                    let mut places: Vec<i64> = places.map(fixed).collect::<Option<_>>()?;
-                    if !places.is_sorted() && layout.vectors.is_none() {
-                        layout.order.sort_by_key(|&column| places[column]);
-                    }
-                    places = layout.order.iter().map(|&column| places[column]).collect();
-                    let start = places[0];
-                    let stride = places.get(1).map_or(0, |next| next - start);
-                    let regular = places.windows(2).all(|pair| pair[1] - pair[0] == stride);
-                    if !regular || stride < 0 || (stride > 0 && layout.vectors.is_some()) {
-                        return None;
-                    }
-                    if stride > 0 {
-                        layout.vectors = Some(dim);
-                    }
-                    layout.start[dim] = start;
-                    layout.limit[dim] = places[places.len() - 1] + 1;
-                    layout.stride[dim] = stride.max(1);
-                }
-            }
-        }
-        let complete = layout.vectors.is_some() == (form.columns.len() > 1);
-        (batch == form.batch.len() && complete).then_some(layout)
-    }
-
-    /// Whether the array has the numbers of each vector in another order.
-    fn is_permuted(&self) -> bool {
-        !self.order.is_sorted()
-    }
-
-    /// The part of the array that holds them.
-    fn part(&self, build: &Builder<'c, 'a>, location: Location<'c>) -> Value<'c, 'a> {
-        let tensor = Tensor::new(self.source.r#type()).expect("sources are tensors");
-        let shape: Vec<i64> = (0..tensor.rank())
-            .map(|dim| (self.limit[dim] - self.start[dim] - 1) / self.stride[dim] + 1)
-            .collect();
-        if shape == tensor.shape {
-            return self.source;
-        }
-        let attributes = [
-            ("start_indices", build.i64_array(&self.start)),
-            ("limit_indices", build.i64_array(&self.limit)),
-            ("strides", build.i64_array(&self.stride)),
-        ];
-        let ty = Tensor::get(&shape, tensor.element, None);
-        build.insert("stablehlo.slice", &[self.source], &attributes, ty, location)
-    }
-}
-
-/// What is done to all columns, in one go.
-struct Work {
-    kind: Kind,
-    steps: Vec<(Kind, Vec<Step>)>,
-    result: Kind,
-}
-
-impl Work {
-    /// A step each for all columns at a time, with the type to do it in. `from` is the type they begin with, `result` the
-    /// one they end with.
-    fn of(columns: &[&Column<'_, '_>], from: Kind, result: Kind) -> Option<Self> {
-        let sort = |step: &Step| match step {
-            Step::Fix(_) => (0, None),
-            Step::Add(_) => (1, None),
-            Step::Clamp(..) => (2, None),
-            Step::Wrap(kind) => (3, Some(*kind)),
-        };
-        let longest = columns.iter().max_by_key(|column| column.steps.len())?;
-        let mut done = vec![0; columns.len()];
-        let mut ranges: Vec<Range> = columns.iter().map(|column| column.start).collect();
-        let mut kind = from;
-        let mut steps = Vec::with_capacity(longest.steps.len());
-        for model in &longest.steps {
-            let mut row = Vec::with_capacity(columns.len());
-            for (at, column) in columns.iter().enumerate() {
-                let own = column.steps.get(done[at]).filter(|step| sort(step) == sort(model));
-                done[at] += usize::from(own.is_some());
-                row.push(match (own, model) {
-                    (Some(step), _) => *step,
-                    (None, Step::Fix(_)) => Step::Fix(0),
-                    (None, Step::Add(_)) => Step::Add(0),
-                    (None, Step::Clamp(..)) => Step::Clamp(ranges[at].low, ranges[at].high),
-                    (None, Step::Wrap(kind)) if kind.range().contains(ranges[at]) => *model,
-                    (None, Step::Wrap(_)) => return None,
-                });
-            }
-            let fits = |kind: Kind| row.iter().zip(&ranges).all(|(step, range)| step.fits(*range, kind));
-            if let Step::Wrap(to) = model {
-                kind = *to;
-            } else if !fits(kind) {
-                let holds = |kind: &Kind| ranges.iter().all(|range| kind.range().contains(*range));
-                kind = signed_kinds().find(|kind| holds(kind) && fits(*kind))?;
-            }
-            for (range, step) in ranges.iter_mut().zip(&row) {
-                *range = step.range(*range);
-            }
-            steps.push((kind, row));
-        }
-        let all_done = columns.iter().zip(&done).all(|(column, done)| *done == column.steps.len());
-        let kept = ranges.iter().all(|range| result.range().contains(*range));
-        (all_done && kept).then_some(Self { kind: from, steps, result })
-    }
 }
 
 fn signed_kinds() -> impl Iterator<Item = Kind> {

@@ -178,7 +178,8 @@ use crate::shards::is_partitioned;
 use crate::tables::{Keys, Marked};
 use crate::target::Target;
 use crate::ties::Ties;
-use choose::{Neighbours, Rewrite};
+use choose::Rewrite;
+use choose::neighbours::Neighbours;
 use consumer::{Consumer, Role, SMALL};
 use cuts::Cuts;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -329,15 +330,40 @@ impl Stream {
         }
     }
 
-    fn make_loops(&self, root: OperationRef<'_, '_>, context: &PassContext<'_>) -> bool {
+    /// All consumers that a loop may pay for, in order; after the first rounds those in the loops made.
+    fn consumers<'c: 'a, 'a>(
+        &self,
+        root: OperationRef<'c, 'a>,
+        cuts: &Rc<Cuts<'c>>,
+        round: usize,
+        chunk_bytes: i64,
+    ) -> Vec<Consumer<'c, 'a>> {
         let f32_type = Type::float32(crate::rewrite::context_of(root));
+        let mut consumers = Vec::new();
+        walk(root, |op| {
+            let mut ways = Consumer::all(op, f32_type);
+            if !self.target.storage().widens {
+                ways.iter_mut().for_each(Consumer::scatter_as_it_is);
+            }
+            ways.retain_mut(|way| way.is_local(cuts));
+            // Nothing on the way to it can be worth a loop if it has hardly an element to take.
+            // What is left after the second round is in the loops made.
+            let nested = || op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while");
+            if round < FULL_ROUNDS || nested() {
+                consumers.extend(ways.into_iter().filter(|way| way.may_pay(chunk_bytes)));
+            }
+            WalkResult::Advance
+        });
+        consumers
+    }
+
+    fn make_loops(&self, root: OperationRef<'_, '_>, context: &PassContext<'_>) -> bool {
         let storage = self.target.storage();
         let partitioned = is_partitioned(root);
         let mut cuts = Rc::new(if partitioned { Cuts::new(root) } else { Cuts::default() });
         let floor = if partitioned { cuts.floor } else { floor(root) };
         let sizes = self.sizes(floor);
         let least = sizes.least_saved;
-        let chunk_bytes = sizes.chunk_bytes;
         let mut changed = one_hot::run(root, &Builder::new(root), least);
         changed |= order::fold(root, &Builder::new(root), least);
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
@@ -346,27 +372,11 @@ impl Stream {
         // The consumers that were gone over in the last round after its last loop was made.
         let mut settled: Vec<Consumer> = Vec::new();
         for round in 0..ROUNDS {
-            let mut more = false;
-            let mut consumers = Vec::new();
             if partitioned && (round > 0 || changed) {
                 cuts = Rc::new(Cuts::new(root));
             }
             facts.set_cuts(&cuts);
-            walk(root, |op| {
-                let mut ways = Consumer::all(op, f32_type);
-                if !storage.widens {
-                    ways.iter_mut().for_each(Consumer::scatter_as_it_is);
-                }
-                ways.retain_mut(|way| way.is_local(&cuts));
-                // Nothing on the way to it can be worth a loop if it has hardly an element to take.
-                // What is left after the second round is in the loops made.
-                let nested =
-                    || op.parent_operation().is_some_and(|parent| op_name(parent) == "stablehlo.while");
-                if round < FULL_ROUNDS || nested() {
-                    consumers.extend(ways.into_iter().filter(|way| way.may_pay(chunk_bytes)));
-                }
-                WalkResult::Advance
-            });
+            let mut consumers = self.consumers(root, &cuts, round, sizes.chunk_bytes);
             let mut rewrite = Rewrite {
                 build: Builder::new(root),
                 target: self.target,
@@ -383,48 +393,13 @@ impl Stream {
                 ties: Ties::new(root),
                 neighbours: Neighbours::default(),
             };
-            let mut done = vec![false; consumers.len()];
-            let mut last_made = 0;
             let same =
                 consumers.iter().zip(&settled).take_while(|(now, before)| now.is_unchanged(before)).count();
-            // From the last one upwards: what is further down takes more of its producers along, earlier consumers among them.
-            for first in (0..consumers.len()).rev() {
-                let source = consumers[first].source;
-                let seen = consumers.get(first + 1).is_some_and(|next| next.source == source);
-                if seen || done[first] {
-                    continue;
-                }
-                // All that is left has been gone over since what is there last changed.
-                if !more && first < same {
-                    break;
-                }
-                let mut rest = Vec::with_capacity(NEIGHBOURS);
-                for next in (0..=first).rev() {
-                    if done[next] || !rewrite.renew(&mut consumers[next]) {
-                        continue;
-                    }
-                    // Of several results of one op each has its place in the same loop.
-                    if consumers[next].source != source || source.result_count() > 1 {
-                        rest.push(next);
-                        if rest.len() == NEIGHBOURS {
-                            break;
-                        }
-                    }
-                }
-                if rewrite.is_gone(&consumers[first]) {
-                    continue;
-                }
-                if let Some(group) = rewrite.stream(&consumers, first, rest) {
-                    context.count(&LOOPS, 1);
-                    context.count(&CONSUMERS, group.len() as u64);
-                    group.into_iter().for_each(|index| done[index] = true);
-                    more = true;
-                    last_made = first;
-                }
-            }
+            let (done, last_made) = go_over(&mut rewrite, &mut consumers, same, context);
+            let more = last_made.is_some();
             changed |= more;
             settled.clear();
-            if more && !rewrite.waited.get() {
+            if let Some(last_made) = last_made.filter(|_| !rewrite.waited.get()) {
                 let left = consumers[..last_made]
                     .iter()
                     .zip(&done)
@@ -456,6 +431,53 @@ impl Stream {
         }
         changed
     }
+}
+
+/// Streams what is worth it of some consumers, the first `same` of which have been gone over as they are: which of them are in loops
+/// now, and the first of the last group, if any.
+fn go_over<'c: 'a, 'a>(
+    rewrite: &mut Rewrite<'c, 'a>,
+    consumers: &mut [Consumer<'c, 'a>],
+    same: usize,
+    context: &PassContext<'_>,
+) -> (Vec<bool>, Option<usize>) {
+    let mut done = vec![false; consumers.len()];
+    let mut last_made = None;
+    // From the last one upwards: what is further down takes more of its producers along, earlier consumers among them.
+    for first in (0..consumers.len()).rev() {
+        let source = consumers[first].source;
+        let seen = consumers.get(first + 1).is_some_and(|next| next.source == source);
+        if seen || done[first] {
+            continue;
+        }
+        // All that is left has been gone over since what is there last changed.
+        if last_made.is_none() && first < same {
+            break;
+        }
+        let mut rest = Vec::with_capacity(NEIGHBOURS);
+        for next in (0..=first).rev() {
+            if done[next] || !rewrite.renew(&mut consumers[next]) {
+                continue;
+            }
+            // Of several results of one op each has its place in the same loop.
+            if consumers[next].source != source || source.result_count() > 1 {
+                rest.push(next);
+                if rest.len() == NEIGHBOURS {
+                    break;
+                }
+            }
+        }
+        if rewrite.is_gone(&consumers[first]) {
+            continue;
+        }
+        if let Some(group) = rewrite.stream(consumers, first, rest) {
+            context.count(&LOOPS, 1);
+            context.count(&CONSUMERS, group.len() as u64);
+            group.into_iter().for_each(|index| done[index] = true);
+            last_made = Some(first);
+        }
+    }
+    (done, last_made)
 }
 
 /// Bytes of the arguments and results of the largest function: less the program cannot need.

@@ -140,6 +140,32 @@ class Module:
     entry: Computation
 
 
+def inlined(module: Module, computation: Computation) -> Computation:
+    """A fusion's computation with the fusions inside it written out: XLA for TPUs nests them, two and three deep."""
+    if not any(each.opcode == "fusion" and each.called("calls") for each in computation):
+        return computation
+    flat: dict[str, Instruction] = {}
+    for each in computation:
+        inner = [module.computations[name] for name in each.called("calls") if name in module.computations]
+        if each.opcode != "fusion" or not inner:
+            flat[each.name] = each
+            continue
+        body = inlined(module, inner[0])
+        renamed = {part.name: f"{each.name}/{part.name}" for part in body}
+        for part in body:
+            name = renamed[part.name]
+            if part.opcode == "parameter" and part.argument.isdigit() and int(part.argument) < len(each.operands):
+                outer = (each.operands[int(part.argument)],)
+                flat[name] = dataclasses.replace(part, name=name, opcode="bitcast", operands=outer, root=False)
+            else:
+                operands = tuple(renamed.get(operand, operand) for operand in part.operands)
+                flat[name] = dataclasses.replace(part, name=name, operands=operands, root=False)
+        flat[each.name] = dataclasses.replace(
+            each, opcode="bitcast", operands=(renamed[body.root.name],), attributes=""
+        )
+    return Computation(computation.name, flat)
+
+
 def _closing(text: str, start: int) -> int:
     """Where the parenthesis that opens at `start` closes."""
     depth, quoted = 0, False

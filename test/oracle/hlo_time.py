@@ -542,7 +542,7 @@ class Reader:
             )
             made.unknown["fusions without a body"] += 1
             return made
-        computation = self.module.computations[names[0]]
+        computation = hlo.inlined(self.module, self.module.computations[names[0]])
         traffic = self.traffic(computation)
         # Vector memory is not seen from within a fusion: parameters have no space there.
         near = sum(array.size for one in within.operands(each) for array in one.arrays if array.space == 1)

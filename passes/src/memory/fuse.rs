@@ -2,14 +2,14 @@
 
 //! Which values get memory: ops are gathered into kernels, and only what leaves a kernel is stored.
 
+mod clusters;
+mod costs;
+mod products;
+mod rows;
+
 use super::graph::{Class, Graph, Id, Node, Reduce};
 use super::lists::Lists;
-use crate::ir::i64_array;
-use crate::target::Storage;
-use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, ValueLike};
-use rustc_hash::FxHashMap;
-use slimhlo_dialect::types::Tensor;
+use crate::target::{Reductions, Storage};
 
 /// What is stored, and by what it is computed.
 pub(super) struct Kernels {
@@ -27,6 +27,8 @@ pub(super) struct Kernel {
     pub node: Id,
     /// Elementwise operations, about: an exponential counts as many.
     pub work: f64,
+    /// The product that it computes on the way to what it stores.
+    pub product: Option<Id>,
     /// The last barrier that it waits for, among those of its graph.
     pub after: Option<u32>,
     reads: Piece,
@@ -111,8 +113,10 @@ struct Fusion<'g, 'c, 'a> {
     storage: &'static Storage,
     /// Nodes that use a node, once per use, in order.
     users: Lists,
-    /// The library's kernel that a node is part of: its root.
+    /// The library's kernel that a node is part of, or a product's: its root.
     cluster: Vec<Option<Id>>,
+    /// Whether a node is computed within a product's kernel, before the product.
+    before_product: Vec<bool>,
     homes: Vec<Homes>,
     /// The update for which it is stored although it could be computed on the fly.
     apart: Vec<Option<Id>>,
@@ -137,13 +141,6 @@ pub(crate) const EXPENSIVE: f64 = 20.0;
 /// More places of a kernel are not counted: code of that size no compiler makes.
 const MOST_OFTEN: u32 = 1024;
 
-/// How long the rows are that a reduction makes one number of, if rows are of its operand's last dimension.
-fn last_dimension_reduced(op: OperationRef<'_, '_>) -> Option<u64> {
-    let dims = i64_array(op, "dimensions")?;
-    let shape = Tensor::new(op.operand(0).ok()?.r#type())?.shape;
-    (*dims == [shape.len() as i64 - 1]).then(|| *shape.last().unwrap_or(&1) as u64)
-}
-
 /// Askers of an op that are told apart.
 const MOST_ASKERS: usize = 16;
 
@@ -161,6 +158,7 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         storage,
         users,
         cluster: vec![None; count],
+        before_product: vec![false; count],
         homes: vec![Homes::NONE; count],
         apart: vec![None; count],
         chain: Vec::new(),
@@ -171,7 +169,10 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         places: vec![1; count],
         asked: vec![Piece::default(); count],
     };
-    fusion.clusters();
+    fusion.cluster = match storage.reductions {
+        Reductions::Library { .. } => fusion.clusters(),
+        Reductions::Kernels { .. } => fusion.with_products(),
+    };
     fusion.set_apart();
     if storage.longest_row > 0 {
         fusion.find_rows();
@@ -200,132 +201,6 @@ impl Fusion<'_, '_, '_> {
         is_result
     }
 
-    /// Whether the library can take an op together with a reduction.
-    fn is_known(&self, node: Id) -> bool {
-        // Less than this is not worth its while.
-        const FEWEST: u64 = 4096;
-        let elements = |value: Id| self.graph.values.get(value as usize).map_or(0, |value| value.elements);
-        let node = &self.graph.nodes[node as usize];
-        match node.class {
-            Class::Map(map) => map.library && elements(node.first) >= FEWEST,
-            Class::Broadcast | Class::Iota | Class::Pad => elements(node.first) >= FEWEST,
-            Class::Reduce(reduce) => reduce == Reduce::Library,
-            Class::Dot { .. } => true,
-            _ => false,
-        }
-    }
-
-    /// What a library of reductions takes together: all the arithmetic around one that nothing else needs a part of.
-    fn clusters(&mut self) {
-        let is_result = self.is_result();
-        // The cluster of each node, where that is not itself; and the one node of a cluster that is stored.
-        let library = |node: &Node| node.live && node.class == Class::Reduce(Reduce::Library);
-        if !self.graph.nodes.iter().any(library) {
-            return;
-        }
-        let mut parent = vec![NONE; self.graph.nodes.len()];
-        let mut root = vec![NONE; self.graph.nodes.len()];
-        const NONE: Id = Id::MAX;
-        fn find(parent: &mut [Id], mut node: Id) -> Option<Id> {
-            let mut up = parent[node as usize];
-            if up == NONE {
-                return None;
-            }
-            while up != node {
-                let next = parent[up as usize];
-                parent[node as usize] = next;
-                node = up;
-                up = next;
-            }
-            Some(up)
-        }
-        // How many of a node's first users are known to be in one cluster: they stay so.
-        let mut together = vec![0; self.graph.nodes.len()];
-        // What else uses keeps it out of a cluster, by cluster.
-        let mut wanted: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
-        // As two clusters become one, what both want may be taken: it is among what the one wants that wants less.
-        fn join(wanted: &mut FxHashMap<Id, Vec<Id>>, pending: &mut Vec<Id>, from: Id, into: Id) {
-            let mut few = wanted.remove(&from).unwrap_or_default();
-            let many = wanted.entry(into).or_default();
-            if few.len() > many.len() {
-                std::mem::swap(&mut few, many);
-            }
-            pending.extend(few);
-        }
-        for seed in 0..self.graph.nodes.len() as Id {
-            let node = &self.graph.nodes[seed as usize];
-            if !library(node) {
-                continue;
-            }
-            if find(&mut parent, seed).is_none() {
-                parent[seed as usize] = seed;
-                root[seed as usize] = seed;
-            }
-            // Operands of members, not looked at.
-            let mut pending = Vec::new();
-            self.add_producers(seed, &mut pending);
-            loop {
-                while let Some(producer) = pending.pop() {
-                    let Some(own) = find(&mut parent, seed) else { continue };
-                    let other = find(&mut parent, producer);
-                    if other == Some(own) || is_result[producer as usize] {
-                        continue;
-                    }
-                    let users = self.users.of(producer);
-                    let known = &mut together[producer as usize];
-                    let mut is_inside = |user: Id| find(&mut parent, user) == Some(own);
-                    let first = users.first().is_none_or(|&user| is_inside(user));
-                    if first {
-                        *known += users[*known..].iter().take_while(|&&user| is_inside(user)).count();
-                    }
-                    if !first || *known < users.len() {
-                        wanted.entry(own).or_default().push(producer);
-                        continue;
-                    }
-                    match other {
-                        Some(other) if root[other as usize] == producer => {
-                            parent[other as usize] = own;
-                            join(&mut wanted, &mut pending, other, own);
-                        }
-                        None if self.is_known(producer) => {
-                            parent[producer as usize] = own;
-                            self.add_producers(producer, &mut pending);
-                        }
-                        _ => {}
-                    }
-                }
-                let Some(own) = find(&mut parent, seed) else { break };
-                let last = root[own as usize];
-                let users = self.users.of(last);
-                let Some(&user) = users.first() else { break };
-                if is_result[last as usize] || users.iter().any(|&other| other != user) {
-                    break;
-                }
-                match find(&mut parent, user) {
-                    Some(other) if other != own => {
-                        parent[own as usize] = other;
-                        join(&mut wanted, &mut pending, own, other);
-                    }
-                    None if self.is_known(user) && self.class(user) != (Class::Dot { joins: false }) => {
-                        parent[user as usize] = own;
-                        root[own as usize] = user;
-                    }
-                    _ => break,
-                }
-                self.add_producers(user, &mut pending);
-            }
-        }
-        for member in 0..parent.len() as Id {
-            self.cluster[member as usize] = find(&mut parent, member).map(|cluster| root[cluster as usize]);
-        }
-    }
-
-    fn add_producers(&self, node: Id, to: &mut Vec<Id>) {
-        to.extend(
-            self.graph.nodes[node as usize].operands.iter().rev().map(|&operand| self.node_of(operand)),
-        );
-    }
-
     /// Whether `user` could compute `producer`, its operand number `index`, on the fly.
     fn may_inline(&self, producer: Id, user: Id, index: usize) -> bool {
         if let Some(root) = self.cluster[producer as usize]
@@ -333,8 +208,15 @@ impl Fusion<'_, '_, '_> {
         {
             return self.cluster[user as usize] == Some(root);
         }
-        if self.cluster[producer as usize].is_some() || self.cluster[user as usize].is_some() {
+        if self.cluster[producer as usize].is_some() {
             return false;
+        }
+        if matches!(self.class(user), Class::Dot { .. }) || self.before_product[user as usize] {
+            return self.is_taken_before(producer);
+        }
+        if self.cluster[user as usize].is_some() {
+            // What comes after a product repeats what is given.
+            return self.storage.weighs_copies && self.is_free(producer);
         }
         let fusible = match self.class(producer) {
             Class::Map(_)
@@ -367,8 +249,6 @@ impl Fusion<'_, '_, '_> {
                 }
                 Class::Reduce(reduce) => reduce != Reduce::Library,
                 Class::Scatter => index > 0 && self.storage.fuses_into_scatters,
-                // A conversion happens as operands are loaded.
-                Class::Dot { .. } => self.storage.weighs_copies && self.widens(producer),
                 _ => false,
             }
     }
@@ -385,74 +265,6 @@ impl Fusion<'_, '_, '_> {
         matches!(node.class, Class::Map(map) if !map.expensive)
             && node.operands.len() == 1
             && bytes(node.operands[0]) < bytes(node.first)
-    }
-
-    /// Marks reductions of rows whose results one op combines with what the rows are made of, and what is between.
-    fn find_rows(&mut self) {
-        for node in 0..self.graph.nodes.len() as Id {
-            if self.graph.nodes[node as usize].live && self.class(node) == Class::Reduce(Reduce::Kernel) {
-                for part in self.back_to_row(node).unwrap_or_default() {
-                    self.along_rows[part as usize] = true;
-                }
-            }
-        }
-    }
-
-    /// From a reduction of rows to the broadcast that gives all elements of a row what came of it.
-    fn back_to_row(&self, reduction: Id) -> Option<Vec<Id>> {
-        let elements = |node: Id| self.graph.values[self.graph.nodes[node as usize].first as usize].elements;
-        let node = &self.graph.nodes[reduction as usize];
-        let row = node.op.and_then(last_dimension_reduced).filter(|&row| row <= self.storage.longest_row)?;
-        let of = *node.operands.first().filter(|_| node.count == 1)?;
-        let made_of = self.made_of(self.node_of(of));
-        let mut parts = vec![reduction];
-        loop {
-            let last = *parts.last()?;
-            let users = self.users.of(last);
-            let &user = users.first().filter(|&&user| users.iter().all(|&other| other == user))?;
-            match self.class(user) {
-                Class::Map(_) if self.class(last) == Class::Broadcast => {
-                    let operands = &self.graph.nodes[user as usize].operands;
-                    let others = operands.iter().map(|&operand| self.node_of(operand));
-                    let mut others = others.filter(|&other| other != last);
-                    let meets = |other| self.made_of(other).iter().any(|node| made_of.contains(node));
-                    return others.any(meets).then_some(parts);
-                }
-                Class::Map(_) if elements(user) == elements(last) => parts.push(user),
-                Class::Broadcast if elements(user) == elements(reduction).saturating_mul(row) => {
-                    parts.push(user);
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    /// What a node is made of by elementwise ops, as far as that is near.
-    fn made_of(&self, node: Id) -> Vec<Id> {
-        const NEAR: usize = 24;
-        let mut found = vec![node];
-        let mut next = 0;
-        while let Some(&node) = found.get(next) {
-            next += 1;
-            if !matches!(self.class(node), Class::Map(_)) {
-                continue;
-            }
-            for &operand in &self.graph.nodes[node as usize].operands {
-                let before = self.node_of(operand);
-                if found.len() < NEAR && !self.is_free(before) && !found.contains(&before) {
-                    found.push(before);
-                }
-            }
-        }
-        found
-    }
-
-    /// Whether all that a reduction is needed for is an elementwise op of its size, which is done before it is stored.
-    fn is_made_into(&self, reduction: Id, user: Id) -> bool {
-        let elements = |node: Id| self.graph.values[self.graph.nodes[node as usize].first as usize].elements;
-        matches!(self.class(user), Class::Map(_))
-            && self.users.of(reduction).iter().all(|&other| other == user)
-            && elements(reduction) == elements(user)
     }
 
     /// What an update reads of the array that it changes is read before: in one kernel with the update it could be
@@ -575,6 +387,10 @@ impl Fusion<'_, '_, '_> {
             self.asked[index] = Piece { first: first as u32, count: (askers.len() - first) as u32 };
             self.stored[index] = stored || homes.count == 0;
             self.inlined[index] = homes.count > 0;
+            let is_before = |&user: &Id| {
+                self.before_product[user as usize] || matches!(self.class(user), Class::Dot { .. })
+            };
+            self.before_product[index] = homes.count > 0 && self.users.of(node).iter().any(is_before);
             self.homes[index] = homes;
             self.repeats[index] = repeats;
         }
@@ -618,92 +434,6 @@ impl Fusion<'_, '_, '_> {
         matches!(self.class(node), Class::Broadcast | Class::Iota | Class::Constant)
     }
 
-    /// Whether all kernels that need it move more bytes to compute it, each for itself, than to read it once one has stored it.
-    fn moves_more(&self, node: Id) -> bool {
-        let kernels = self.users.of(node).len() as u64;
-        let node = &self.graph.nodes[node as usize];
-        let own = self.graph.values[node.first as usize].bytes;
-        let mut taken = 0u64;
-        for (at, &operand) in node.operands.iter().enumerate() {
-            let content = &self.graph.values[operand as usize];
-            if !node.operands[..at].contains(&operand) && !self.is_free(content.node) {
-                // Of what is sliced or gathered from no more than comes of it.
-                let all = matches!(node.class, Class::Map(_) | Class::Reduce(_));
-                let most = if all { u64::MAX } else { own };
-                taken = taken.saturating_add(content.bytes.min(most));
-            }
-        }
-        let each = taken.saturating_mul(kernels);
-        each > taken.saturating_add(own.saturating_mul(kernels + 1)).saturating_add(self.storage.launch_bytes)
-    }
-
-    /// Whether computing an element at so many places of a kernel takes longer than to store it and read it there.
-    fn computes_more(&self, node: Id, places: u32) -> bool {
-        let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
-        let each = value.bytes as f32 / value.elements.max(1) as f32;
-        !self.is_free(node) && self.chain[node as usize] * places as f32 > each * self.storage.work_per_byte
-    }
-
-    /// For each node, operations for one element if all before it is computed on the fly that can be: elements at the same place once,
-    /// those from elsewhere for each of the ways that lead to them.
-    fn chains(&self) -> Vec<f32> {
-        const MOST: f32 = 1e6;
-        let mut chains = vec![0.0f32; self.graph.nodes.len()];
-        // The part of it that is of elements from elsewhere.
-        let mut moved = vec![0.0f32; self.graph.nodes.len()];
-        for (index, node) in self.graph.nodes.iter().enumerate() {
-            let own = match node.class {
-                Class::Map(map) if map.expensive => EXPENSIVE as f32,
-                Class::Map(_) | Class::Move | Class::Pad | Class::Join { .. } | Class::Update => 1.0,
-                Class::Read | Class::Gather | Class::Broadcast | Class::Iota => 1.0,
-                _ => continue,
-            };
-            let before = node.operands.iter().map(|&operand| self.node_of(operand) as usize);
-            let (own_place, elsewhere) = if matches!(node.class, Class::Map(_) | Class::Update) {
-                let same = before.clone().map(|at| chains[at] - moved[at]).fold(0.0, f32::max);
-                (same, before.map(|at| moved[at]).sum::<f32>())
-            } else {
-                (0.0, before.map(|at| chains[at]).fold(0.0, f32::max))
-            };
-            moved[index] = elsewhere.min(MOST);
-            chains[index] = (own + own_place + elsewhere).min(MOST);
-        }
-        chains
-    }
-
-    /// Whether computing it twice reads more than reading it twice: the reads of a sum of two arrays are more than
-    /// the sum.
-    fn reads_more(&self, node: Id) -> bool {
-        let node = &self.graph.nodes[node as usize];
-        if node.count != 1 {
-            return false;
-        }
-        let own = self.graph.values[node.first as usize];
-        let mut full = 0;
-        let mut bytes = 0;
-        for (at, &operand) in node.operands.iter().enumerate() {
-            let content = &self.graph.values[operand as usize];
-            if node.operands[..at].contains(&operand) {
-                continue;
-            }
-            bytes += content.bytes;
-            if content.elements > 1
-                && !matches!(self.class(content.node), Class::Broadcast | Class::Iota | Class::Constant)
-            {
-                full += 1;
-            }
-        }
-        full > 1 && bytes > own.bytes
-    }
-
-    fn grows(&self, node: Id) -> bool {
-        let node = &self.graph.nodes[node as usize];
-        node.class == Class::Broadcast
-            && node.operands.first().is_some_and(|&operand| {
-                self.graph.values[operand as usize].elements < self.graph.values[node.first as usize].elements
-            })
-    }
-
     /// What a kernel reads beside a reduction of the same (a softmax) is read by rows: back ends reduce in the same kernel.
     fn spread(&self, reads: &mut [Read], first: usize, of: &[Option<Id>], kernels: &[Kernel]) {
         let mut reduced = Vec::new();
@@ -720,87 +450,6 @@ impl Fusion<'_, '_, '_> {
         }
     }
 
-    /// Bytes that a node takes of its operand at `place`.
-    fn taken(&self, node: &Node<'_, '_>, place: usize) -> u64 {
-        let content = &self.graph.values[node.operands[place] as usize];
-        let made = self.graph.values.get(node.first as usize).map_or(0, |value| value.elements);
-        let part = content.bytes.min(made.saturating_mul(content.bytes / content.elements.max(1)));
-        match node.class {
-            Class::Read | Class::Move => part,
-            Class::Gather if place == 0 => part,
-            // It is there, and stays.
-            Class::Update | Class::Scatter if place == 0 => 0,
-            _ => content.bytes,
-        }
-    }
-
-    /// For each kernel's node, elementwise operations of all that it computes: elements that are asked for at several places as often,
-    /// those that are repeated once for each time.
-    fn work(&self) -> Vec<f64> {
-        let count = self.graph.nodes.len();
-        let elements = |node: Id| {
-            let first = self.graph.nodes[node as usize].first as usize;
-            self.graph.values.get(first).map_or(0, |value| value.elements).max(1) as f64
-        };
-        let mut work = vec![0.0; count];
-        let mut scale = vec![0.0f64; count];
-        for node in (0..count as Id).rev().filter(|&node| self.graph.nodes[node as usize].live) {
-            let index = node as usize;
-            let own = self.own_work(node);
-            if self.stored[index] {
-                scale[index] = 1.0;
-                work[index] += own;
-                continue;
-            }
-            for &user in self.users.of(node) {
-                let often = match self.class(user) {
-                    _ if self.along_rows[user as usize] => 1.0,
-                    Class::Broadcast | Class::Move | Class::Read | Class::Gather => {
-                        elements(user) / elements(node)
-                    }
-                    _ => 1.0,
-                };
-                scale[index] = scale[index].max(scale[user as usize] * often);
-            }
-            for &home in self.homes[index].told_apart() {
-                work[home as usize] += own * scale[index] * f64::from(self.places[index]);
-            }
-        }
-        work
-    }
-
-    /// Elementwise operations of a node by itself.
-    fn own_work(&self, node: Id) -> f64 {
-        let in_place = self.stored[node as usize];
-        let node = &self.graph.nodes[node as usize];
-        let most = |ids: &mut dyn Iterator<Item = Id>| {
-            ids.filter_map(|id| self.graph.values.get(id as usize)).map(|value| value.elements).max()
-        };
-        let elements = match node.class {
-            Class::Reduce(_) => most(&mut node.operands.iter().copied()),
-            // In place no more is done than what is put there.
-            Class::Update if in_place => most(&mut node.operands.iter().copied().skip(1).take(1)),
-            Class::Scatter => most(&mut node.operands.iter().copied().skip(1)),
-            _ => most(&mut (node.first..node.first + node.count)),
-        };
-        let each = match node.class {
-            Class::Map(map) if map.expensive => EXPENSIVE,
-            // Whether a place is within what is put there is asked for each dimension.
-            Class::Update => 12.0,
-            Class::Pad => 8.0,
-            Class::Join { .. } => 4.0,
-            Class::Parameter | Class::Constant | Class::Dot { .. } | Class::Loop | Class::Branch => 0.0,
-            _ => 1.0,
-        };
-        // Half as many of 64 bits are computed at a time.
-        let wide = self
-            .graph
-            .values
-            .get(node.first as usize)
-            .is_some_and(|value| value.bytes / value.elements.max(1) >= 8);
-        elements.unwrap_or(0) as f64 * each * if wide { 2.0 } else { 1.0 }
-    }
-
     /// What each kernel reads.
     fn collect(self) -> Kernels {
         let count = self.graph.nodes.len();
@@ -810,6 +459,11 @@ impl Fusion<'_, '_, '_> {
         // Of nodes that are computed on the fly.
         let mut through = vec![Piece::default(); count];
         let work = self.work();
+        // The product that a node is, or that is computed inside of it.
+        let is_product = |(index, node): (usize, &Node<'_, '_>)| {
+            matches!(node.class, Class::Dot { .. }).then_some(index as Id)
+        };
+        let mut product: Vec<Option<Id>> = self.graph.nodes.iter().enumerate().map(is_product).collect();
         // The last barrier that a node waits for, or what is computed inside of it.
         let mut after: Vec<Option<u32>> = self.graph.nodes.iter().map(|node| node.after).collect();
         // Where each value was last put among the reads; true of a node if that is one of its own.
@@ -842,6 +496,7 @@ impl Fusion<'_, '_, '_> {
                 let taken = self.taken(node, place);
                 if self.inlined[producer as usize] && self.may_inline(producer, index as Id, place) {
                     after[index] = after[index].max(after[producer as usize]);
+                    product[index] = product[index].or(product[producer as usize]);
                     let share = (taken as f64 / content.bytes.max(1) as f64).min(1.0);
                     for read in through[producer as usize].range() {
                         let read = reads[read];
@@ -863,6 +518,7 @@ impl Fusion<'_, '_, '_> {
                 kernels.push(Kernel {
                     node: index as Id,
                     work: work[index],
+                    product: product[index],
                     after: after[index],
                     reads: own,
                 });

@@ -7,28 +7,31 @@ use super::ffi;
 use super::lists::Ids;
 use super::shards::{Shards, share};
 use crate::addresses::AddressMap;
-use crate::ir::{i64_array, key};
+use crate::ir::key;
 use crate::rewrite::walk;
-use crate::splat::Splat;
-use crate::target::{Reductions, Storage};
-use melior::ir::attribute::{DenseElementsAttribute, FlatSymbolRefAttribute, StringAttribute};
+use crate::target::Storage;
+use melior::ir::attribute::{DenseElementsAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::r#type::IntegerType;
 use melior::ir::{AttributeLike, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
-use rustc_hash::{FxHashMap, FxHashSet};
-use slimhlo_dialect::ffi::{attribute_of, attributes_of, element_type, op_name, string_value};
+use rustc_hash::FxHashMap;
+use slimhlo_dialect::ffi::{attribute_of, attributes_of, op_name, string_value};
 use slimhlo_dialect::quant::Quantized;
-use slimhlo_dialect::stablehlo::attrs::ScatterDimensionNumbers;
 use slimhlo_dialect::types::{Tensor, is_static};
 use smallvec::{SmallVec, smallvec, smallvec as ids};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+mod aliases;
+mod classes;
+mod control;
 mod host;
 mod moves;
 mod products;
+mod sums;
 
+use aliases::added_to_nothing;
+use classes::{class_of, has_effects};
 use host::is_annotation;
 pub(super) use host::placement;
 
@@ -288,6 +291,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
         results
     }
 
+    /// Adds an op, or what stands for it.
     fn op(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, name: &'c str) {
         self.made += 1;
         scope.after = op.operands().filter_map(|operand| scope.held.get(&key(operand)).copied()).max();
@@ -323,6 +327,9 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                     let kept = scope.operand(kept);
                     return scope.forward(op, &[kept]);
                 }
+                if local == "add" && scope.scatters_into(op) {
+                    return;
+                }
             }
             "transpose" if scope.is_transposed_product(op) => {
                 let operands = scope.operands(op);
@@ -356,117 +363,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             "select_and_scatter" => return scope.select_and_scatter(op),
             _ => {}
         }
-        let mut class = class_of(op, local, scope.storage);
-        let mut operands = scope.operands(op);
-        if matches!(class, Class::Map(_)) {
-            scope.take_filters(op, &mut operands);
-        }
-        if let Class::Map(map) = &mut class {
-            let constant = |&id: &Id| scope.node_of(id).class == Class::Constant;
-            if operands.iter().all(constant) {
-                // It is computed at compile time.
-                class = Class::Constant;
-            } else if local == "divide" && is_splat(&scope.graph, scope.node_of(operands[1])) {
-                // Multiplied by the inverse.
-                map.expensive = false;
-            }
-        }
-        let signature = if op.region_count() == 0 && class != Class::Opaque {
-            Some(signature_of(op, &operands))
-        } else {
-            None
-        };
-        const ODD: usize = 0x517c_c1b7_2722_0a95;
-        let hash = signature.as_ref().map(|signature| {
-            signature.iter().fold(0usize, |hash, part| (hash.rotate_left(5) ^ part).wrapping_mul(ODD))
-        });
-        let node = hash.and_then(|hash| scope.same.get(&hash).copied()).filter(|&node| {
-            let node = &scope.graph.nodes[node as usize];
-            let known = node.op.map(|op| signature_of(op, &node.operands));
-            known.is_some() && known == signature
-        });
-        if let Some(node) = node {
-            let results: Ids = scope.graph.results_of(node).collect();
-            return scope.forward(op, &results);
-        }
-        let effects = class == Class::Opaque && has_effects(op, local);
-        let node = scope.add(class, op, operands, effects);
-        if let Some(hash) = hash {
-            scope.same.insert(hash, node);
-        }
-    }
-
-    fn call(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, attribute: &str) -> bool {
-        let callee = attribute_of(op, attribute)
-            .and_then(|attribute| FlatSymbolRefAttribute::try_from(attribute).ok())
-            .and_then(|symbol| self.by_name().get(symbol.value()).copied());
-        let Some(block) = callee.and_then(|callee| body(callee, 0)) else { return false };
-        if self.made > MOST_NODES || self.depth >= DEEPEST_CALLS {
-            return false;
-        }
-        self.depth += 1;
-        let operands = scope.operands(op);
-        scope.bind(block, &operands);
-        let results = self.block(scope, block);
-        self.depth -= 1;
-        scope.forward(op, &results);
-        true
-    }
-
-    fn control(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, name: &str) {
-        let mut operands = scope.operands(op);
-        let mut regions = Vec::new();
-        for index in 0..op.region_count() {
-            let Some(block) = body(op, index) else { continue };
-            let mut inner = self.scope();
-            inner.add_parameters(block);
-            inner.capture(scope, op, index);
-            inner.graph.results = self.block(&mut inner, block);
-            let mut graph = inner.graph;
-            prune(&mut graph);
-            operands.extend_from_slice(&graph.captures);
-            regions.push(graph);
-        }
-        let class = if name == "while" { Class::Loop } else { Class::Branch };
-        // What a loop hands through is what it was given.
-        let through: Vec<bool> = match (name, regions.get(1)) {
-            ("while", Some(body)) => body
-                .results
-                .iter()
-                .zip(&body.parameters)
-                .map(|(result, parameter)| result == parameter)
-                .collect(),
-            _ => Vec::new(),
-        };
-        let given = operands.clone();
-        // Slices of 16-bit floats are read as 32-bit ones; of what does not change, all of it is converted before.
-        if let ("while", Some(body)) = (name, regions.get(1)) {
-            let sliced = sliced(body, &through);
-            for at in 0..through.len() {
-                if through[at] && sliced.contains(&body.parameters[at]) {
-                    let wide = scope.widen(op, given[at]);
-                    if wide != given[at] {
-                        operands.push(wide);
-                    }
-                }
-            }
-        }
-        let node = scope.add(class, op, operands, false);
-        scope.graph.nodes[node as usize].regions = regions;
-        let results: Vec<Id> = scope.graph.results_of(node).collect();
-        let values: Vec<Id> = results
-            .iter()
-            .enumerate()
-            .map(|(at, &result)| {
-                if through.get(at) == Some(&true) {
-                    scope.graph.values[result as usize].bytes = 0;
-                    given[at]
-                } else {
-                    result
-                }
-            })
-            .collect();
-        scope.forward(op, &values);
+        scope.op(op, local);
     }
 }
 
@@ -507,7 +404,6 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         node
     }
 
-    /// A node whose results are those of `op`.
     /// The type of the part of a value that one device has.
     fn local(&self, value: Value<'c, 'a>) -> Type<'c> {
         let ty = value.r#type();
@@ -542,6 +438,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         op.results().map(|result| self.local(result.into())).collect()
     }
 
+    /// A node whose results are those of `op`.
     fn add(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Ids, effects: bool) -> Id {
         let types = self.local_types(op);
         let node = self.push(class, Some(op), operands, &types);
@@ -578,6 +475,48 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         }
     }
 
+    /// An op by itself, unless it is one that is there.
+    fn op(&mut self, op: OperationRef<'c, 'a>, local: &str) {
+        let mut class = class_of(op, local, self.storage);
+        let mut operands = self.operands(op);
+        if matches!(class, Class::Map(_)) {
+            self.take_filters(op, &mut operands);
+        }
+        if let Class::Map(map) = &mut class {
+            let constant = |&id: &Id| self.node_of(id).class == Class::Constant;
+            if operands.iter().all(constant) {
+                // It is computed at compile time.
+                class = Class::Constant;
+            } else if local == "divide" && is_splat(&self.graph, self.node_of(operands[1])) {
+                // Multiplied by the inverse.
+                map.expensive = false;
+            }
+        }
+        let signature = if op.region_count() == 0 && class != Class::Opaque {
+            Some(signature_of(op, &operands))
+        } else {
+            None
+        };
+        const ODD: usize = 0x517c_c1b7_2722_0a95;
+        let hash = signature.as_ref().map(|signature| {
+            signature.iter().fold(0usize, |hash, part| (hash.rotate_left(5) ^ part).wrapping_mul(ODD))
+        });
+        let node = hash.and_then(|hash| self.same.get(&hash).copied()).filter(|&node| {
+            let node = &self.graph.nodes[node as usize];
+            let known = node.op.map(|op| signature_of(op, &node.operands));
+            known.is_some() && known == signature
+        });
+        if let Some(node) = node {
+            let results: Ids = self.graph.results_of(node).collect();
+            return self.forward(op, &results);
+        }
+        let effects = class == Class::Opaque && has_effects(op, local);
+        let node = self.add(class, op, operands, effects);
+        if let Some(hash) = hash {
+            self.same.insert(hash, node);
+        }
+    }
+
     fn operand(&mut self, value: Value<'c, 'a>) -> Id {
         if let Some(&id) = self.known.get(&key(value)) {
             return id;
@@ -605,45 +544,6 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         }
     }
 
-    /// Values of `outer` that a region of `op` reads become parameters; scalar constants and what repeats them are
-    /// made again inside.
-    fn capture(&mut self, outer: &Scope<'c, 'a>, op: OperationRef<'c, 'a>, region: usize) {
-        let mut block = op.region(region).ok().and_then(|region| region.first_block());
-        while let Some(current) = block {
-            let mut next = current.first_operation();
-            while let Some(child) = next {
-                walk(child, |nested| {
-                    for operand in nested.operands() {
-                        let Some(&id) = outer.known.get(&key(operand)) else { continue };
-                        if self.known.contains_key(&key(operand)) {
-                            continue;
-                        }
-                        let content = outer.graph.values[id as usize];
-                        let node = &outer.graph.nodes[content.node as usize];
-                        let inner = match node.class {
-                            Class::Constant => self.push(Class::Constant, node.op, Ids::new(), &[content.ty]),
-                            Class::Broadcast if is_splat(&outer.graph, node) => {
-                                let scalar = self.push(Class::Constant, node.op, Ids::new(), &[content.ty]);
-                                let scalar = self.graph.nodes[scalar as usize].first;
-                                self.push(Class::Broadcast, node.op, ids![scalar], &[content.ty])
-                            }
-                            _ => {
-                                let inner = self.push(Class::Parameter, node.op, Ids::new(), &[content.ty]);
-                                self.graph.parameters.push(self.graph.nodes[inner as usize].first);
-                                self.graph.captures.push(id);
-                                inner
-                            }
-                        };
-                        self.known.insert(key(operand), self.graph.nodes[inner as usize].first);
-                    }
-                    WalkResult::Advance
-                });
-                next = child.next_in_block();
-            }
-            block = current.next_in_region();
-        }
-    }
-
     /// A constant that repeats one element is made where it is needed; others lie in the program.
     fn constant(&mut self, op: OperationRef<'c, 'a>) {
         let splat = attribute_of(op, "value")
@@ -654,66 +554,6 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         if splat && self.graph.values[id as usize].elements > 1 {
             self.add(Class::Broadcast, op, ids![id], false);
         }
-    }
-
-    /// Whether the op leaves the bytes of its first operand as they are.
-    fn is_bitcast(&self, op: OperationRef<'c, 'a>, name: &str) -> bool {
-        let (Ok(operand), Ok(result)) = (op.operand(0), op.result(0)) else { return false };
-        let (from, to) = (operand.r#type(), result.r#type());
-        let (Some(source), Some(target)) = (Tensor::new(from), Tensor::new(to)) else { return false };
-        if source.element != target.element || !source.is_static() || !target.is_static() {
-            return false;
-        }
-        match name {
-            "convert" | "reduce_precision" | "copy" => name != "reduce_precision",
-            "slice" => {
-                source.shape == target.shape
-                    && i64_array(op, "strides").is_some_and(|s| s.iter().all(|&s| s == 1))
-            }
-            "pad" => {
-                source.shape == target.shape
-                    && i64_array(op, "edge_padding_low").is_some_and(|low| low.iter().all(|&low| low == 0))
-            }
-            "broadcast_in_dim" => {
-                source.element_count() == target.element_count()
-                    && i64_array(op, "broadcast_dimensions")
-                        .is_some_and(|dims| keeps_order(dims.iter().map(|&d| d as usize), target.shape))
-            }
-            "transpose" => i64_array(op, "permutation").is_some_and(|permutation| {
-                let order = permutation.iter().map(|&d| d as usize);
-                keeps_order(order, source.shape)
-            }),
-            _ => false,
-        }
-    }
-
-    /// A product of 16-bit floats that is wanted in 32 bits has them already.
-    fn undoes_convert(&mut self, op: OperationRef<'c, 'a>) -> bool {
-        let Some(&operand) = self.operands(op).first() else { return false };
-        let node = self.node_of(operand);
-        if node.class != Class::Map(CONVERT) {
-            return false;
-        }
-        let source = node.operands[0];
-        let same = op.result(0).is_ok_and(|result| result.r#type() == self.graph.values[source as usize].ty);
-        if same && matches!(self.node_of(source).class, Class::Dot { .. }) {
-            self.forward(op, &[source]);
-            return true;
-        }
-        false
-    }
-
-    /// A transposed product is the product of the other way round.
-    fn is_transposed_product(&mut self, op: OperationRef<'c, 'a>) -> bool {
-        let Some(&operand) = self.operands(op).first() else { return false };
-        let rank = op
-            .operands()
-            .nth(0)
-            .and_then(|operand| Tensor::new(operand.r#type()))
-            .map(|tensor| tensor.rank());
-        rank == Some(2)
-            && matches!(self.node_of(operand).class, Class::Dot { .. })
-            && op.operand(0).is_ok_and(crate::rewrite::has_one_use)
     }
 
     fn node_of(&self, value: Id) -> &Node<'c, 'a> {
@@ -757,172 +597,6 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             .collect();
         self.forward(op, &values);
     }
-
-    /// What no library reduces is reduced in tiles, whose sums are stored.
-    fn reduce(&mut self, op: OperationRef<'c, 'a>) {
-        let mut operands = self.operands(op);
-        // Nothing is reduced along dimensions of size 1.
-        let sizes = |ty: Type<'c>| Tensor::new(ty).and_then(|tensor| tensor.element_count());
-        if let (1, Ok(input), Ok(result)) = (op.result_count(), op.operand(0), op.result(0))
-            && sizes(input.r#type()).is_some()
-            && sizes(input.r#type()) == sizes(result.r#type())
-        {
-            return self.forward(op, &operands[..1]);
-        }
-        let input = operands.first().and_then(|&input| Tensor::new(self.graph.values[input as usize].ty));
-        let tile = match self.storage.reductions {
-            Reductions::Library { tile } => tile,
-            Reductions::Kernels { few } => {
-                let count = |ty: Type<'c>| bytes_of(ty).1;
-                let taken = op.operand(0).map_or(0, |value| count(value.r#type()));
-                let made = op.result(0).map_or(1, |value| count(value.r#type()));
-                let is_few = taken / made.max(1) < few;
-                let reduce = if is_few { Reduce::Reader } else { Reduce::Kernel };
-                self.add(Class::Reduce(reduce), op, operands, false);
-                return;
-            }
-        };
-        let (Some(input), true, false) = (input, op.result_count() == 1, is_library_reduce(op)) else {
-            let reduce = if is_library_reduce(op) { Reduce::Library } else { Reduce::Tiles };
-            operands[0] = self.widen(op, operands[0]);
-            self.add(Class::Reduce(reduce), op, operands, false);
-            return;
-        };
-        operands[0] = self.widen(op, operands[0]);
-        let dims = i64_array(op, "dimensions").unwrap_or_default();
-        let mut shape = input.shape.to_vec();
-        let element =
-            self.wide_type(op, input.ty).and_then(Tensor::new).map_or(input.element, |wide| wide.element);
-        while input.is_static()
-            && dims.iter().any(|&dim| shape.get(dim as usize).is_some_and(|&size| size > tile))
-        {
-            for &dim in dims {
-                if let Some(size) = shape.get_mut(dim as usize) {
-                    *size = (*size + tile - 1) / tile;
-                }
-            }
-            operands[0] = self.one(Class::Opaque, op, operands.clone(), Tensor::get(&shape, element, None));
-        }
-        self.add(Class::Reduce(Reduce::Tiles), op, operands, false);
-    }
-
-    fn reduce_window(&mut self, op: OperationRef<'c, 'a>) {
-        let mut operands = self.operands(op);
-        let input = op.operands().next().and_then(|input| Tensor::new(input.r#type()));
-        let window = i64_array(op, "window_dimensions").unwrap_or_default();
-        if let (Some(input), 1, true) = (input, op.result_count(), self.storage.stages_running_sums) {
-            // A running sum: sums of tiles first, then those and their offsets.
-            let running = (0..input.rank())
-                .find(|&dim| window.get(dim) == Some(&input.shape[dim]) && input.shape[dim] > 32);
-            if let Some(dim) = running
-                && op.result(0).is_ok_and(|result| result.r#type() == input.ty)
-            {
-                operands[0] = self.widen(op, operands[0]);
-                let ty = self.graph.values[operands[0] as usize].ty;
-                if dim + 1 < input.rank() {
-                    operands[0] = self.one(Class::Move, op, ids![operands[0]], ty);
-                }
-                let sums = self.one(Class::Opaque, op, operands, ty);
-                self.add(Class::Move, op, ids![sums], false);
-                return;
-            }
-        }
-        if let Reductions::Kernels { .. } = self.storage.reductions {
-            self.add(Class::Reduce(Reduce::Kernel), op, operands, false);
-            return;
-        }
-        if is_library_reduce(op) {
-            self.add(Class::Reduce(Reduce::Library), op, operands, false);
-            return;
-        }
-        let operands = operands.into_iter().map(|operand| self.widen(op, operand)).collect();
-        self.add_wide(Class::Opaque, op, operands);
-    }
-
-    /// 16-bit floats are accumulated in 32 bits.
-    fn scatter(&mut self, op: OperationRef<'c, 'a>) {
-        let mut operands = self.operands(op);
-        if let (&[base, indices, update], Ok(result)) = (&operands[..], op.result(0))
-            && self.is_gathered_to_scatter(op)
-        {
-            let whole = result.r#type();
-            let base = self.one(Class::Opaque, op, ids![base], whole);
-            let done = self.one(Class::Update, op, ids![base, update, indices], whole);
-            self.add(Class::Move, op, ids![done], false);
-            return;
-        }
-        // In one place only, it is an update.
-        let indices = op.operand(operands.len() / 2).ok().and_then(|indices| Tensor::new(indices.r#type()));
-        let places =
-            indices.zip(attribute_of(op, "scatter_dimension_numbers")).and_then(|(indices, attribute)| {
-                let numbers = ScatterDimensionNumbers::try_from(attribute).ok()?;
-                let vector = usize::try_from(numbers.index_vector_dim()).ok()?;
-                let length = indices.shape.get(vector).copied().unwrap_or(1);
-                Some(indices.element_count()? / length.max(1))
-            });
-        if let (Some(1), &[base, indices, update]) = (places, &operands[..]) {
-            self.add(Class::Update, op, ids![base, update, indices], false);
-            return;
-        }
-        let computes = body(op, 0)
-            .and_then(|block| block.first_operation())
-            .is_some_and(|first| first.result_count() > 0);
-        if !computes {
-            self.add(Class::Scatter, op, operands, false);
-            return;
-        }
-        for operand in &mut operands {
-            *operand = self.widen(op, *operand);
-        }
-        self.add_wide(Class::Scatter, op, operands);
-    }
-
-    /// Whether windows of a scatter cover some of a dimension that is cut, but not all: partitioners bring all pieces of what
-    /// is written together, as a window may lie in two of them. Single elements, rows and planes each device picks out for itself.
-    fn is_gathered_to_scatter(&self, op: OperationRef<'c, 'a>) -> bool {
-        let (Ok(base), Ok(update)) = (op.operand(0), op.operand(2)) else { return false };
-        let Some(pieces) = self.shards.of(base) else { return false };
-        let (Some(base), Some(update)) = (Tensor::new(base.r#type()), Tensor::new(update.r#type())) else {
-            return false;
-        };
-        let Some(numbers) = attribute_of(op, "scatter_dimension_numbers")
-            .and_then(|attribute| ScatterDimensionNumbers::try_from(attribute).ok())
-        else {
-            return false;
-        };
-        let single = [numbers.inserted_window_dims(), numbers.input_batching_dims()];
-        let spread = (0..base.rank()).filter(|dim| !single.iter().any(|dims| dims.contains(&(*dim as i64))));
-        spread.zip(numbers.update_window_dims()).any(|(dim, &window)| {
-            let size = usize::try_from(window).ok().and_then(|window| update.shape.get(window));
-            pieces.get(dim).is_some_and(|&count| count > 1) && size != Some(&1) && size != base.shape.get(dim)
-        })
-    }
-
-    /// Places are numbered, the chosen ones found, and their numbers scattered to.
-    fn select_and_scatter(&mut self, op: OperationRef<'c, 'a>) {
-        let operands = self.operands(op);
-        let (Ok(input), Ok(source)) = (op.operand(0), op.operand(1)) else { return };
-        let (Some(input), Some(source)) = (Tensor::new(input.r#type()), Tensor::new(source.r#type())) else {
-            self.add(Class::Opaque, op, operands, false);
-            return;
-        };
-        let i32 = IntegerType::new(crate::rewrite::context_of(op), 32).into();
-        let numbers = Tensor::get(input.shape, i32, None);
-        let mut reads: Ids = ids![operands[0]];
-        for _ in 0..input.rank() {
-            reads.push(self.one(Class::Opaque, op, Ids::new(), numbers));
-        }
-        let mut chosen = vec![source.ty];
-        chosen.extend((0..input.rank()).map(|_| Tensor::get(source.shape, i32, None)));
-        let chosen = self.push(Class::Opaque, Some(op), reads, &chosen);
-        let places: Ids = self.graph.results_of(chosen).skip(1).collect();
-        let count = source.element_count().unwrap_or(0);
-        let rank = input.rank() as i64;
-        let places =
-            self.one(Class::Join { alone: false }, op, places, Tensor::get(&[count, rank], i32, None));
-        let base = self.one(Class::Broadcast, op, ids![operands[2]], input.ty);
-        self.add(Class::Scatter, op, ids![base, places, operands[1]], false);
-    }
 }
 
 const CONVERT: Map = Map { expensive: false, library: true };
@@ -938,38 +612,12 @@ fn is_transpose(op: OperationRef<'_, '_>) -> bool {
     op_name(op) == "stablehlo.transpose"
 }
 
-/// Whether dimensions in this order, those of size 1 left out, go up.
-fn keeps_order(dims: impl Iterator<Item = usize>, shape: &[i64]) -> bool {
-    let mut last = None;
-    for dim in dims {
-        if shape.get(dim).is_none_or(|&size| size == 1) {
-            continue;
-        }
-        if last.is_some_and(|last| last >= dim) {
-            return false;
-        }
-        last = Some(dim);
-    }
-    true
-}
-
 /// Whether a broadcast repeats a constant.
 pub(super) fn is_splat(graph: &Graph<'_, '_>, node: &Node<'_, '_>) -> bool {
     node.class == Class::Broadcast
         && node.operands.first().is_some_and(|&operand| {
             graph.nodes[graph.values[operand as usize].node as usize].class == Class::Constant
         })
-}
-
-/// Values of which a `dynamic_slice` in a loop's body reads a part, with no barrier between. A barrier on nothing but
-/// what is handed `through` is none: it is moved out of the loop itself.
-fn sliced(body: &Graph<'_, '_>, through: &[bool]) -> FxHashSet<Id> {
-    let unchanging: FxHashSet<Id> =
-        body.parameters.iter().zip(through).filter(|(_, through)| **through).map(|(&id, _)| id).collect();
-    let barriers = body.barred.iter().filter(|values| values.iter().any(|value| !unchanging.contains(value)));
-    let barred: FxHashSet<Id> = barriers.flatten().copied().collect();
-    let reads = body.nodes.iter().filter(|node| node.live && node.class == Class::Read);
-    reads.filter_map(|node| node.operands.first().copied()).filter(|value| !barred.contains(value)).collect()
 }
 
 /// Marks what is needed for results and effects.
@@ -1007,117 +655,4 @@ pub(super) fn body<'c: 'a, 'a>(op: OperationRef<'c, 'a>, region: usize) -> Optio
         return None;
     }
     op.region(region).ok().and_then(|region| region.first_block())
-}
-
-/// What zero is added to or taken from. We keep such an op of floats for the sake of -0.0; compilers drop it.
-fn added_to_nothing<'c: 'a, 'a>(op: OperationRef<'c, 'a>, local: &str) -> Option<Value<'c, 'a>> {
-    let is_zero = |value| {
-        Splat::of(value)
-            .and_then(|splat| splat.bytes())
-            .is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))
-    };
-    let [left, right] = [op.operand(0).ok()?, op.operand(1).ok()?];
-    if is_zero(right) { Some(left) } else { (local == "add" && is_zero(left)).then_some(right) }
-}
-
-fn has_effects(op: OperationRef<'_, '_>, name: &str) -> bool {
-    match name {
-        "custom_call" => attribute_of(op, "has_side_effect").is_some_and(|flag| flag.to_string() == "true"),
-        "send" | "infeed" | "outfeed" | "recv" => true,
-        _ => op.result_count() == 0,
-    }
-}
-
-fn class_of(op: OperationRef<'_, '_>, name: &str, storage: &Storage) -> Class {
-    fn element<'c>(value: Option<Value<'c, '_>>) -> Option<Type<'c>> {
-        element_type(value?.r#type())
-    }
-    let operand = element(op.operands().next());
-    let float = |ty: Type<'_>| ty.is_f32() || ty.is_f64() || ty.is_f16() || ty.is_bf16();
-    let map = |expensive, known: bool| {
-        let library = known
-            && operand.is_some_and(float)
-            && element(op.result(0).ok().map(Value::from)).is_some_and(float);
-        Class::Map(Map { expensive, library })
-    };
-    match name {
-        "add" | "subtract" | "multiply" | "maximum" | "minimum" | "negate" | "convert" | "abs" | "ceil"
-        | "floor" | "round_nearest_even" | "sign" | "square" => map(false, true),
-        "and"
-        | "bitcast_convert"
-        | "clamp"
-        | "compare"
-        | "complex"
-        | "count_leading_zeros"
-        | "imag"
-        | "is_finite"
-        | "not"
-        | "or"
-        | "popcnt"
-        | "real"
-        | "reduce_precision"
-        | "round_nearest_afz"
-        | "select"
-        | "shift_left"
-        | "shift_right_arithmetic"
-        | "shift_right_logical"
-        | "xor" => map(false, false),
-        "divide"
-        | "exponential"
-        | "exponential_minus_one"
-        | "log"
-        | "log_plus_one"
-        | "logistic"
-        | "power"
-        | "rsqrt"
-        | "sqrt"
-        | "tanh"
-        | "erf" => map(true, true),
-        "atan2" | "cbrt" | "cosine" | "remainder" | "sine" | "tan" | "erf_inv" | "acos" | "acosh"
-        | "asin" | "asinh" | "atan" | "atanh" | "cosh" | "sinh" | "digamma" | "lgamma" | "zeta"
-        | "polygamma" | "bessel_i1e" | "conj" | "is_inf" | "is_neg_inf" | "is_pos_inf" | "next_after"
-        | "erfc" | "map" => map(true, false),
-        "broadcast_in_dim" | "broadcast" => Class::Broadcast,
-        "iota" => Class::Iota,
-        "pad" => Class::Pad,
-        "concatenate" => Class::Join { alone: storage.copies_rows && is_rows(op) },
-        "reverse" | "slice" | "transpose" | "reshape" | "real_dynamic_slice" => Class::Move,
-        "dynamic_slice" => Class::Read,
-        "gather" => Class::Gather,
-        "dynamic_update_slice" => Class::Update,
-        "scatter" => Class::Scatter,
-        "tuple" | "get_tuple_element" | "partition_id" | "replica_id" => Class::Constant,
-        _ => Class::Opaque,
-    }
-}
-
-/// Whether a concatenation goes along rows that are long enough to be copied.
-fn is_rows(op: OperationRef<'_, '_>) -> bool {
-    const LONG: i64 = 32;
-    let result = op.result(0).ok().and_then(|result| Tensor::new(result.r#type()));
-    let dim = crate::ir::constant_attribute(op, "dimension").unwrap_or(0);
-    result.is_some_and(|result| {
-        let dim = usize::try_from(dim).unwrap_or(0);
-        let before: i64 = result.shape.iter().take(dim).product();
-        let after: i64 = result.shape.iter().skip(dim + 1).product();
-        after == 1 && before > 1 && result.shape.get(dim).is_some_and(|&size| size > LONG)
-    })
-}
-
-/// What a reduction folds with, if it is one op.
-fn folds_with<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
-    let first = body(op, 0)?.first_operation()?;
-    let next = first.next_in_block()?;
-    (next.operand_count() == 1 && next.result_count() == 0).then(|| op_name(first))
-}
-
-/// Whether a library does this reduction.
-fn is_library_reduce(op: OperationRef<'_, '_>) -> bool {
-    let Some(input) = op.operands().next().and_then(|input| Tensor::new(input.r#type())) else {
-        return false;
-    };
-    let known = matches!(folds_with(op), Some("stablehlo.add" | "stablehlo.maximum" | "stablehlo.minimum"));
-    // Sums of 16 bits are not what it computes; the largest of them is.
-    let half = input.element.is_bf16() && folds_with(op) != Some("stablehlo.add");
-    known && (input.element.is_f32() || input.element.is_f64() || half) && op.result_count() == 1
 }

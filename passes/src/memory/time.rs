@@ -169,14 +169,11 @@ fn work(
         Class::Opaque if moves_between_devices(name) => (read + made) * rates.bytes / rates.link,
         _ => read + made,
     };
-    let computing = match (node.class, node.op) {
-        (Class::Dot { .. }, Some(op)) => {
-            let made =
-                graph.values.get(node.first as usize).map_or(0, |value| value.elements / parts(op, value.ty));
-            product(op, made, rates)
-        }
-        _ => 0.0,
-    };
+    let computing = kernel.product.map_or(0.0, |id| {
+        let node = &graph.nodes[id as usize];
+        let Some((op, made)) = node.op.zip(graph.values.get(node.first as usize)) else { return 0.0 };
+        product(op, made.elements / parts(op, made.ty), rates)
+    });
     (moved / rates.bytes).max(computing).max(kernel.work / rates.elementwise)
 }
 

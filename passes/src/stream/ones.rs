@@ -227,30 +227,7 @@ impl<'c: 'a, 'a> Thin<'c, 'a, '_> {
                     self.replace(op, &[thin]);
                 }
             }
-            "stablehlo.reduce" => {
-                let inputs = op.result_count();
-                let shape = ir::plain(op.operands().next()?)?.shape;
-                let kept = long(shape);
-                let dims = ir::i64_array(op, "dimensions")?;
-                let dims: Vec<i64> = (0..kept.len())
-                    .filter(|&dim| dims.contains(&(kept[dim] as i64)))
-                    .map(|dim| dim as i64)
-                    .collect();
-                if dims.is_empty() || op.operand_count() != 2 * inputs {
-                    return None;
-                }
-                let types: Option<Vec<_>> =
-                    op.results().map(|result| thinned(&ir::plain(result.into())?)).collect();
-                let mut operands: Vec<Value<'c, 'a>> = Vec::with_capacity(2 * inputs);
-                for (index, operand) in op.operands().enumerate() {
-                    operands.push(if index < inputs { self.value(operand, op)? } else { operand });
-                }
-                self.build.set_insertion_point_before(op);
-                let attributes = [("dimensions", self.build.i64_array(&dims))];
-                let thin = self.build.copy_with(op, &operands, &attributes, &types?);
-                let results: Vec<Value<'c, 'a>> = thin.results().map(Value::from).collect();
-                self.replace(op, &results);
-            }
+            "stablehlo.reduce" => self.reduce(op)?,
             _ if class::is_elementwise(name) && op.result_count() == 1 => {
                 let mut operands = Vec::with_capacity(op.operand_count());
                 for operand in op.operands() {
@@ -269,6 +246,30 @@ impl<'c: 'a, 'a> Thin<'c, 'a, '_> {
             }
             _ => return None,
         }
+        Some(())
+    }
+
+    /// A reduction of what has no dimensions of one element.
+    fn reduce(&mut self, op: OperationRef<'c, 'a>) -> Option<()> {
+        let inputs = op.result_count();
+        let shape = ir::plain(op.operands().next()?)?.shape;
+        let kept = long(shape);
+        let dims = ir::i64_array(op, "dimensions")?;
+        let dims: Vec<i64> =
+            (0..kept.len()).filter(|&dim| dims.contains(&(kept[dim] as i64))).map(|dim| dim as i64).collect();
+        if dims.is_empty() || op.operand_count() != 2 * inputs {
+            return None;
+        }
+        let types: Option<Vec<_>> = op.results().map(|result| thinned(&ir::plain(result.into())?)).collect();
+        let mut operands: Vec<Value<'c, 'a>> = Vec::with_capacity(2 * inputs);
+        for (index, operand) in op.operands().enumerate() {
+            operands.push(if index < inputs { self.value(operand, op)? } else { operand });
+        }
+        self.build.set_insertion_point_before(op);
+        let attributes = [("dimensions", self.build.i64_array(&dims))];
+        let thin = self.build.copy_with(op, &operands, &attributes, &types?);
+        let results: Vec<Value<'c, 'a>> = thin.results().map(Value::from).collect();
+        self.replace(op, &results);
         Some(())
     }
 

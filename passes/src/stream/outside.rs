@@ -129,8 +129,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         ties: &Ties<'c, 'a>,
     ) -> (Vec<(Value<'c, 'a>, bool)>, Vec<i64>) {
         let mut whole = Vec::new();
-        // For each chunk the largest value it is computed from in the loop.
-        let mut largest: Vec<i64> = Vec::with_capacity(plan.chunks.len());
+        let mut made = Made { largest: Vec::with_capacity(plan.chunks.len()), ..Made::default() };
         let mut fleeting = Fleeting { inside: &self.inside, known: Table::default(), left: LONGEST };
         let mut once = self.multiplications_done_once(plan, group);
         let chained = group.iter().any(|(_, member)| !member.links.is_empty());
@@ -138,31 +137,11 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
         // Those that are sliced anyway, for values that are computed again.
         let mut accepted = Bits::default();
-        // Those that cheap arithmetic makes of what is sliced or counted.
-        let mut simple = Bits::default();
-        // Those that arithmetic and gathers make of what is sliced or counted.
-        let mut light = Bits::default();
-        // Those that arithmetic makes of gathered rows.
-        let mut gathered = Bits::default();
         for (at, chunk) in plan.chunks.iter().enumerate() {
             let users = self.users_of(at);
             let mut from = Bits::default();
             plan.operands(at).for_each(|at| from.extend(&leaves[at]));
-            let through = plan.operands(at).map(|at| largest[at]).max().unwrap_or(0);
-            largest.push(if chunk.source.is_op() { through.max(chunk.size) } else { 0 });
-            let on_the_fly = chunk.kind.fusible && !chunk.kind.costly;
-            if !chunk.source.is_op() || on_the_fly && plan.operands(at).all(|from| simple.contains(from)) {
-                simple.insert(at);
-            }
-            let is_light = chunk.kind.fusible || chunk.kind.free || chunk.name == "stablehlo.gather";
-            if !chunk.source.is_op() || is_light && plan.operands(at).all(|from| light.contains(from)) {
-                light.insert(at);
-            }
-            let of_gathered = chunk.source.is_op() && plan.operands(at).any(|from| gathered.contains(from));
-            if chunk.source.is_op() && (chunk.name == "stablehlo.gather" || chunk.kind.fusible && of_gathered)
-            {
-                gathered.insert(at);
-            }
+            let of_gathered = made.note(plan, at);
             if !chunk.source.is_op() || chunk.kind.free {
                 if chunk.source == Source::Slice {
                     from.insert(at);
@@ -203,21 +182,6 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             });
             if wanted && !stays {
                 let work = chunk.work;
-                let known = from.is_subset(&accepted);
-                let expands = expands(plan, &from, chunk.size);
-                // Of arguments nothing is kept for longer.
-                let is_argument = |leaf: usize| is_kept_argument(plan.chunks[leaf].value);
-                let of_arguments =
-                    simple.contains(at) && size_of(plan, &from) <= chunk.size && from.iter().all(is_argument);
-                // Sums that are there are as well kept as what is made of them.
-                let of_sums = || {
-                    let mut beside = Bits::default();
-                    from.iter().filter(|&leaf| !is_argument(leaf)).for_each(|leaf| beside.insert(leaf));
-                    chunk.size <= spare
-                        && light.contains(at)
-                        && size_of(plan, &beside) <= chunk.size
-                        && beside.iter().all(|leaf| is_sum_of_many(plan.chunks[leaf].value))
-                };
                 let cheap = match name {
                     "stablehlo.sort" | "stablehlo.convolution" => false,
                     // To gather rows again takes longer than to read one element for each, where there is room for those; and much
@@ -225,7 +189,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                     "stablehlo.reduce"
                         if of_gathered
                             && (is_narrow(chunk.value) || chunk.size <= spare)
-                            && is_exported(chunk.size, largest[at]) =>
+                            && is_exported(chunk.size, made.largest[at]) =>
                     {
                         false
                     }
@@ -239,7 +203,11 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                     }
                     _ => work <= once,
                 };
-                if cheap && (known || expands || of_arguments || of_sums()) && fleeting.is(chunk.value) {
+                let known = from.is_subset(&accepted);
+                if cheap
+                    && (known || made.is_made_of_little(plan, at, &from, spare))
+                    && fleeting.is(chunk.value)
+                {
                     once -= work;
                     accepted.extend(&from);
                 } else {
@@ -247,14 +215,15 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 }
             }
             if stays {
-                let exported = !plan.wholes.contains(&chunk.value) && is_exported(chunk.size, largest[at]);
+                let exported =
+                    !plan.wholes.contains(&chunk.value) && is_exported(chunk.size, made.largest[at]);
                 whole.push(root.map_or((chunk.value, exported), |root| (root, false)));
                 from = Bits::only(at);
-                light.insert(at);
+                made.light.insert(at);
             }
             leaves.push(from);
         }
-        (whole, largest)
+        (whole, made.largest)
     }
 
     /// Bytes that the stored values of a plan take at most at one time, were they whole.
@@ -368,20 +337,6 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         // Which kernels a value is needed in: numbered by the chunk, or the consumer after them, that each computes.
         let mut kernels: Vec<Bits> = vec![Bits::default(); count];
         let products = plan.chunks.iter().any(|chunk| chunk.kind.dot);
-        let reads = |op: OperationRef<'c, 'a>, operand: usize| match op_name(op) {
-            "stablehlo.scatter" | "stablehlo.gather" if storage.fuses_into_scatters => false,
-            "stablehlo.scatter" => operand > 0,
-            // Of arithmetic that a gather picks few elements of, no more is done.
-            "stablehlo.gather" if operand == 0 && products => {
-                let taken = op.operand(0).map_or(0, bytes);
-                let picked = op.result(0).map_or(0, |result| bytes(result.into()));
-                let fusible =
-                    op.operand(0).ok().and_then(defining_op).is_some_and(|op| class::is_fusible(op_name(op)));
-                !fusible || picked > taken / EXPORTED
-            }
-            "stablehlo.gather" | "stablehlo.dot_general" | "chlo.top_k" => true,
-            _ => false,
-        };
         for (number, (_, consumer)) in group.iter().enumerate() {
             let scatter = matches!(consumer.role, Role::Contract)
                 || matches!(consumer.role, Role::Scatter) && !storage.fuses_into_scatters;
@@ -446,7 +401,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let own = if kernel { read_by(op) } else { Reads::All };
             let inherited = if kernel { Bits::only(at) } else { std::mem::take(&mut kernels[at]) };
             for (index, from) in plan.numbered_operands(at) {
-                stored[from] |= reads(op, index);
+                stored[from] |= reads_from_memory(op, index, products, storage);
                 match own {
                     Reads::Stored => stored[from] |= grown(from),
                     Reads::Arithmetic => reduced[from] = true,
@@ -458,6 +413,79 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         // These take their memory in the loop's result as before.
         placed.into_iter().for_each(|at| stored[at] = false);
         stored
+    }
+}
+
+/// Whether an op reads an operand from memory, in a plan with products or without.
+fn reads_from_memory(op: OperationRef<'_, '_>, operand: usize, products: bool, storage: &Storage) -> bool {
+    match op_name(op) {
+        "stablehlo.scatter" | "stablehlo.gather" if storage.fuses_into_scatters => false,
+        "stablehlo.scatter" => operand > 0,
+        // Of arithmetic that a gather picks few elements of, no more is done.
+        "stablehlo.gather" if operand == 0 && products => {
+            let taken = op.operand(0).map_or(0, bytes);
+            let picked = op.result(0).map_or(0, |result| bytes(result.into()));
+            let fusible =
+                op.operand(0).ok().and_then(defining_op).is_some_and(|op| class::is_fusible(op_name(op)));
+            !fusible || picked > taken / EXPORTED
+        }
+        "stablehlo.gather" | "stablehlo.dot_general" | "chlo.top_k" => true,
+        _ => false,
+    }
+}
+
+/// What the chunks of a plan are made of, in the loop.
+#[derive(Default)]
+struct Made {
+    /// For each chunk the largest value it is computed from in the loop.
+    largest: Vec<i64>,
+    /// Those that cheap arithmetic makes of what is sliced or counted.
+    simple: Bits,
+    /// Those that arithmetic and gathers make of what is sliced or counted.
+    light: Bits,
+    /// Those that arithmetic makes of gathered rows.
+    gathered: Bits,
+}
+
+impl Made {
+    /// Notes what the next chunk is made of; whether that is gathered rows.
+    fn note(&mut self, plan: &Plan<'_, '_>, at: usize) -> bool {
+        let chunk = &plan.chunks[at];
+        let computed = chunk.source.is_op();
+        let through = plan.operands(at).map(|at| self.largest[at]).max().unwrap_or(0);
+        self.largest.push(if computed { through.max(chunk.size) } else { 0 });
+        let on_the_fly = chunk.kind.fusible && !chunk.kind.costly;
+        if !computed || on_the_fly && plan.operands(at).all(|from| self.simple.contains(from)) {
+            self.simple.insert(at);
+        }
+        let is_light = chunk.kind.fusible || chunk.kind.free || chunk.name == "stablehlo.gather";
+        if !computed || is_light && plan.operands(at).all(|from| self.light.contains(from)) {
+            self.light.insert(at);
+        }
+        let of_gathered = computed && plan.operands(at).any(|from| self.gathered.contains(from));
+        if computed && (chunk.name == "stablehlo.gather" || chunk.kind.fusible && of_gathered) {
+            self.gathered.insert(at);
+        }
+        of_gathered
+    }
+
+    /// Whether what a chunk is made of, the values at `from`, is as well kept as the chunk itself.
+    fn is_made_of_little(&self, plan: &Plan<'_, '_>, at: usize, from: &Bits, spare: i64) -> bool {
+        let size = plan.chunks[at].size;
+        // Of arguments nothing is kept for longer.
+        let is_argument = |leaf: usize| is_kept_argument(plan.chunks[leaf].value);
+        let of_arguments =
+            || self.simple.contains(at) && size_of(plan, from) <= size && from.iter().all(is_argument);
+        // Sums that are there are as well kept as what is made of them.
+        let of_sums = || {
+            let mut beside = Bits::default();
+            from.iter().filter(|&leaf| !is_argument(leaf)).for_each(|leaf| beside.insert(leaf));
+            size <= spare
+                && self.light.contains(at)
+                && size_of(plan, &beside) <= size
+                && beside.iter().all(|leaf| is_sum_of_many(plan.chunks[leaf].value))
+        };
+        expands(plan, from, size) || of_arguments() || of_sums()
     }
 }
 

@@ -3,12 +3,13 @@
 //! slimhlo's own kernels (`gpu/`): what they compute on the fly is decided where they are formed; this is what passes that run before need to
 //! know.
 
-use super::{Rates, Reductions, Schedule, Storage, xla_gpu};
+use super::{Beside, Rates, Reductions, Schedule, Storage, xla_gpu};
 
 pub(super) static STORAGE: Storage = Storage {
     widens: false,
     reductions: Reductions::Kernels { few: 32 },
     fuses_into_scatters: true,
+    beside_products: Beside::Nothing,
     longest_row: 0,
     weighs_copies: true,
     launch_bytes: 3 << 20,

@@ -49,6 +49,8 @@ pub struct Storage {
     pub reductions: Reductions,
     /// Indices and updates of a scatter are computed within it.
     pub fuses_into_scatters: bool,
+    /// What the kernel of a product takes along.
+    pub beside_products: Beside,
     /// What is made of each row of an array and a sum or extreme of that row (a softmax, a normalization) is one kernel, which reads the row
     /// once, for rows of up to so many elements.
     pub longest_row: u64,
@@ -98,6 +100,17 @@ pub enum Reductions {
         /// Elements of the operand for one of the result.
         few: u64,
     },
+}
+
+/// Which elementwise ops before and after it a product's kernel computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// None after it, and before it what widens as operands are loaded, if anything.
+    Nothing,
+    /// Those whose other operands are given to the computation, and before it those that read no more than they make.
+    Given,
+    /// All of as many bytes.
+    Anything,
 }
 
 /// Into how many parts a product falls along what it contracts, so that all of a chip is busy.

@@ -5,12 +5,13 @@
 //!
 //! Nobody has calibrated what it takes time for, so only bytes are judged, by the thresholds of the passes themselves.
 
-use super::{Reductions, Schedule, Storage};
+use super::{Beside, Reductions, Schedule, Storage};
 
 pub(super) static STORAGE: Storage = Storage {
     widens: true,
     reductions: Reductions::Library { tile: 32 },
     fuses_into_scatters: false,
+    beside_products: Beside::Nothing,
     longest_row: 0,
     weighs_copies: false,
     launch_bytes: 0,

@@ -3,12 +3,13 @@
 //! XLA for NVIDIA GPUs, of jaxlib 0.10.2: what elementwise ops, gathers and slices compute is fused into reductions, scatters and updates;
 //! products are kernels that store their results; every kernel is a launch.
 
-use super::{Rates, Reductions, Schedule, Splits, Storage};
+use super::{Beside, Rates, Reductions, Schedule, Splits, Storage};
 
 pub(super) static STORAGE: Storage = Storage {
     widens: false,
     reductions: Reductions::Kernels { few: 32 },
     fuses_into_scatters: true,
+    beside_products: Beside::Given,
     // Softmax of rows of f32 is one kernel up to here, and five for rows of 20,000 (`test/oracle/referee.py --target h100`).
     longest_row: 1 << 14,
     weighs_copies: true,

@@ -3,12 +3,13 @@
 //! XLA for TPUs, of libtpu as jax 0.10.2 wants it: fuses elementwise ops like the others, but gathers and scatters are loops of their own over
 //! stored operands, and the innermost two dimensions of every array are padded to tiles of 8 by 128.
 
-use super::{Rates, Reductions, Schedule, Storage};
+use super::{Beside, Rates, Reductions, Schedule, Storage};
 
 pub(super) static STORAGE: Storage = Storage {
     widens: false,
     reductions: Reductions::Kernels { few: 8 },
     fuses_into_scatters: false,
+    beside_products: Beside::Anything,
     longest_row: 0,
     weighs_copies: true,
     launch_bytes: 3 << 20,
@@ -40,5 +41,5 @@ pub(super) const V5P: Rates = Rates {
     link: 200e9,
     // As a GPU of PCIe 4 has: an assumption, Google's page says nothing of it.
     host_link: 27e9,
-    updates: 1e9,
+    updates: 300e9,
 };

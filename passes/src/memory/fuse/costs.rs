@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What it takes to compute a value where it is needed: bytes that are read for it, and elementwise operations.
+
+use super::super::graph::{Class, Id, Node};
+use super::{EXPENSIVE, Fusion};
+
+impl Fusion<'_, '_, '_> {
+    /// Whether all kernels that need it move more bytes to compute it, each for itself, than to read it once one has stored it.
+    pub(super) fn moves_more(&self, node: Id) -> bool {
+        let kernels = self.users.of(node).len() as u64;
+        let node = &self.graph.nodes[node as usize];
+        let own = self.graph.values[node.first as usize].bytes;
+        let mut taken = 0u64;
+        for (at, &operand) in node.operands.iter().enumerate() {
+            let content = &self.graph.values[operand as usize];
+            if !node.operands[..at].contains(&operand) && !self.is_free(content.node) {
+                // Of what is sliced or gathered from no more than comes of it.
+                let all = matches!(node.class, Class::Map(_) | Class::Reduce(_));
+                let most = if all { u64::MAX } else { own };
+                taken = taken.saturating_add(content.bytes.min(most));
+            }
+        }
+        let each = taken.saturating_mul(kernels);
+        each > taken.saturating_add(own.saturating_mul(kernels + 1)).saturating_add(self.storage.launch_bytes)
+    }
+
+    /// Whether computing an element at so many places of a kernel takes longer than to store it and read it there.
+    pub(super) fn computes_more(&self, node: Id, places: u32) -> bool {
+        let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
+        let each = value.bytes as f32 / value.elements.max(1) as f32;
+        !self.is_free(node) && self.chain[node as usize] * places as f32 > each * self.storage.work_per_byte
+    }
+
+    /// For each node, operations for one element if all before it is computed on the fly that can be: elements at the same place once,
+    /// those from elsewhere for each of the ways that lead to them.
+    pub(super) fn chains(&self) -> Vec<f32> {
+        const MOST: f32 = 1e6;
+        let mut chains = vec![0.0f32; self.graph.nodes.len()];
+        // The part of it that is of elements from elsewhere.
+        let mut moved = vec![0.0f32; self.graph.nodes.len()];
+        for (index, node) in self.graph.nodes.iter().enumerate() {
+            let own = match node.class {
+                Class::Map(map) if map.expensive => EXPENSIVE as f32,
+                Class::Map(_) | Class::Move | Class::Pad | Class::Join { .. } | Class::Update => 1.0,
+                Class::Read | Class::Gather | Class::Broadcast | Class::Iota => 1.0,
+                _ => continue,
+            };
+            let before = node.operands.iter().map(|&operand| self.node_of(operand) as usize);
+            let (own_place, elsewhere) = if matches!(node.class, Class::Map(_) | Class::Update) {
+                let same = before.clone().map(|at| chains[at] - moved[at]).fold(0.0, f32::max);
+                (same, before.map(|at| moved[at]).sum::<f32>())
+            } else {
+                (0.0, before.map(|at| chains[at]).fold(0.0, f32::max))
+            };
+            moved[index] = elsewhere.min(MOST);
+            chains[index] = (own + own_place + elsewhere).min(MOST);
+        }
+        chains
+    }
+
+    /// Whether computing it twice reads more than reading it twice: the reads of a sum of two arrays are more than
+    /// the sum.
+    pub(super) fn reads_more(&self, node: Id) -> bool {
+        let node = &self.graph.nodes[node as usize];
+        if node.count != 1 {
+            return false;
+        }
+        let own = self.graph.values[node.first as usize];
+        let mut full = 0;
+        let mut bytes = 0;
+        for (at, &operand) in node.operands.iter().enumerate() {
+            let content = &self.graph.values[operand as usize];
+            if node.operands[..at].contains(&operand) {
+                continue;
+            }
+            bytes += content.bytes;
+            if content.elements > 1
+                && !matches!(self.class(content.node), Class::Broadcast | Class::Iota | Class::Constant)
+            {
+                full += 1;
+            }
+        }
+        full > 1 && bytes > own.bytes
+    }
+
+    pub(super) fn grows(&self, node: Id) -> bool {
+        let node = &self.graph.nodes[node as usize];
+        node.class == Class::Broadcast
+            && node.operands.first().is_some_and(|&operand| {
+                self.graph.values[operand as usize].elements < self.graph.values[node.first as usize].elements
+            })
+    }
+
+    /// Bytes that a node takes of its operand at `place`.
+    pub(super) fn taken(&self, node: &Node<'_, '_>, place: usize) -> u64 {
+        let content = &self.graph.values[node.operands[place] as usize];
+        let made = self.graph.values.get(node.first as usize).map_or(0, |value| value.elements);
+        let part = content.bytes.min(made.saturating_mul(content.bytes / content.elements.max(1)));
+        match node.class {
+            Class::Read | Class::Move => part,
+            Class::Gather if place == 0 => part,
+            // It is there, and stays.
+            Class::Update | Class::Scatter if place == 0 => 0,
+            _ => content.bytes,
+        }
+    }
+
+    /// For each kernel's node, elementwise operations of all that it computes: elements that are asked for at several places as often,
+    /// those that are repeated once for each time.
+    pub(super) fn work(&self) -> Vec<f64> {
+        let count = self.graph.nodes.len();
+        let elements = |node: Id| {
+            let first = self.graph.nodes[node as usize].first as usize;
+            self.graph.values.get(first).map_or(0, |value| value.elements).max(1) as f64
+        };
+        let mut work = vec![0.0; count];
+        let mut scale = vec![0.0f64; count];
+        for node in (0..count as Id).rev().filter(|&node| self.graph.nodes[node as usize].live) {
+            let index = node as usize;
+            let own = self.own_work(node);
+            if self.stored[index] {
+                scale[index] = 1.0;
+                work[index] += own;
+                continue;
+            }
+            for &user in self.users.of(node) {
+                let often = match self.class(user) {
+                    _ if self.along_rows[user as usize] => 1.0,
+                    Class::Broadcast | Class::Move | Class::Read | Class::Gather => {
+                        elements(user) / elements(node)
+                    }
+                    _ => 1.0,
+                };
+                scale[index] = scale[index].max(scale[user as usize] * often);
+            }
+            for &home in self.homes[index].told_apart() {
+                work[home as usize] += own * scale[index] * f64::from(self.places[index]);
+            }
+        }
+        work
+    }
+
+    /// Elementwise operations of a node by itself.
+    fn own_work(&self, node: Id) -> f64 {
+        let in_place = self.stored[node as usize];
+        let node = &self.graph.nodes[node as usize];
+        let most = |ids: &mut dyn Iterator<Item = Id>| {
+            ids.filter_map(|id| self.graph.values.get(id as usize)).map(|value| value.elements).max()
+        };
+        let elements = match node.class {
+            Class::Reduce(_) => most(&mut node.operands.iter().copied()),
+            // In place no more is done than what is put there.
+            Class::Update if in_place => most(&mut node.operands.iter().copied().skip(1).take(1)),
+            Class::Scatter => most(&mut node.operands.iter().copied().skip(1)),
+            _ => most(&mut (node.first..node.first + node.count)),
+        };
+        let each = match node.class {
+            Class::Map(map) if map.expensive => EXPENSIVE,
+            // Whether a place is within what is put there is asked for each dimension.
+            Class::Update => 12.0,
+            Class::Pad => 8.0,
+            Class::Join { .. } => 4.0,
+            Class::Parameter | Class::Constant | Class::Dot { .. } | Class::Loop | Class::Branch => 0.0,
+            _ => 1.0,
+        };
+        // Half as many of 64 bits are computed at a time.
+        let wide = self
+            .graph
+            .values
+            .get(node.first as usize)
+            .is_some_and(|value| value.bytes / value.elements.max(1) >= 8);
+        elements.unwrap_or(0) as f64 * each * if wide { 2.0 } else { 1.0 }
+    }
+}

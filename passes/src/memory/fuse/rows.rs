@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What is made of each row of an array and of a sum or extreme of that row, as one kernel.
+
+use super::super::graph::{Class, Id, Reduce};
+use super::Fusion;
+use crate::ir::i64_array;
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, ValueLike};
+use slimhlo_dialect::types::Tensor;
+
+impl Fusion<'_, '_, '_> {
+    /// Marks reductions of rows whose results one op combines with what the rows are made of, and what is between.
+    pub(super) fn find_rows(&mut self) {
+        for node in 0..self.graph.nodes.len() as Id {
+            if self.graph.nodes[node as usize].live && self.class(node) == Class::Reduce(Reduce::Kernel) {
+                for part in self.back_to_row(node).unwrap_or_default() {
+                    self.along_rows[part as usize] = true;
+                }
+            }
+        }
+    }
+
+    /// From a reduction of rows to the broadcast that gives all elements of a row what came of it.
+    fn back_to_row(&self, reduction: Id) -> Option<Vec<Id>> {
+        let elements = |node: Id| self.graph.values[self.graph.nodes[node as usize].first as usize].elements;
+        let node = &self.graph.nodes[reduction as usize];
+        let row = node.op.and_then(last_dimension_reduced).filter(|&row| row <= self.storage.longest_row)?;
+        let of = *node.operands.first().filter(|_| node.count == 1)?;
+        let made_of = self.made_of(self.node_of(of));
+        let mut parts = vec![reduction];
+        loop {
+            let last = *parts.last()?;
+            let users = self.users.of(last);
+            let &user = users.first().filter(|&&user| users.iter().all(|&other| other == user))?;
+            match self.class(user) {
+                Class::Map(_) if self.class(last) == Class::Broadcast => {
+                    let operands = &self.graph.nodes[user as usize].operands;
+                    let others = operands.iter().map(|&operand| self.node_of(operand));
+                    let mut others = others.filter(|&other| other != last);
+                    let meets = |other| self.made_of(other).iter().any(|node| made_of.contains(node));
+                    return others.any(meets).then_some(parts);
+                }
+                Class::Map(_) if elements(user) == elements(last) => parts.push(user),
+                Class::Broadcast if elements(user) == elements(reduction).saturating_mul(row) => {
+                    parts.push(user);
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// What a node is made of by elementwise ops, as far as that is near.
+    fn made_of(&self, node: Id) -> Vec<Id> {
+        const NEAR: usize = 24;
+        let mut found = vec![node];
+        let mut next = 0;
+        while let Some(&node) = found.get(next) {
+            next += 1;
+            if !matches!(self.class(node), Class::Map(_)) {
+                continue;
+            }
+            for &operand in &self.graph.nodes[node as usize].operands {
+                let before = self.node_of(operand);
+                if found.len() < NEAR && !self.is_free(before) && !found.contains(&before) {
+                    found.push(before);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether all that a reduction is needed for is an elementwise op of its size, which is done before it is stored.
+    pub(super) fn is_made_into(&self, reduction: Id, user: Id) -> bool {
+        let elements = |node: Id| self.graph.values[self.graph.nodes[node as usize].first as usize].elements;
+        matches!(self.class(user), Class::Map(_))
+            && self.users.of(reduction).iter().all(|&other| other == user)
+            && elements(reduction) == elements(user)
+    }
+}
+
+/// How long the rows are that a reduction makes one number of, if rows are of its operand's last dimension.
+fn last_dimension_reduced(op: OperationRef<'_, '_>) -> Option<u64> {
+    let dims = i64_array(op, "dimensions")?;
+    let shape = Tensor::new(op.operand(0).ok()?.r#type())?.shape;
+    (*dims == [shape.len() as i64 - 1]).then(|| *shape.last().unwrap_or(&1) as u64)
+}
