@@ -9,7 +9,9 @@
 //! computed from nothing but what such values need anyway, or, besides arguments, from sums no larger than itself; dots only as long as those computed again take no more
 //! multiplications than those that are computed once: scores and logits in a forward pass and again in its gradient, say.
 
-use super::plan::{self, Plan};
+mod fleeting;
+
+use super::plan::Plan;
 use super::{Consumer, Role, SMALL};
 use crate::ir::{self, bytes, is_narrow};
 use crate::ops::access::Source;
@@ -17,15 +19,15 @@ use crate::ops::class;
 use crate::ops::class::is_arithmetic;
 use crate::ops::loops;
 use crate::ops::products::multiplications;
-use crate::rewrite::{defining_op, users, uses};
+use crate::rewrite::{defining_op, users};
 use crate::simplify::site::is_kept_argument;
 use crate::tables::{Bits, Keys, Table};
 use crate::target::Storage;
 use crate::ties::{self, Ties};
+use fleeting::{Fleeting, is_computed_on_the_way};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
-use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::GatherDimensionNumbers;
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
 /// How many values are looked at to see whether one is fleeting.
@@ -175,11 +177,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 stays = (self.needed[at] || several()) && ties.is_compared_with_itself(chunk.value);
             }
             // Random bits are there as what they are made into.
-            let root = chunk.op.filter(|_| wanted && name == "stablehlo.while").and_then(|op| {
-                let root = super::consumer::root_of_turns(op, chunk.value);
-                let planned = |other: &plan::Chunk<'c, 'a>| other.value == root && other.source.is_op();
-                plan.chunks[at + 1..].iter().any(|other| planned(other)).then_some(root)
-            });
+            let root = if wanted { made_of_turns(plan, at) } else { None };
             if wanted && !stays {
                 let work = chunk.work;
                 let cheap = match name {
@@ -434,6 +432,15 @@ fn reads_from_memory(op: OperationRef<'_, '_>, operand: usize, products: bool, s
     }
 }
 
+/// What a plan makes of the result of a loop's turns, random bits mostly.
+fn made_of_turns<'c: 'a, 'a>(plan: &Plan<'c, 'a>, at: usize) -> Option<Value<'c, 'a>> {
+    let chunk = &plan.chunks[at];
+    let op = chunk.op.filter(|_| chunk.name == "stablehlo.while")?;
+    let root = super::consumer::root_of_turns(op, chunk.value);
+    let mut after = plan.chunks[at + 1..].iter();
+    after.any(|other| other.value == root && other.source.is_op()).then_some(root)
+}
+
 /// What the chunks of a plan are made of, in the loop.
 #[derive(Default)]
 struct Made {
@@ -599,85 +606,11 @@ pub fn is_exported(size: i64, largest: i64) -> bool {
     size <= largest / EXPORTED
 }
 
-/// Whether values go for good.
-struct Fleeting<'r> {
-    inside: &'r Keys,
-    known: Table<usize, bool>,
-    /// How many more values may be looked at.
-    left: usize,
-}
-
-impl Fleeting<'_> {
-    /// Whether all that uses `value` outside ends in something small that can be streamed.
-    fn is<'c: 'a, 'a>(&mut self, value: Value<'c, 'a>) -> bool {
-        if let Some(known) = self.known.get(&ir::key(value)) {
-            return *known;
-        }
-        let Some(left) = self.left.checked_sub(1) else { return false };
-        self.left = left;
-        let size = bytes(value);
-        let mut all = true;
-        for used in uses(value) {
-            let user = used.user;
-            all &= self.inside.contains(&ir::op_key(user)) || self.ends(user, value, used.operand, size);
-            if !all {
-                break;
-            }
-        }
-        self.known.insert(ir::key(value), all);
-        all
-    }
-
-    fn ends<'c: 'a, 'a>(
-        &mut self,
-        user: OperationRef<'c, 'a>,
-        value: Value<'c, 'a>,
-        operand: usize,
-        size: i64,
-    ) -> bool {
-        if !ir::discardable_attributes(user).is_empty() {
-            return false;
-        }
-        let results: Vec<Value<'c, 'a>> = user.results().map(Value::from).collect();
-        let small = results.iter().all(|result| bytes(*result) <= size / SMALL);
-        let name = op_name(user);
-        match name {
-            "stablehlo.reduce" | "stablehlo.dot_general" if small => true,
-            "stablehlo.scatter" if operand > 0 && small => true,
-            "stablehlo.gather" if operand == 0 => {
-                is_batched_gather(user) && results.iter().all(|result| self.is(*result))
-            }
-            "stablehlo.reduce" | "stablehlo.dot_general" | "stablehlo.gather" => {
-                results.iter().all(|result| self.is(*result))
-            }
-            _ if class::is_fusible(name) => {
-                // What is not of the value's shape is for now taken as a value that does not go.
-                let _ = value;
-                results.iter().all(|result| self.is(*result))
-            }
-            _ => false,
-        }
-    }
-}
-
-/// Whether an op reads a value element by element, so that cheap arithmetic is computed on the way to it: a gather its indices, too.
-fn is_computed_on_the_way<'c: 'a, 'a>(op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
-    let name = op_name(op);
-    class::is_fusible(name) || (name == "stablehlo.gather" && op.operand(0).is_ok_and(|from| from != value))
-}
-
 /// Whether a value is a sum, or the like, of what is larger enough to be handed out instead.
 fn is_sum_of_many(value: Value<'_, '_>) -> bool {
     defining_op(value)
         .filter(|op| op_name(*op) == "stablehlo.reduce")
         .is_some_and(|op| op.operand(0).is_ok_and(|input| is_exported(bytes(value), bytes(input))))
-}
-
-/// Whether each index of a gather picks from its own part of the operand.
-fn is_batched_gather(op: OperationRef<'_, '_>) -> bool {
-    ffi::attribute_of(op, "dimension_numbers")
-        .and_then(|numbers| GatherDimensionNumbers::try_from(numbers).ok())
-        .is_some_and(|numbers| !numbers.operand_batching_dims().is_empty())
 }
 
 /// What is computed on the fly for a reduction, where a library or a tree of tiles does it.
