@@ -6,5 +6,5 @@
 // AS-IT-CAME: memory: peak 88735744 =
 // what does not is made to fit, 36 of 60 MiB, for 1.1 times the time,
 // FITS: memory: peak 37879808 =
-// and at whatever price there is: 13 of 15 MiB, for 2.6 times the time.
-// SMALL: memory: peak 13893632 =
+// and at whatever price there is: 12 of 15 MiB, for 2.8 times the time.
+// SMALL: memory: peak 12320768 =

@@ -12,6 +12,8 @@
 //! Where nothing fits, what costs more than the usual bound is kept only if it saves more than the model errs by: a
 //! program that is slower, does not fit either, and may not even be smaller is of no use.
 //!
+//! Without a limit there are two runs at most.
+//!
 //! The host's memory is for what does not fit otherwise: it takes part only where nothing fits without it. Stages are
 //! greedy, and bytes that it takes off a peak early leave others no time to take off more.
 
@@ -24,6 +26,40 @@ use melior::ir::{Operation, OperationRef};
 /// Peaks that differ by less than this share of theirs are alike: four in five of the reference programs are modelled
 /// as closely (`cargo xtask bench model`).
 const ALIKE: u64 = 10;
+
+/// Without a memory limit: what the usual bound makes of `module`, or, where that leaves more than half of temporaries
+/// that are most of its peak, what the bound for half of them makes, if it may take its time in the end: a stage that
+/// saves not quite half is not refused then for the time that later ones take off.
+fn usual<'c, T, E>(
+    module: OperationRef<'c, '_>,
+    options: &Optimize,
+    mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
+) -> Result<T, E> {
+    // Others are called by it, mostly, and part of it.
+    let largest = |module| {
+        let costs = functions(module).filter_map(|function| Cost::of(function, options.target));
+        costs.max_by_key(Cost::peak).unwrap_or_default()
+    };
+    let before = largest(module);
+    if before.footprint.temporaries <= before.peak() / 2 {
+        return attempt(module, options);
+    }
+    let original = copy_of(module);
+    let found = attempt(module, options)?;
+    let after = largest(module);
+    if after.footprint.temporaries <= before.footprint.temporaries / 2 {
+        return Ok(found);
+    }
+    let made = copy_of(module);
+    move_body(module, original);
+    let slower = attempt(module, &Optimize { max_slowdown: Limit::Times(Limit::HALVED), ..options.clone() })?;
+    let again = largest(module);
+    if Limit::Usual.allows(&before, &again) && again.peak() < after.peak() - after.peak() / ALIKE {
+        return Ok(slower);
+    }
+    move_body(module, made);
+    Ok(found)
+}
 
 /// A program that an attempt made.
 struct Made<'c, T> {
@@ -53,11 +89,10 @@ pub fn search<'c, T, E>(
     options: &Optimize,
     mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
 ) -> Result<T, E> {
-    let (Some(room), Limit::Usual, Some(_)) =
-        (options.memory_limit, options.max_slowdown, options.target.rates())
-    else {
+    if options.max_slowdown != Limit::Usual || options.target.rates().is_none() {
         return attempt(module, options);
-    };
+    }
+    let Some(room) = options.memory_limit else { return usual(module, options, attempt) };
     let costs = |module| functions(module).filter_map(|function| Cost::of(function, options.target));
     let original = copy_of(module);
     let as_it_came = costs(module).map(|cost| cost.seconds).sum::<f64>().max(f64::MIN_POSITIVE);
