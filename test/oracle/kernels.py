@@ -102,10 +102,12 @@ def cases() -> Iterator[Case]:
     # Reductions of what takes more memory than all that it is made of. Points of their own, so that others stay as they are.
     points = tuple(values(np.random.default_rng(3), count, 3) for count in (1100, 1000))
     squares = lambda a, b: jnp.sum((a[:, None] - b) ** 2, -1)
-    yield Case("reduce distances", lambda a, b: jnp.mean(jnp.sqrt(squares(a, b))), points)
-    yield Case("reduce distances to the least", lambda a, b: jnp.min(squares(a, b), 1), points)
-    yield Case("reduce distances to the nearest", lambda a, b: jnp.argmin(squares(a, b), 0), points)
-    yield Case("reduce extremes by columns", lambda a, b: jnp.sum(jnp.max(a[:, None] * b, -1), 0), points)
+    # So many that hundreds of blocks are worth it, whose threads meet often: four of each.
+    few = (1, 4)
+    yield Case("reduce distances", lambda a, b: jnp.mean(jnp.sqrt(squares(a, b))), points, few)
+    yield Case("reduce distances to the least", lambda a, b: jnp.min(squares(a, b), 1), points, few)
+    yield Case("reduce distances to the nearest", lambda a, b: jnp.argmin(squares(a, b), 0), points, few)
+    yield Case("reduce extremes by columns", lambda a, b: jnp.sum(jnp.max(a[:, None] * b, -1), 0), points, few)
     for dtype in DTYPES:
         name, target, updates = np.dtype(dtype).name, some(1000, dtype=dtype), some(5000, dtype=dtype)
         where = indices(1000, 5000)
@@ -172,6 +174,7 @@ def cases() -> Iterator[Case]:
     for dtype in (BF16, np.int32, np.complex64, np.float64):
         name, pair = np.dtype(dtype).name, (some(40, 70, dtype=dtype), some(70, 50, dtype=dtype))
         yield Case(f"product {name}", jnp.matmul, pair)
+    yield from thin_products()
     pair = some(40, 70, dtype=np.int8), some(70, 50, dtype=np.int8)
     yield Case("product i8 to i32", lambda x, y: lax.dot(x, y, preferred_element_type=np.int32), pair)
     yield Case("convolution", lambda x, w: lax.conv(x, w, (1, 1), "SAME"), (some(2, 3, 16, 16), some(4, 3, 3, 3)))
@@ -302,6 +305,37 @@ def cases() -> Iterator[Case]:
                     ((matrix + 5 * np.eye(7)).astype(dtype), some(*((2, 7, 3) if left else (2, 3, 7)), dtype=dtype)),
                     platform="tpu",
                 )
+
+
+def thin_products() -> Iterator[Case]:
+    """Products of which much is contracted: cut into parts, and with few rows or columns. And the first elements of sorted rows."""
+    rng = np.random.default_rng(4)
+    some = lambda *shape, dtype=np.float32: values(rng, *shape, dtype=dtype)
+    relu = lambda x, y, b: jax.nn.relu(x.T @ y + b)
+    yield Case("product in parts", relu, (some(600, 17), some(600, 20), some(20)))
+    yield Case("product in parts, float64", lambda x, y: x.T @ y, (some(530, 17, dtype=np.float64),) * 2)
+    for dtype in DTYPES:
+        name, pair = np.dtype(dtype).name, (some(5, 300, dtype=dtype), some(300, 40, dtype=dtype))
+        yield Case(f"product of few rows {name}", jnp.matmul, pair)
+        yield Case(f"product of few columns {name}", lambda x, y: x.T @ y.T, (pair[1], pair[0]))
+    few, many = some(5, 3000), some(3000, 40)
+    yield Case("product of few rows in parts", lambda x, y: jnp.tanh(x @ y) * 2, (few, many), (1, 4, 64))
+    yield Case("product of few rows, along", lambda x, y: x @ y.T, (few, many.T.copy()), (1, 4, 64))
+    yield Case("product of few rows, odd", lambda x, y: x @ y.T, (few[:, :37], some(41, 37)))
+    yield Case("product of vectors", jnp.vdot, (some(20000), some(20000)), (1, 4, 64))
+    batched = lambda x, y: jnp.einsum("bij,bjk->bik", x, y)
+    yield Case("product of few rows, batched", batched, (some(3, 2, 300), some(3, 300, 20)))
+    features = lambda x, w: lax.conv(x, w, (1, 1), "SAME")
+    yield Case("convolution to few features", features, (some(2, 9, 10, 10), some(3, 9, 3, 3)))
+    weights = jax.grad(lambda w, x: (features(x, w) ** 2).sum())
+    yield Case("convolution, gradient of few weights", weights, (some(17, 2, 3, 3), some(3, 2, 20, 20)))
+    for dtype in (np.float32, np.int32, BF16):
+        rows = some(3, 7000, dtype=dtype)
+        rows[0, ::9] = rows[0, 0]
+        yield Case(f"largest of long rows {np.dtype(dtype).name}", lambda x: lax.top_k(x, 5), (rows,), (1, 4))
+    yield Case("largest of rows", lambda x: lax.top_k(x * 2, 7), (some(5, 600),))
+    yield Case("largest, values alone", lambda x: lax.top_k(x, 3)[0], (some(50, 8),))
+    yield Case("smallest of long columns", lambda x: jnp.sort(x, 0)[:4], (some(5000, 3),), (1, 4))
 
 
 def ragged_products(rng: np.random.Generator) -> Iterator[Case]:

@@ -5,6 +5,10 @@
 
 use super::{Rates, Reductions, Schedule, Storage, xla_gpu};
 
+/// Multiprocessors that kernels have blocks for: those of an H100 SXM5 by NVIDIA's data sheet. Code is the same for all chips; an A100
+/// has 108, for which grids are then a fifth larger than they need be.
+pub const MULTIPROCESSORS: i64 = 132;
+
 pub(super) static STORAGE: Storage = Storage {
     widens: false,
     reductions: Reductions::Kernels { few: 32 },

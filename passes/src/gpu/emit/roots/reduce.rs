@@ -2,25 +2,25 @@
 
 //! Reductions by many threads.
 //!
-//! A result is computed by a thread where results are many and the last dimension stays (threads that follow each other
-//! then read elements that do), by a warp or a block where the last dimension is reduced. Where results are too few to
-//! busy the device, each reduction is cut into chunks; a second launch combines what they came to, by way of scratch
-//! memory. Rows are read several neighbours at a time where they are aligned. The initial value goes into every
-//! result once. With one thread per block the elements are combined in row-major order, chunk by chunk. Bodies are
-//! taken to be associative and commutative, as everywhere on devices.
+//! Where the last dimension stays, threads that follow each other have results that do: one each where these are enough to busy
+//! the device, else several threads of a block for each (`Size::Column`). Where it is reduced, a warp or a block computes a
+//! result. Where results are too few to busy the device even so, each reduction is cut into chunks; a second launch combines
+//! what they came to, by way of scratch memory (`parts`). Rows are read several neighbours at a time where they are aligned. The
+//! initial value goes into every result once. With one thread per block the elements are combined in row-major order, chunk by
+//! chunk. Bodies are taken to be associative and commutative, as everywhere on devices.
 //!
 //! Elementwise ops and reshapes may follow the reduction; they are computed where the result is.
 
 use super::group::{Group, Size, word_count};
+use super::parts::{self, Parts};
 use super::reducer::{Reducer, bytes_of};
-use super::serial::{flat, merge, only_if, operand_tensor, result_tensor, unflat};
+use super::serial::{merge, only_if, operand_tensor, result_tensor};
 use super::{Launch, Result, map, scratch_count, store_results};
 use crate::gpu::emit::code::{Int, Scalar};
-use crate::gpu::emit::element::{BLOCK, Kernel};
+use crate::gpu::emit::element::{BLOCK, BUSY, Kernel, THREADS};
 use crate::ir;
 use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
-use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi;
 use slimhlo_dialect::quant::Number;
@@ -37,8 +37,6 @@ struct Plan {
     chunk: i64,
     /// Who reduces a chunk.
     size: Size,
-    /// Whether chunk i has the elements i, i + chunks, ... instead of such that follow each other.
-    interleaved: bool,
     /// Neighbours that a thread takes at once: they divide a chunk, and lie next to each other in rows.
     neighbours: i64,
 }
@@ -52,6 +50,13 @@ const TOGETHER: i64 = 4;
 const TOGETHER_NEIGHBOURS: i64 = 2;
 /// Cost of an element up to which a thread takes several at once.
 const LIGHT: u64 = 200;
+/// Elements that are left to one thread, and those up to which a warp is enough.
+const SHORT: i64 = 32;
+const WARPS: i64 = 256;
+/// Least elements of a thread of a chunk: two rounds of what it has in flight; and where a block has several results, so many that what
+/// chunks come to is less than a hundredth of what they are made of.
+const LEAST: i64 = 8;
+const LEAST_OF_COLUMNS: i64 = 16;
 
 fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let shape = operand_tensor(op, 0)?.shape;
@@ -60,24 +65,28 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let length: i64 = dims.iter().map(|&dim| shape[dim as usize]).product();
     let last = (0..shape.len()).rev().find(|&dim| shape[dim] > 1).unwrap_or_default() as i64;
     let rows = dims.contains(&last);
-    let (size, wanted, least) = match (rows, length) {
-        (_, ..32) => (Size::Thread, 1, 1),
-        (false, _) => {
-            // Fewer, but half as many, where what they come to would take more than a hundredth or so of what they
-            // are made of.
-            let busy = 65536 / results.max(1);
-            (Size::Thread, busy.min((length / 256).max(busy / 2)), 32)
-        }
-        (true, 32..1024) if results >= 64 => (Size::Warp, 1, 1),
-        _ => (Size::Block, 1024 / results.max(1), 8192),
+    let size = if length < SHORT || !rows && results >= THREADS {
+        Size::Thread
+    } else if !rows {
+        Size::columns(results)
+    } else if length < WARPS || length < 4 * WARPS && results * 32 >= BUSY * BLOCK {
+        Size::Warp
+    } else {
+        Size::Block
     };
-    let chunks = wanted.min(length / least).max(1);
+    let chunks = match size {
+        Size::Thread | Size::Warp => 1,
+        Size::Block | Size::Column { .. } => {
+            let blocks = (results * size.threads() + BLOCK - 1) / BLOCK;
+            let least = if size == Size::Block { LEAST } else { LEAST_OF_COLUMNS };
+            (BUSY / blocks.max(1)).min(length / size.threads() / least).max(1)
+        }
+    };
     let chunk = ((length + chunks - 1) / chunks).max(1);
     // A block's chunks begin where its loads are aligned.
     let chunk = if size == Size::Block && chunks > 1 { (chunk + BLOCK - 1) / BLOCK * BLOCK } else { chunk };
     // None is empty.
     let chunks = ((length + chunk - 1) / chunk).max(1);
-    let interleaved = size == Size::Thread && results < 32;
     let mut neighbours = if rows { MOST_NEIGHBOURS } else { 1 };
     for operand in 0..op.result_count() {
         let bytes = bytes_of(operand_tensor(op, operand)?.element) as i64;
@@ -90,7 +99,7 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
             neighbours /= 2;
         }
     }
-    Ok(Plan { results, length, chunks, chunk, size, interleaved, neighbours })
+    Ok(Plan { results, length, chunks, chunk, size, neighbours })
 }
 
 /// Bytes of what the chunks come to, for each operand.
@@ -101,15 +110,6 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     }
     let count = (plan.chunks * plan.results) as u64;
     Ok(Reducer::of(op)?.accumulator_bytes().iter().map(|bytes| bytes * count).collect())
-}
-
-/// Who combines the chunks of a result.
-fn second(plan: &Plan) -> Size {
-    match plan.chunks {
-        ..32 => Size::Thread,
-        _ if plan.size == Size::Thread && plan.results >= 4096 => Size::Thread,
-        _ => Size::Warp,
-    }
 }
 
 fn words_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> i64 {
@@ -134,7 +134,7 @@ fn words_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> i64 {
 fn plan_in_kernel<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let mut plan = plan(op)?;
     if scratch_count(op) < op.result_count() {
-        (plan.chunks, plan.chunk, plan.interleaved) = (1, plan.length, false);
+        (plan.chunks, plan.chunk) = (1, plan.length);
     }
     Ok(plan)
 }
@@ -145,15 +145,10 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'
         return Ok(vec![]);
     }
     let plan = plan_in_kernel(op)?;
-    let word = IntegerType::new(context_of(op), 32).into();
-    let launch = |size: Size, tasks: i64| match size {
-        Size::Thread => Launch::of_threads(tasks),
-        Size::Warp => Launch::of_threads(tasks.saturating_mul(32)),
-        Size::Block => Launch::of_blocks(tasks).with(word, 32 * words_of(op)),
-    };
+    let launch = |size: Size, tasks: i64| Launch::of_groups(size, tasks, context_of(op), words_of(op));
     let mut launches = vec![launch(plan.size, plan.results * plan.chunks)];
     if plan.chunks > 1 {
-        launches.push(launch(second(&plan), plan.results));
+        launches.push(launch(parts::size(plan.results), plan.results));
     }
     Ok(launches)
 }
@@ -167,7 +162,15 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
     let reducer = Reducer::of(op)?;
     match launch {
         0 => first_launch(kernel, op, &plan, &reducer),
-        _ => second_launch(kernel, op, &plan, &reducer),
+        _ => {
+            let parts =
+                Parts { count: plan.chunks, results: plan.results, types: reducer.accumulators(kernel) };
+            let merge =
+                |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
+            parts.combine(kernel, &merge, &|position, sums| {
+                store_results(kernel, op, position, &reducer.finish(kernel, sums)?)
+            })
+        }
     }
 }
 
@@ -183,12 +186,8 @@ fn first_launch<'c: 'a, 'a>(
     let dims = ir::i64_array(op, "dimensions").unwrap_or_default();
     let reduced: Vec<i64> = dims.iter().map(|&dim| shape[dim as usize]).collect();
     let group = Group::new(code, plan.size);
-    let shared = (plan.size == Size::Block).then(|| kernel.shared(0));
-    let threads = match plan.size {
-        Size::Thread => 1,
-        Size::Warp => 32,
-        Size::Block => BLOCK,
-    };
+    let shared = (plan.size.shared_words(1) > 0).then(|| kernel.shared(0));
+    let threads = plan.size.threads();
     let cost = (0..op.result_count()).try_fold(0, |sum: u64, operand| -> Result<'c, u64> {
         Ok(sum.saturating_add(kernel.cost(op.operand(operand)?)))
     })?;
@@ -230,17 +229,15 @@ fn first_launch<'c: 'a, 'a>(
             }
             numbers.iter().map(|number| input(*number)).collect()
         };
-        let (from, to, step) = if plan.interleaved {
-            (chunk, code.index(length), code.index(plan.chunks))
-        } else if plan.chunks == 1 {
-            (code.index(0), code.index(length), code.index(1))
+        let (from, to) = if plan.chunks == 1 {
+            (code.index(0), code.index(length))
         } else {
             let from = code.mul(chunk, code.index(chunk_length));
             let to = code.add(from, code.index(chunk_length));
-            (from, code.binary("arith.minui", to, code.index(length)), code.index(1))
+            (from, code.binary("arith.minui", to, code.index(length)))
         };
-        let first = code.add(from, code.mul(group.lane, step));
-        let step = code.mul(step, group.threads);
+        let first = code.add(from, group.lane);
+        let step = group.threads;
         let is_first = (plan.chunks > 1).then(|| code.compare(Int::Eq, chunk, code.index(0)));
         let sums = thread_sums(kernel, reducer, &group, is_first, [first, to, step], together, &inputs)?;
         let live = code.binary("arith.minui", group.threads, code.sub(to, from));
@@ -259,41 +256,6 @@ fn first_launch<'c: 'a, 'a>(
     })
 }
 
-fn second_launch<'c: 'a, 'a>(
-    kernel: &Kernel<'c, 'a>,
-    op: OperationRef<'c, 'a>,
-    plan: &Plan,
-    reducer: &Reducer<'c, 'a>,
-) -> Result<'c, ()> {
-    let code = &kernel.code;
-    let group = Group::new(code, second(plan));
-    let types = reducer.accumulators(kernel);
-    group.tasks(code, plan.results, |result| {
-        let input = |chunk: Value<'c, 'a>| -> Result<'c, Vec<Scalar<'c, 'a>>> {
-            let place = code.add(code.mul(chunk, code.index(plan.results)), result);
-            let parts = types.iter().enumerate();
-            parts.map(|(number, ty)| kernel.load(kernel.scratch_pointer(number), *ty, place)).collect()
-        };
-        let inputs = |chunks: &[Value<'c, 'a>]| chunks.iter().map(|chunk| input(*chunk)).collect();
-        // The first chunk has the initial value.
-        let to = code.index(plan.chunks);
-        let first = group.lane;
-        let start = inputs_if(kernel, reducer, code.compare(Int::Ult, first, to), first, &inputs)?;
-        let from = code.add(first, group.threads);
-        let sums = thread_loop(kernel, reducer, start, [from, to, group.threads], 1, &inputs)?;
-        let live = code.binary("arith.minui", group.threads, to);
-        let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
-        let sums = group.combine(kernel, sums, live, None, &merge)?;
-        group.leader(code, || {
-            let results = reducer.finish(kernel, &sums)?;
-            store_results(kernel, op, result, &results)
-        })
-    })
-}
-
-/// The elements of some numbers.
-type Inputs<'f, 'c, 'a> = dyn Fn(&[Value<'c, 'a>]) -> Result<'c, Vec<Vec<Scalar<'c, 'a>>>> + 'f;
-
 /// What the running thread comes to of the elements `[first, to, step]`: with the initial value in the first thread of
 /// the first chunk, else with its first element as start.
 fn thread_sums<'c: 'a, 'a>(
@@ -303,7 +265,7 @@ fn thread_sums<'c: 'a, 'a>(
     is_first_chunk: Option<Value<'c, 'a>>,
     [first, to, step]: [Value<'c, 'a>; 3],
     together: i64,
-    inputs: &Inputs<'_, 'c, 'a>,
+    inputs: &parts::Inputs<'_, 'c, 'a>,
 ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
     let code = &kernel.code;
     let initial = reducer.start(kernel)?;
@@ -324,60 +286,8 @@ fn thread_sums<'c: 'a, 'a>(
             (start, from)
         }
     };
-    thread_loop(kernel, reducer, start, [from, to, step], together, inputs)
-}
-
-/// The element `at` if there is one; else the initial value, for nobody to use.
-fn inputs_if<'c: 'a, 'a>(
-    kernel: &Kernel<'c, 'a>,
-    reducer: &Reducer<'c, 'a>,
-    condition: Value<'c, 'a>,
-    at: Value<'c, 'a>,
-    inputs: &Inputs<'_, 'c, 'a>,
-) -> Result<'c, Vec<Scalar<'c, 'a>>> {
-    let initial = reducer.start(kernel)?;
-    only_if(kernel, Some(condition), initial, |_| Ok(inputs(&[at])?.concat()))
-}
-
-/// Adds the elements `[from, to, step]` to `start`, in their order, with the loads of several of them in flight
-/// together.
-fn thread_loop<'c: 'a, 'a>(
-    kernel: &Kernel<'c, 'a>,
-    reducer: &Reducer<'c, 'a>,
-    start: Vec<Scalar<'c, 'a>>,
-    [mut from, to, step]: [Value<'c, 'a>; 3],
-    together: i64,
-    inputs: &Inputs<'_, 'c, 'a>,
-) -> Result<'c, Vec<Scalar<'c, 'a>>> {
-    let code = &kernel.code;
-    let mut sums = flat(&start);
-    if together > 1 {
-        let beyond = code.mul(step, code.index(together - 1));
-        let carried = [vec![from], sums].concat();
-        let rest = code.while_loop(
-            &carried,
-            |carried| Ok(code.compare(Int::Slt, code.add(carried[0], beyond), to)),
-            |carried| {
-                let numbers: Vec<_> = (0..together)
-                    .map(|number| code.add(carried[0], code.mul(step, code.index(number))))
-                    .collect();
-                let sums = inputs(&numbers)?
-                    .into_iter()
-                    .try_fold(unflat(&start, &carried[1..]), |sums, element| {
-                        reducer.merge(kernel, &sums, &element)
-                    })?;
-                let next = code.add(carried[0], code.mul(step, code.index(together)));
-                Ok([vec![next], flat(&sums)].concat())
-            },
-        )?;
-        from = rest[0];
-        sums = rest[1..].to_vec();
-    }
-    let parts = code.for_loop(from, to, step, &sums, |at, parts| {
-        let sums = unflat(&start, parts);
-        Ok(flat(&reducer.merge(kernel, &sums, &inputs(&[at])?.concat())?))
-    })?;
-    Ok(unflat(&start, &parts))
+    let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
+    parts::thread_loop(kernel, &merge, start, [from, to, step], together, inputs)
 }
 
 /// Whether what is computed after the reduction is so element by element, in the same order of elements.
