@@ -108,6 +108,29 @@ func.func private @cumulative(%x: tensor<100x8xf32>) -> tensor<100x8xf32> attrib
 
 // -----
 
+// Of a long row, by all threads of blocks that each have a chunk: what chunks come to, what comes before each, and the chunks from there.
+// CHECK-LABEL: gpu.func @long(
+// CHECK-SAME: known_grid_size = array<i32: 512, 1, 1>
+// CHECK-LABEL: gpu.func @long.1
+// CHECK-SAME: known_grid_size = array<i32: 1, 1, 1>
+// CHECK: gpu.shuffle{{.*}}down
+// CHECK-LABEL: gpu.func @long.2
+// CHECK-SAME: known_grid_size = array<i32: 512, 1, 1>
+// CHECK: llvm.load {{.*}}alignment = 16 : i64
+// CHECK: gpu.shuffle{{.*}}down
+// CHECK: gpu.barrier
+func.func private @long(%x: tensor<1048576xf32>) -> tensor<1048576xf32> attributes {slimhlo.kernel = "reduce_window", slimhlo.scratch = array<i64: 2048>} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1048576>, padding = dense<[[1048575, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<1048576xf32>, tensor<f32>) -> tensor<1048576xf32>
+  return %r : tensor<1048576xf32>
+}
+
+// -----
+
 // A transform of 16 elements: factors 8 and 2, in the memory of a block. The first factor needs no roots of unity but those of its own.
 // CHECK-LABEL: gpu.func @fft(
 // CHECK: gpu.barrier

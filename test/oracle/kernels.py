@@ -234,6 +234,21 @@ def cases() -> Iterator[Case]:
         yield Case(f"running {function.__name__}", function, (some(200, 3),))
     yield Case("running sum of a long row", lambda x: lax.cumsum(x, 1, reverse=True), (some(3, 5000),))
     yield Case("running sum of integers", lambda x: lax.cumsum(x, 0), (some(5000, 3, dtype=np.int32),))
+    # Rows in chunks, scanned by blocks: aligned and not, of several types, from the end, next to others; and by threads alone.
+    own = np.random.default_rng(5)
+    for shape, axis, dtype in (
+        ((2, 9000), 1, np.float32), ((9001,), 0, np.float32), ((5, 700), 1, BF16), ((5000,), 0, np.float64),
+        ((7000, 2), 0, np.int32), ((3, 300), 1, np.complex64), ((700, 40), 0, np.float32),
+    ):  # fmt: skip
+        row = values(own, *shape, dtype=dtype)
+        name = f"{'x'.join(map(str, shape))} {np.dtype(dtype).name}"
+        # Threads meet often; those of several warps on short rows.
+        blocks = (64, 256) if row.size < 4000 else (1, 4)
+        yield Case(f"running sum of {name}", lambda x, a=axis: lax.cumsum(x, a), (row,), blocks)
+        yield Case(f"running sum of {name} from the end", lambda x, a=axis: lax.cumsum(x, a, True), (row,), blocks)
+    row = values(own, 3, 4000)
+    yield Case("running maximum of long rows", lambda x: lax.cummax(jnp.sin(x), 1) * 2, (row,), (1, 4))
+    yield Case("running log of sums", lambda x: lax.cumlogsumexp(x, 1), (row[:, :2500],), (1, 4))
     # Addresses are chosen, of aligned neighbours and of others.
     for width in (64, 63):
         parts = tuple(some(rows, width) for rows in (300, 1, 500, 223))

@@ -18,6 +18,7 @@ mod reduce;
 mod reduce_window;
 mod reducer;
 mod rng;
+mod scan;
 mod scatter;
 mod select_and_scatter;
 pub mod serial;
@@ -33,12 +34,13 @@ use super::shape;
 use crate::framework::PassError;
 use crate::ir;
 use crate::rewrite::defining_op;
-use group::Size;
+use group::{Size, word_count};
 use melior::Context;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
-use melior::ir::{OperationRef, Type, Value};
-use slimhlo_dialect::ffi::op_name;
+use melior::ir::{OperationRef, Type, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::quant::Number;
 use std::result;
 
 /// What writing code comes to.
@@ -236,6 +238,25 @@ pub fn slice_updated<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, number: usize) -> Opti
 /// The function that an op is in; the op itself if there is none around it.
 fn function_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
     op.parent_operation().unwrap_or(op)
+}
+
+/// 32-bit words of a row of an op's results, as accumulators.
+fn words_of_results<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> i64 {
+    let words = op.results().map(|result| {
+        let element = ffi::element_type(result.r#type()).unwrap_or(result.r#type());
+        match Number::of(element) {
+            Number::Complex { part } => 2 * word_count(part),
+            Number::Integer { width, .. } | Number::Float { width } => {
+                if width > 32 {
+                    2
+                } else {
+                    1
+                }
+            }
+            _ => 2,
+        }
+    });
+    words.sum()
 }
 
 /// How many scratch buffers the kernel of an op has.

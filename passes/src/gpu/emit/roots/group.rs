@@ -328,7 +328,7 @@ fn width(ty: Type<'_>) -> u32 {
 }
 
 /// The bits of a register as 32-bit words, the low one first.
-fn words<'c: 'a, 'a>(code: &Code<'c, 'a>, value: Value<'c, 'a>) -> Vec<Value<'c, 'a>> {
+pub fn words<'c: 'a, 'a>(code: &Code<'c, 'a>, value: Value<'c, 'a>) -> Vec<Value<'c, 'a>> {
     let ty = value.r#type();
     let bits = bits(code, value);
     let word = code.int(32);
@@ -349,7 +349,7 @@ pub fn bits<'c: 'a, 'a>(code: &Code<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 
 }
 
 /// The inverse of [`words`], for values of the types of `models`.
-fn from_words<'c: 'a, 'a>(
+pub fn from_words<'c: 'a, 'a>(
     code: &Code<'c, 'a>,
     models: &[Value<'c, 'a>],
     words: &[Value<'c, 'a>],
@@ -376,7 +376,8 @@ fn from_words<'c: 'a, 'a>(
         .collect()
 }
 
-fn shuffle_down<'c: 'a, 'a>(code: &Code<'c, 'a>, word: Value<'c, 'a>, distance: i64) -> Value<'c, 'a> {
+/// The word of the thread so many further in the warp; the thread's own where there is none.
+pub fn shuffle_down<'c: 'a, 'a>(code: &Code<'c, 'a>, word: Value<'c, 'a>, distance: i64) -> Value<'c, 'a> {
     let (i32, i1) = (code.int(32), code.int(1));
     let operands = [word, code.integer(distance, i32), code.integer(WARP, i32)];
     let op = code.builder().op_with_blocks("gpu.shuffle", &operands, &[i32, i1], &[], code.location());

@@ -11,7 +11,7 @@ use crate::gpu::emit::element::Kernel;
 use melior::ir::{Type, Value};
 
 /// Parts that a thread has in flight together.
-const TOGETHER: i64 = 4;
+pub const TOGETHER: i64 = 4;
 
 /// The elements of some numbers.
 pub type Inputs<'f, 'c, 'a> = dyn Fn(&[Value<'c, 'a>]) -> Result<'c, Vec<Vec<Scalar<'c, 'a>>>> + 'f;

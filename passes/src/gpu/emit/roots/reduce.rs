@@ -11,7 +11,7 @@
 //!
 //! Elementwise ops and reshapes may follow the reduction; they are computed where the result is.
 
-use super::group::{Group, Size, word_count};
+use super::group::{Group, Size};
 use super::parts::{self, Parts};
 use super::reducer::{Reducer, bytes_of};
 use super::serial::{merge, only_if, operand_tensor, result_tensor};
@@ -23,7 +23,6 @@ use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi;
-use slimhlo_dialect::quant::Number;
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashSet;
 
@@ -112,24 +111,6 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     Ok(Reducer::of(op)?.accumulator_bytes().iter().map(|bytes| bytes * count).collect())
 }
 
-fn words_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> i64 {
-    let words = op.results().map(|result| {
-        let element = ffi::element_type(result.r#type()).unwrap_or(result.r#type());
-        match Number::of(element) {
-            Number::Complex { part } => 2 * word_count(part),
-            Number::Integer { width, .. } | Number::Float { width } => {
-                if width > 32 {
-                    2
-                } else {
-                    1
-                }
-            }
-            _ => 2,
-        }
-    });
-    words.sum()
-}
-
 /// How the reduction is spread with the scratch memory that its kernel has.
 fn plan_in_kernel<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let mut plan = plan(op)?;
@@ -145,7 +126,8 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'
         return Ok(vec![]);
     }
     let plan = plan_in_kernel(op)?;
-    let launch = |size: Size, tasks: i64| Launch::of_groups(size, tasks, context_of(op), words_of(op));
+    let launch =
+        |size: Size, tasks: i64| Launch::of_groups(size, tasks, context_of(op), super::words_of_results(op));
     let mut launches = vec![launch(plan.size, plan.results * plan.chunks)];
     if plan.chunks > 1 {
         launches.push(launch(parts::size(plan.results), plan.results));
