@@ -679,7 +679,11 @@ def main() -> int:
         for text in few_text(each, chip.sms):
             print(text)
         missed += [f"{name} {line.name}: blocks" for line in each.lines if line.reason(chip.sms) == ""]
-        if xla and each.seconds > SLOWEST * xla and not isinstance(least := map_items(seconds_by_bytes, [case])[0], Lost):
+        if (
+            xla
+            and each.seconds > SLOWEST * xla
+            and not isinstance(least := map_items(seconds_by_bytes, [case])[0], Lost)
+        ):
             xla = max(xla, least)
         if name in MEMORY_BOUND and xla and each.seconds > SLOWEST * xla:
             missed.append(f"{name}: {each.seconds / xla:.2f} times XLA's time")

@@ -80,6 +80,12 @@ def cases() -> Iterator[Case]:
     yield Case("reduce rows", lambda x: jnp.exp(x * 2).sum(1) * 3 + 1, (some(300, 100),))
     yield Case("reduce long rows", lambda x: x.sum(1), (some(3, 50000),))
     yield Case("reduce columns", lambda x: x.max(0), (some(1000, 100),))
+    for dtype in (BF16, np.uint8):
+        for width in (36, 37):
+            columns = values(np.random.default_rng(width), 600, width, dtype=dtype)
+            name = f"reduce {width} columns {np.dtype(dtype).name}"
+            yield Case(name, lambda x: jnp.sum(x, 0, dtype=x.dtype), (columns,))
+            yield Case(f"{name} to places", lambda x: x.argmax(0), (columns,))
     yield Case("reduce few columns", lambda x: x.sum(0), (some(5000, 4),))
     yield Case("reduce integers", lambda x: x.sum(), (some(3, 50000, dtype=np.int32),))
     yield Case("reduce booleans", lambda x: x.all(0), (some(1000, 10, dtype=np.bool_),))

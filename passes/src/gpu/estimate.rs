@@ -2,11 +2,11 @@
 
 //! What a planned module costs: the bytes of its plan, and about how long its kernels take.
 //!
-//! A kernel takes as long as the bytes that it has to move ([`traffic`]) or as its products, whichever is longer, and its
-//! launches; a loop as often as it turns, or once where that is not known, with a read-back; a branch as long as its
-//! longest arm. The rates are the target's (`target/kernels.rs`). Products of few tiles leave multiprocessors idle,
-//! which is what small chunks cost. Else, how well a kernel uses the chip is not looked at, so that two forms of one
-//! program can be compared, but not ours with another compiler's.
+//! A kernel takes as long as the bytes that it has to move ([`traffic`]) or as its products, whichever is longer, and
+//! its launches; a loop as often as it turns, or once where that is not known, with a read-back; a branch as long as
+//! its longest arm. The rates are the target's (`target/kernels.rs`). Products of few tiles leave multiprocessors
+//! idle, which is what small chunks cost. Else, how well a kernel uses the chip is not looked at, so that two forms
+//! of one program can be compared, but not ours with another compiler's.
 
 use super::emit::roots;
 use super::form_kernels::{TURNS, entry, ops::size_of};

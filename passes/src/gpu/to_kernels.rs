@@ -2,10 +2,11 @@
 
 //! `--slimhlo-to-kernels`: from a StableHLO module to kernels and planned memory, in one step.
 //!
-//! Runs [`PREPARE`], forms kernels and plans buffers. Kernels update in place by themselves; where the arena is nevertheless more than a
-//! [`TIGHT`]th of all memory, it does so once more after [`in_place`], which orders updates and runs steps of donated fields a slab at a time,
-//! and keeps what that gives if it is smaller by as much: what orders updates costs copies. Slabs are tried in several sizes ([`SLABS`]),
-//! and those of least bytes times seconds are kept.
+//! Runs [`PREPARE`], forms kernels and plans buffers. Kernels update in place by themselves; where the arena is
+//! nevertheless more than a [`TIGHT`]th of all memory, it does so once more after [`in_place`], which orders updates
+//! and runs steps of donated fields a slab at a time, and keeps what that gives if it is smaller by as much: what
+//! orders updates costs copies. Slabs are tried in several sizes ([`SLABS`]), and those of least bytes times seconds
+//! are kept.
 //!
 //! Kernels that read the same are joined, which saves time; where one of them could have written over what it reads, it
 //! takes memory. And a cheap value that many places need is stored, rather than computed at each. So kernels are formed
@@ -19,9 +20,10 @@
 //! twice the time and thousands of launches. If none does, it is the fastest that takes half of the bytes or less,
 //! unless that takes [`FAR`] times as long: memory is what this compiler is for.
 //!
-//! Chunks are first tried small. The sizes are around what an H100's L2 cache holds (50 MB): smaller ones mean more launches, and what is
-//! larger than it saves less than it could. There are two ways of choosing what to chunk: by a target's costs, and by thresholds, which cut
-//! more. For each, larger sizes are tried until one is within the limit and no better than the best before it.
+//! Chunks are first tried small. The sizes are around what an H100's L2 cache holds (50 MB): smaller ones mean more
+//! launches, and what is larger than it saves less than it could. There are two ways of choosing what to chunk: by a
+//! target's costs, and by thresholds, which cut more. For each, larger sizes are tried until one is within the limit
+//! and no better than the best before it.
 
 use super::estimate;
 use super::form_kernels::{entry, for_one_partition};
@@ -49,8 +51,8 @@ fn in_place(slabs: Bytes) -> String {
     format!("func.func(slimhlo-inplace-updates{{target=kernels chunk-bytes={slabs}}},canonicalize,cse)")
 }
 
-/// Bytes of the slabs that are tried: around what an H100's L2 cache holds, as those of [`CHUNKS`]. Smaller ones take less memory, larger
-/// ones fewer launches.
+/// Bytes of the slabs that are tried: around what an H100's L2 cache holds, as those of [`CHUNKS`]. Smaller ones take
+/// less memory, larger ones fewer launches.
 const SLABS: [Bytes; 3] = [Bytes(4 << 20), Bytes(16 << 20), Bytes(64 << 20)];
 
 /// The share of all memory that it has to save.
@@ -85,12 +87,13 @@ crate::pass_options! {
     /// slimhlo-opt --slimhlo-to-kernels in.mlir
     /// ```
     pub struct ToKernels {
-        /// Plan other forms of the program, too, and keep what costs least: values in chunks, and what the default pipeline makes of it.
+        /// Plan other forms of the program, too, and keep what costs least: values in chunks, and what the default
+        /// pipeline makes of it.
         stream: bool = true,
         /// How much the temporaries of one chunk may take, about; none tries several.
         chunk_bytes: Option<Bytes> = None,
-        /// How many times as long as the plan without other forms the program may take, by an estimate; usual is 1.25 where the arena at least
-        /// halves, and else 1.05.
+        /// How many times as long as the plan without other forms the program may take, by an estimate; usual is 1.25
+        /// where the arena at least halves, and else 1.05.
         max_slowdown: Limit = Limit::Times(2.0),
     }
 }
@@ -154,8 +157,8 @@ fn form_again<'c>(
     Ok(found)
 }
 
-/// Has what is `prepared` update in place, if the plan is smaller then. Leaves in the module what is best, and says what that is
-/// made of and what it costs.
+/// Has what is `prepared` update in place, if the plan is smaller then. Leaves in the module what is best, and says
+/// what that is made of and what it costs.
 fn update_in_place<'c>(
     module: OperationRef<'c, '_>,
     context: &PassContext<'_>,
@@ -216,8 +219,8 @@ fn improve<'c>(
 }
 
 impl ToKernels {
-    /// Plans other forms of a program, of which `prepared` is what kernels are formed of, and the module what they are, at `plain` cost. Leaves
-    /// in the module the one that costs least.
+    /// Plans other forms of a program, of which `prepared` is what kernels are formed of, and the module what they
+    /// are, at `plain` cost. Leaves in the module the one that costs least.
     fn reform<'c>(
         &self,
         module: OperationRef<'c, '_>,

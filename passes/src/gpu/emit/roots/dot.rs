@@ -2,10 +2,11 @@
 
 //! Dot products and convolutions.
 //!
-//! Products of matrices (of any batching, free and contracting dimensions) are computed a square tile of results per block
-//! (`tile`), those of a few rows or columns like reductions of the other matrix (`thin`). Convolutions are such products as well
-//! (`convolution`). Where results are too few to busy the device, what is contracted is cut into parts: each comes to a sum
-//! of its own in scratch memory, and a second launch adds these up (`parts`). Everything else is left to one thread per result.
+//! Products of matrices (of any batching, free and contracting dimensions) are computed a square tile of results per
+//! block (`tile`), those of a few rows or columns like reductions of the other matrix (`thin`). Convolutions are such
+//! products as well (`convolution`). Where results are too few to busy the device, what is contracted is cut into
+//! parts: each comes to a sum of its own in scratch memory, and a second launch adds these up (`parts`). Everything
+//! else is left to one thread per result.
 //!
 //! Sums are kept in f32 where results are narrower floats.
 
@@ -35,8 +36,8 @@ pub use tile::TILE;
 const FEW: i64 = 16;
 /// Share of the operands' bytes that the sums of parts may take: memory is what slimhlo is for.
 const MOST_SCRATCH: u64 = 16;
-/// How many times as long the same product takes in small tiles: each element is then read from workgroup memory for half as many
-/// products.
+/// How many times as long the same product takes in small tiles: each element is then read from workgroup memory for
+/// half as many products.
 const SMALL: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,8 +349,8 @@ struct Writer<'k, 'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Writer<'_, 'c, 'a> {
-    /// Element of an operand (0 left, 1 right) at a batch, a row or column, and a place of what is contracted, in the type of
-    /// sums, and whether there is one (`None`: always).
+    /// Element of an operand (0 left, 1 right) at a batch, a row or column, and a place of what is contracted, in the
+    /// type of sums, and whether there is one (`None`: always).
     fn element(
         &self,
         side: usize,
@@ -389,7 +390,8 @@ impl<'c: 'a, 'a> Writer<'_, 'c, 'a> {
         }
     }
 
-    /// Stores the sum of a part of a row and a column of a batch; that of the whole, and what follows from it, if there are no parts.
+    /// Stores the sum of a part of a row and a column of a batch; that of the whole, and what follows from it, if
+    /// there are no parts.
     fn store(&self, part: Value<'c, 'a>, place: [Value<'c, 'a>; 3], sum: Scalar<'c, 'a>) -> Result<'c, ()> {
         let (kernel, code) = (self.kernel, &self.kernel.code);
         let [batch, row, column] = place;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Groups of threads that share a task: single threads, warps, blocks, columns of a block; and how they combine what each of
-//! them has.
+//! Groups of threads that share a task: single threads, warps, blocks, columns of a block; and how they combine what
+//! each of them has.
 
 use super::serial::{flat, only_if, unflat};
 use crate::framework::PassError;
@@ -31,8 +31,8 @@ pub enum Size {
     Warp,
     /// All of a block.
     Block,
-    /// Those of a block that are `across` threads apart, so that threads which follow each other have tasks that do: a power of
-    /// two up to [`ACROSS`]. All of the block where that is less.
+    /// Those of a block that are `across` threads apart, so that threads which follow each other have tasks that do:
+    /// a power of two up to [`ACROSS`]. All of the block where that is less.
     Column {
         /// How many groups a block has.
         across: i64,
@@ -125,8 +125,9 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         Self { size, threads, lane, number, groups, thread, block_threads, across: apart, has_task }
     }
 
-    /// Hands each of `count` tasks to one group. All threads of a group take part; those of columns for which there is no task
-    /// left do the last one again, and store nothing ([`leader`](Self::leader)), so that all of a block meet.
+    /// Hands each of `count` tasks to one group. All threads of a group take part; those of columns for which there
+    /// is no task left do the last one again, and store nothing ([`leader`](Self::leader)), so that all of a block
+    /// meet.
     ///
     /// # Errors
     /// What `body` fails with.
@@ -244,7 +245,8 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         Ok(mine)
     }
 
-    /// The first `distance` threads of a column take over what as many others have, which are `across` times as far away.
+    /// The first `distance` threads of a column take over what as many others have, which are `across` times as far
+    /// away.
     fn take_over(
         &self,
         kernel: &Kernel<'c, 'a>,

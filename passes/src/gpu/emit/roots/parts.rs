@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What becomes of reductions and products that are cut into parts, so that they busy the whole device: the parts of each
-//! result, which lie in scratch memory (part by part, results in row-major order), in one.
+//! What becomes of reductions and products that are cut into parts, so that they busy the whole device: the parts of
+//! each result, which lie in scratch memory (part by part, results in row-major order), in one.
 
 use super::Result;
 use super::group::{Group, Merge, Size};

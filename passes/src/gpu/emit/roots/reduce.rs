@@ -2,16 +2,17 @@
 
 //! Reductions by many threads.
 //!
-//! Where the last dimension stays, threads that follow each other have results that do: one each where these are enough to busy
-//! the device, else several threads of a block for each (`Size::Column`). Where it is reduced, a warp or a block computes a
-//! result. Where results are too few to busy the device even so, each reduction is cut into chunks; a second launch combines
-//! what they came to, by way of scratch memory (`parts`). Rows are read several neighbours at a time where they are aligned. The
-//! initial value goes into every result once. With one thread per block the elements are combined in row-major order, chunk by
-//! chunk. Bodies are taken to be associative and commutative, as everywhere on devices.
+//! Where the last dimension stays, threads that follow each other have results that do: one each where these are
+//! enough to busy the device, else several threads of a block for each (`Size::Column`). Where it is reduced, a warp
+//! or a block computes a result. Where results are too few to busy the device even so, each reduction is cut into
+//! chunks; a second launch combines what they came to, by way of scratch memory (`parts`). Rows are read several
+//! neighbours at a time where they are aligned. The initial value goes into every result once. With one thread per
+//! block the elements are combined in row-major order, chunk by chunk. Bodies are taken to be associative and
+//! commutative, as everywhere on devices.
 //!
 //! Elementwise ops and reshapes may follow the reduction; they are computed where the result is.
 
-use super::group::{Group, Size};
+use super::group::{Group, Merge, Size};
 use super::parts::{self, Parts};
 use super::reducer::{Reducer, bytes_of};
 use super::serial::{merge, only_if, operand_tensor, result_tensor};
@@ -38,10 +39,14 @@ struct Plan {
     size: Size,
     /// Neighbours that a thread takes at once: they divide a chunk, and lie next to each other in rows.
     neighbours: i64,
+    /// Results next to each other that a group has, so that its loads are of a word at least.
+    beside: i64,
 }
 
 /// Bytes of the widest load.
 const WIDEST: i64 = 16;
+/// Bytes of a word.
+const WORD: i64 = 4;
 /// Most neighbours of a thread.
 const MOST_NEIGHBOURS: i64 = 8;
 /// Elements, or times as many neighbours, of a thread whose loads are in flight together.
@@ -52,8 +57,8 @@ const LIGHT: u64 = 200;
 /// Elements that are left to one thread, and those up to which a warp is enough.
 const SHORT: i64 = 32;
 const WARPS: i64 = 256;
-/// Least elements of a thread of a chunk: two rounds of what it has in flight; and where a block has several results, so many that what
-/// chunks come to is less than a hundredth of what they are made of.
+/// Least elements of a thread of a chunk: two rounds of what it has in flight; and where a block has several results,
+/// so many that what chunks come to is less than a hundredth of what they are made of.
 const LEAST: i64 = 8;
 const LEAST_OF_COLUMNS: i64 = 16;
 
@@ -64,10 +69,20 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let length: i64 = dims.iter().map(|&dim| shape[dim as usize]).product();
     let last = (0..shape.len()).rev().find(|&dim| shape[dim] > 1).unwrap_or_default() as i64;
     let rows = dims.contains(&last);
+    let widest = (0..op.result_count()).try_fold(1, |most, operand| -> Result<'c, i64> {
+        Ok(most.max(bytes_of(operand_tensor(op, operand)?.element) as i64))
+    })?;
+    let mut beside = 1;
+    while !rows && length >= SHORT && results < THREADS && 2 * beside * widest <= WORD {
+        if shape[last as usize] % (2 * beside) != 0 {
+            break;
+        }
+        beside *= 2;
+    }
     let size = if length < SHORT || !rows && results >= THREADS {
         Size::Thread
     } else if !rows {
-        Size::columns(results)
+        Size::columns(results / beside)
     } else if length < WARPS || length < 4 * WARPS && results * 32 >= BUSY * BLOCK {
         Size::Warp
     } else {
@@ -76,7 +91,7 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let chunks = match size {
         Size::Thread | Size::Warp => 1,
         Size::Block | Size::Column { .. } => {
-            let blocks = (results * size.threads() + BLOCK - 1) / BLOCK;
+            let blocks = (results / beside * size.threads() + BLOCK - 1) / BLOCK;
             let least = if size == Size::Block { LEAST } else { LEAST_OF_COLUMNS };
             (BUSY / blocks.max(1)).min(length / size.threads() / least).max(1)
         }
@@ -98,7 +113,7 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
             neighbours /= 2;
         }
     }
-    Ok(Plan { results, length, chunks, chunk, size, neighbours })
+    Ok(Plan { results, length, chunks, chunk, size, neighbours, beside })
 }
 
 /// Bytes of what the chunks come to, for each operand.
@@ -126,11 +141,12 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'
         return Ok(vec![]);
     }
     let plan = plan_in_kernel(op)?;
-    let launch =
-        |size: Size, tasks: i64| Launch::of_groups(size, tasks, context_of(op), super::words_of_results(op));
-    let mut launches = vec![launch(plan.size, plan.results * plan.chunks)];
+    let words = super::words_of_results(op);
+    let groups = plan.results / plan.beside * plan.chunks;
+    let mut launches = vec![Launch::of_groups(plan.size, groups, context_of(op), words * plan.beside)];
     if plan.chunks > 1 {
-        launches.push(launch(parts::size(plan.results), plan.results));
+        let size = parts::size(plan.results);
+        launches.push(Launch::of_groups(size, plan.results, context_of(op), words));
     }
     Ok(launches)
 }
@@ -181,32 +197,48 @@ fn first_launch<'c: 'a, 'a>(
     // From here on counted in neighbours.
     let (length, chunk_length) = (plan.length / neighbours, plan.chunk / neighbours);
     let together = if chunk_length / threads < 2 * together { 1 } else { together };
-    group.tasks(code, plan.results * plan.chunks, |task| {
+    let groups = plan.results / plan.beside;
+    let width = op.result_count();
+    // Of each of the results beside each other.
+    let merge_all = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| {
+        let each = left.chunks(width).zip(right.chunks(width));
+        let merged: Vec<_> =
+            each.map(|(left, right)| reducer.merge(kernel, left, right)).collect::<Result<_>>()?;
+        Ok(merged.concat())
+    };
+    group.tasks(code, groups * plan.chunks, |task| {
         // Results that follow each other are chunks of threads that do.
-        let result = code.rem(task, plan.results);
-        let chunk = code.div(task, plan.results);
-        let outside = kernel.indices(result_shape, result);
-        let place = |number: Value<'c, 'a>, place: i64| {
+        let first_result = code.mul(code.rem(task, groups), code.index(plan.beside));
+        let chunk = code.div(task, groups);
+        let result = |number: i64| code.add(first_result, code.index(number));
+        let outside: Vec<_> =
+            (0..plan.beside).map(|number| kernel.indices(result_shape, result(number))).collect();
+        let place = |number: Value<'c, 'a>, place: i64, outside: &[Value<'c, 'a>]| {
             let first = code.mul(number, code.index(neighbours));
             let inside = kernel.indices(&reduced, code.add(first, code.index(place)));
-            merge(shape.len(), dims, &inside, &outside)
+            merge(shape.len(), dims, &inside, outside)
         };
         let input = |number: Value<'c, 'a>| {
-            let mut elements = Vec::new();
-            for neighbour in 0..neighbours {
-                elements.push(reducer.inputs(kernel, &place(number, neighbour))?);
+            let mut found = Vec::new();
+            for outside in &outside {
+                let mut elements = Vec::new();
+                for neighbour in 0..neighbours {
+                    elements.push(reducer.inputs(kernel, &place(number, neighbour, outside))?);
+                }
+                let mut elements = elements.into_iter();
+                let first = elements.next().unwrap_or_default();
+                found.extend(elements.try_fold(first, |sum, element| reducer.merge(kernel, &sum, &element))?);
             }
-            let mut elements = elements.into_iter();
-            let first = elements.next().unwrap_or_default();
-            elements.try_fold(first, |sum, element| reducer.merge(kernel, &sum, &element))
+            Ok(found)
         };
         let inputs = |numbers: &[Value<'c, 'a>]| -> Result<'c, Vec<Vec<Scalar<'c, 'a>>>> {
-            for (&number, neighbour) in
-                numbers.iter().flat_map(|number| (0..neighbours).map(move |n| (number, n)))
-            {
-                let index = place(number, neighbour);
-                for operand in op.operands().take(op.result_count()) {
-                    kernel.prepare(operand, &index)?;
+            let places = numbers.iter().flat_map(|number| (0..neighbours).map(move |n| (*number, n)));
+            for (number, neighbour) in places {
+                for outside in &outside {
+                    let index = place(number, neighbour, outside);
+                    for operand in op.operands().take(width) {
+                        kernel.prepare(operand, &index)?;
+                    }
                 }
             }
             numbers.iter().map(|number| input(*number)).collect()
@@ -219,30 +251,34 @@ fn first_launch<'c: 'a, 'a>(
             (from, code.binary("arith.minui", to, code.index(length)))
         };
         let first = code.add(from, group.lane);
-        let step = group.threads;
+        let bounds = [first, to, group.threads];
         let is_first = (plan.chunks > 1).then(|| code.compare(Int::Eq, chunk, code.index(0)));
-        let sums = thread_sums(kernel, reducer, &group, is_first, [first, to, step], together, &inputs)?;
+        let initial = vec![reducer.start(kernel)?; plan.beside as usize].concat();
+        let sums = thread_sums(kernel, (initial, &merge_all), &group, is_first, bounds, together, &inputs)?;
         let live = code.binary("arith.minui", group.threads, code.sub(to, from));
-        let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
-        let sums = group.combine(kernel, sums, live, shared, &merge)?;
+        let sums = group.combine(kernel, sums, live, shared, &merge_all)?;
         group.leader(code, || {
-            if plan.chunks > 1 {
-                for (number, (sum, ty)) in sums.iter().zip(reducer.accumulators(kernel)).enumerate() {
-                    kernel.store(kernel.scratch_pointer(number), ty, task, *sum)?;
+            for (number, sums) in sums.chunks(width).enumerate() {
+                let result = result(number as i64);
+                if plan.chunks > 1 {
+                    let place = code.add(code.mul(chunk, code.index(plan.results)), result);
+                    for (number, (sum, ty)) in sums.iter().zip(reducer.accumulators(kernel)).enumerate() {
+                        kernel.store(kernel.scratch_pointer(number), ty, place, *sum)?;
+                    }
+                } else {
+                    store_results(kernel, op, result, &reducer.finish(kernel, sums)?)?;
                 }
-                return Ok(());
             }
-            let results = reducer.finish(kernel, &sums)?;
-            store_results(kernel, op, result, &results)
+            Ok(())
         })
     })
 }
 
-/// What the running thread comes to of the elements `[first, to, step]`: with the initial value in the first thread of
-/// the first chunk, else with its first element as start.
+/// What the running thread comes to of the elements `[first, to, step]`: with the initial values in the first thread of
+/// the first chunk, else with its first elements as start.
 fn thread_sums<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
-    reducer: &Reducer<'c, 'a>,
+    (initial, merge): (Vec<Scalar<'c, 'a>>, &Merge<'_, 'c, 'a>),
     group: &Group<'c, 'a>,
     is_first_chunk: Option<Value<'c, 'a>>,
     [first, to, step]: [Value<'c, 'a>; 3],
@@ -250,7 +286,6 @@ fn thread_sums<'c: 'a, 'a>(
     inputs: &parts::Inputs<'_, 'c, 'a>,
 ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
     let code = &kernel.code;
-    let initial = reducer.start(kernel)?;
     let is_leader = (group.size != Size::Thread).then(|| code.compare(Int::Eq, group.lane, code.index(0)));
     let has_initial = super::window::both(code, is_first_chunk, is_leader);
     let (start, from) = match has_initial {
@@ -268,8 +303,7 @@ fn thread_sums<'c: 'a, 'a>(
             (start, from)
         }
     };
-    let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
-    parts::thread_loop(kernel, &merge, start, [from, to, step], together, inputs)
+    parts::thread_loop(kernel, merge, start, [from, to, step], together, inputs)
 }
 
 /// Whether what is computed after the reduction is so element by element, in the same order of elements.

@@ -2,10 +2,10 @@
 
 //! Cumulative `reduce_window`s: windows along one dimension that reach from its one end to where the result is.
 //!
-//! They are scans, linear instead of quadratic. Rows whose elements are next to each other in memory are scanned by the threads of a
-//! block together (`scan`), others by a thread each, next to threads with the rows next to it. Rows that are too few to busy the
-//! device are cut into chunks: a first launch reduces each chunk, a second one scans what they came to, a third one scans each
-//! chunk from there. Other windows are left to one thread per result.
+//! They are scans, linear instead of quadratic. Rows whose elements are next to each other in memory are scanned by
+//! the threads of a block together (`scan`), others by a thread each, next to threads with the rows next to it. Rows
+//! that are too few to busy the device are cut into chunks: a first launch reduces each chunk, a second one scans
+//! what they came to, a third one scans each chunk from there. Other windows are left to one thread per result.
 
 use super::group::{Group, Size};
 use super::parts;
@@ -25,8 +25,8 @@ use melior::ir::{OperationRef, Value};
 const LONG: i64 = 128;
 /// Rows next to each other that threads next to each other read at once.
 const BESIDE: i64 = 32;
-/// Least elements of a thread of a chunk: two rounds of a block, and where a thread has a chunk, so many that what chunks come to is less
-/// than a hundredth of what they are made of.
+/// Least elements of a thread of a chunk: two rounds of a block, and where a thread has a chunk, so many that what
+/// chunks come to is less than a hundredth of what they are made of.
 const LEAST: i64 = 2;
 const LEAST_ALONE: i64 = 128;
 /// Bytes of the widest load.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Scans of a line by all threads of a block, a tile of it at a time: each thread scans a few elements that follow each other, all
-//! threads scan what these come to, by shuffles and then by workgroup memory, and what came before the tile goes on to the next.
+//! Scans of a line by all threads of a block, a tile of it at a time: each thread scans a few elements that follow
+//! each other, all threads scan what these come to, by shuffles and then by workgroup memory, and what came before
+//! the tile goes on to the next.
 //!
 //! Shuffles hand values down, to threads of lower numbers: so the last thread has the first elements of a tile.
 
@@ -67,8 +68,8 @@ impl<'c: 'a, 'a> Line<'_, 'c, 'a> {
         Ok(())
     }
 
-    /// Scans a tile of which the thread has the elements from `first` on, all of them if it is `whole`. Comes to what is carried to the
-    /// next tile; after one that is not whole there is none.
+    /// Scans a tile of which the thread has the elements from `first` on, all of them if it is `whole`. Comes to what
+    /// is carried to the next tile; after one that is not whole there is none.
     fn tile(
         &self,
         kernel: &Kernel<'c, 'a>,
@@ -210,7 +211,8 @@ impl<'c: 'a, 'a> Line<'_, 'c, 'a> {
     }
 }
 
-/// What a thread's elements are after: `exclusive`, if there are any before it in the tile, and what all of the tile comes to.
+/// What a thread's elements are after: `exclusive`, if there are any before it in the tile, and what all of the tile
+/// comes to.
 struct Before<'c, 'a> {
     exclusive: Vec<Scalar<'c, 'a>>,
     exists: Value<'c, 'a>,

@@ -16,8 +16,8 @@
 //!   operands; a last launch writes the results. That reads a sector for each key, but the bytes that other compilers
 //!   take for it are a copy of everything.
 //!
-//! In the first two ways each element of an operand is read once, before anybody writes where it may lie. In the first, no more
-//! of a line is stored than is asked of it, if that is its beginning ([`firsts`]).
+//! In the first two ways each element of an operand is read once, before anybody writes where it may lie. In the
+//! first, no more of a line is stored than is asked of it, if that is its beginning ([`firsts`]).
 
 use super::group::{self, Group, Size};
 use super::reducer::bytes_of;
@@ -590,13 +590,14 @@ pub fn drops_results<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     Sort::of(op).is_ok_and(|sort| matches!(sort.way(), Way::Places | Way::Block))
 }
 
-/// The slices that a kernel of the sort stores instead of its results, if it does: the beginnings of all lines, one of each result
-/// that anybody needs.
+/// The slices that a kernel of the sort stores instead of its results, if it does: the beginnings of all lines, one
+/// of each result that anybody needs.
 pub fn firsts<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
     Sort::of(op).map_or_else(|_| Vec::new(), |sort| sort.firsts())
 }
 
-/// The slices that are all that is asked of a sort, at most one of each result, if they are the beginnings of its lines.
+/// The slices that are all that is asked of a sort, at most one of each result, if they are the beginnings of its
+/// lines.
 pub fn beginnings<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
     Sort::of(op).map_or_else(|_| Vec::new(), |sort| sort.beginnings())
 }

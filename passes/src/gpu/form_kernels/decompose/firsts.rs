@@ -7,12 +7,12 @@
 //! %k = stablehlo.slice %s [0:8, 0:16] : (tensor<8x100000xf32>) -> tensor<8x16xf32>
 //! ```
 //!
-//! becomes a sort of pieces that fit into a block's memory, as often as there are that long, of each of which 16 are stored, and a sort
-//! of these. What is among the first of a line is among the first of its piece. Pieces, and what is left of them, are in the
-//! order of the line, so a stable sort leaves equal elements in it, too.
+//! becomes a sort of pieces that fit into a block's memory, as often as there are that long, of each of which 16 are
+//! stored, and a sort of these. What is among the first of a line is among the first of its piece. Pieces, and what
+//! is left of them, are in the order of the line, so a stable sort leaves equal elements in it, too.
 //!
-//! It costs a sort of a line's pieces instead of all steps that merge them, and memory for `k` elements of each piece instead
-//! of all elements. It must not fire where a piece is shorter than `2 * k`: nothing is dropped then.
+//! It costs a sort of a line's pieces instead of all steps that merge them, and memory for `k` elements of each piece
+//! instead of all elements. It must not fire where a piece is shorter than `2 * k`: nothing is dropped then.
 
 use crate::framework::PassError;
 use crate::gpu::emit::roots;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Products of which one operand has few rows or columns: reductions of the other one, the matrix, each element of which is
-//! read once.
+//! Products of which one operand has few rows or columns: reductions of the other one, the matrix, each element of
+//! which is read once.
 //!
-//! A task is a row of the matrix and a part of what is contracted, and comes to a sum for each of the few. Where rows are in one
-//! piece in memory, a warp or a block has a task; else threads that follow each other have rows that do (`Size::Column`).
+//! A task is a row of the matrix and a part of what is contracted, and comes to a sum for each of the few. Where rows
+//! are in one piece in memory, a warp or a block has a task; else threads that follow each other have rows that do
+//! (`Size::Column`).
 
 use super::super::group::{Group, Size};
 use super::super::serial::{flat, unflat};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Products of matrices, a square tile of results per block and part of what is contracted: [`DEEP`] columns of the left and rows
-//! of the right operand at a time go through workgroup memory, and each thread has a small square of results in registers,
-//! a sixteenth of the tile's rows by a sixteenth of its columns. Blocks of other than [`BLOCK`] threads (on the CPU: of one) compute
-//! the same small squares from the operands themselves.
+//! Products of matrices, a square tile of results per block and part of what is contracted: [`DEEP`] columns of the
+//! left and rows of the right operand at a time go through workgroup memory, and each thread has a small square of
+//! results in registers, a sixteenth of the tile's rows by a sixteenth of its columns. Blocks of other than [`BLOCK`]
+//! threads (on the CPU: of one) compute the same small squares from the operands themselves.
 
 use super::super::arithmetic::register;
 use super::super::group::{Group, Size, load, store};
