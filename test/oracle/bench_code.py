@@ -27,15 +27,14 @@ function of a kernel that moves more than 1% of a program's bytes (the manifest'
               what latency x bandwidth come to for the share of bytes that is read
 
 Then a line for each kernel that has fewer than two blocks per SM, with the reason: it is small (so many KiB would be left to a block), or its
-tiles are large (two blocks in three of the smaller ones would read the same again). Without a reason it is a miss.
+tiles are fewer, but more than one per SM, and cutting what is contracted would take more memory than it may. Without a reason it is a miss.
 
 Then a line for the program: kernels and copies that a run launches, and how often the host waits to learn whether a loop goes on (see
 bench_plan.py); how many of the kernels above have fewer than two blocks per SM, and their share of the bytes; the estimated time, and what
-hlo_time.py estimates for what XLA compiles for the same chip. It takes XLA's own word for fusions, which may have them read at more than
-the memory's bandwidth what no cache holds yet; where ours seems slower, all that XLA's program moves, at full bandwidth, and its
-launches are its time if that is more. Ours is, for each launch, the bytes it has to move at full bandwidth,
-times the share of slots for instructions where that is above 1, over the share of latency x bandwidth that it keeps in flight where that is below
-1, or the operations of products at PRODUCTS, whichever is longer, and LAUNCH; kernels without a line count by their bytes.
+hlo_time.py estimates for what XLA compiles for the same chip. XLA's word for fusions, which it takes, may have memory read at more than its
+bandwidth; where ours seems slower, XLA's time is at least its launches, and all that it moves at full bandwidth. Ours is, for each launch, the
+bytes it has to move at full bandwidth, times the share of slots for instructions where that is above 1, over the share of latency x bandwidth
+that it keeps in flight where that is below 1, or the operations of products at PRODUCTS, whichever is longer, and LAUNCH; kernels without a line count by their bytes.
 
 How it is counted: instructions executed are those of PTX that warps executed, times machine instructions per one of PTX in the
 innermost loop that accesses memory (that of most instructions executed), assembled without what no warp executed of it. How many such warps a kernel comes to follows from what it writes (or reads, if it writes little),
@@ -111,8 +110,8 @@ MEMORY_BOUND = frozenset(GOALS)
 SLOWEST = 1.1
 # What a block of 256 threads has in flight of a row of memory, four times 16 bytes each: with less to do it is started for nothing.
 LEAST_OF_A_BLOCK = 16 * KIB
-# Workgroup memory of tiles of 64 by 64 of f32 and f64: passes/src/gpu/emit/roots/dot/tile.rs.
-LARGE_TILES = (2 * 16 * 68 * 4, 2 * 16 * 68 * 8)
+# Tiles of products by the workgroup memory that they take, of f32 and f64: passes/src/gpu/emit/roots/dot/tile.rs.
+TILES = {2 * 16 * (tile + 4) * width: tile for tile in (32, 64) for width in (4, 8)}
 WORTH_A_LINE = 0.01
 MOST_INSTRUCTIONS = 6000
 WARPS = 3
@@ -191,7 +190,8 @@ class Line:
         share = self.moved / (2 * sms)
         if share < LEAST_OF_A_BLOCK:
             return f"small, {share / KIB:.1f} KiB for each of two blocks per SM"
-        return "large tiles" if self.shared in LARGE_TILES and self.blocks >= 1 else ""
+        tile = TILES.get(self.shared)
+        return f"tiles of {tile} by {tile}, whose parts would take memory" if tile and self.blocks >= 1 else ""
 
     @property
     def wrong(self) -> list[str]:
