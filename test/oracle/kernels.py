@@ -160,7 +160,7 @@ def cases() -> Iterator[Case]:
         "gather many, value and gradient",
         jax.value_and_grad(lambda x, i: jnp.sum(jnp.sin(x[i[:, 0], i[:, 1], i[:, 2]]))),
         (grid, points),
-        (1, 64),
+        (1, 4),
     )
     yield Case("scatter rows", lambda x, i, u: x.at[i].add(u), (some(100, 16), indices(100, 50), some(50, 16)))
     yield Case("scatter columns", lambda x, i, u: x.at[:, i].add(u), (some(20, 100), indices(100, 50), some(20, 50)))
