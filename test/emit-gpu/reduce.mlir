@@ -22,15 +22,30 @@ func.func private @rows(%x: tensor<64x4096xf32>) -> tensor<64xf32> attributes {s
 
 // -----
 
-// Columns: a thread each, nothing shared.
+// Columns: eight threads of a block each, which combine what they have by workgroup memory.
 // CHECK-LABEL: gpu.func @columns
+// CHECK-SAME: workgroup(%{{[a-z0-9]+}} : memref<256xi32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: known_grid_size = array<i32: 128, 1, 1>
 // CHECK-NOT: gpu.shuffle
-// CHECK-NOT: gpu.barrier
+// CHECK: gpu.barrier
 // CHECK: gpu.return
 func.func private @columns(%x: tensor<64x4096xf32>) -> tensor<4096xf32> attributes {slimhlo.kernel = "reduce"} {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %r = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across dimensions = [0] : (tensor<64x4096xf32>, tensor<f32>) -> tensor<4096xf32>
   return %r : tensor<4096xf32>
+}
+
+// -----
+
+// As many as threads of the device: a thread each, nothing shared.
+// CHECK-LABEL: gpu.func @many_columns
+// CHECK-NOT: gpu.shuffle
+// CHECK-NOT: gpu.barrier
+// CHECK: gpu.return
+func.func private @many_columns(%x: tensor<64x300000xf32>) -> tensor<300000xf32> attributes {slimhlo.kernel = "reduce"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across dimensions = [0] : (tensor<64x300000xf32>, tensor<f32>) -> tensor<300000xf32>
+  return %r : tensor<300000xf32>
 }
 
 // -----

@@ -21,8 +21,9 @@ func.func private @sort(%x: tensor<3x16xi32>) -> tensor<3x16xi32> attributes {sl
 // -----
 
 // Products of matrices: tiles in workgroup memory in blocks of 256 threads, small squares in others.
-// CHECK-LABEL: gpu.func @dot
+// CHECK-LABEL: gpu.func @dot(
 // CHECK-SAME: workgroup(%{{[a-z0-9]+}} : memref<1088xf32, #gpu.address_space<workgroup>>, %{{[a-z0-9]+}} : memref<1088xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: known_grid_size = array<i32: 1024, 1, 1>
 // CHECK: scf.if
 // CHECK: gpu.barrier
 // CHECK: fastmath<contract>
@@ -30,9 +31,61 @@ func.func private @sort(%x: tensor<3x16xi32>) -> tensor<3x16xi32> attributes {sl
 // CHECK: } else {
 // CHECK-NOT: gpu.barrier
 // CHECK: gpu.return
-func.func private @dot(%x: tensor<128x64xbf16>, %y: tensor<64x128xbf16>) -> tensor<128x128xbf16> attributes {slimhlo.kernel = "dot"} {
-  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xbf16>
-  return %r : tensor<128x128xbf16>
+func.func private @dot(%x: tensor<2048x64xbf16>, %y: tensor<64x2048xbf16>) -> tensor<2048x2048xbf16> attributes {slimhlo.kernel = "dot"} {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<2048x64xbf16>, tensor<64x2048xbf16>) -> tensor<2048x2048xbf16>
+  return %r : tensor<2048x2048xbf16>
+}
+
+// -----
+
+// Few results: small tiles, which are more.
+// CHECK-LABEL: gpu.func @small(
+// CHECK-SAME: workgroup(%{{[a-z0-9]+}} : memref<576xf32, #gpu.address_space<workgroup>>, %{{[a-z0-9]+}} : memref<576xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME: known_grid_size = array<i32: 16, 1, 1>
+// CHECK-NOT: gpu.func @small.1
+func.func private @small(%x: tensor<128x64xf32>, %y: tensor<64x128xf32>) -> tensor<128x128xf32> attributes {slimhlo.kernel = "dot"} {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<128x64xf32>, tensor<64x128xf32>) -> tensor<128x128xf32>
+  return %r : tensor<128x128xf32>
+}
+
+// -----
+
+// A gradient of weights: what is contracted is cut into 66 parts of 4 tiles, whose sums are added up in a second launch. What follows is there, too.
+// CHECK-LABEL: gpu.func @parts(
+// CHECK-SAME: known_grid_size = array<i32: 264, 1, 1>
+// CHECK-NOT: math.exp
+// CHECK: gpu.return
+// CHECK-LABEL: gpu.func @parts.1
+// CHECK: math.exp
+// CHECK: gpu.return
+func.func private @parts(%x: tensor<65536x64xf32>, %y: tensor<65536x64xf32>) -> tensor<64x64xf32> attributes {slimhlo.kernel = "dot", slimhlo.scratch = array<i64: 1081344>} {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<65536x64xf32>, tensor<65536x64xf32>) -> tensor<64x64xf32>
+  %e = stablehlo.exponential %r : tensor<64x64xf32>
+  return %e : tensor<64x64xf32>
+}
+
+// -----
+
+// Without scratch memory it stays whole.
+// CHECK-LABEL: gpu.func @whole(
+// CHECK-SAME: known_grid_size = array<i32: 4, 1, 1>
+// CHECK-NOT: gpu.func @whole.1
+func.func private @whole(%x: tensor<65536x64xf32>, %y: tensor<65536x64xf32>) -> tensor<64x64xf32> attributes {slimhlo.kernel = "dot"} {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<65536x64xf32>, tensor<65536x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+
+// -----
+
+// Few rows: each element of the matrix is read once, for four sums.
+// CHECK-LABEL: gpu.func @few(
+// CHECK: scf.while
+// CHECK: scf.for {{.*}} -> (f32, f32, f32, f32)
+// CHECK: gpu.return
+// CHECK-LABEL: gpu.func @few.1
+func.func private @few(%x: tensor<4x4096xf32>, %y: tensor<4096x4096xf32>) -> tensor<4x4096xf32> attributes {slimhlo.kernel = "dot", slimhlo.scratch = array<i64: 524288>} {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x4096xf32>, tensor<4096x4096xf32>) -> tensor<4x4096xf32>
+  return %r : tensor<4x4096xf32>
 }
 
 // -----
@@ -51,6 +104,29 @@ func.func private @cumulative(%x: tensor<100x8xf32>) -> tensor<100x8xf32> attrib
     stablehlo.return %s : tensor<f32>
   }) : (tensor<100x8xf32>, tensor<f32>) -> tensor<100x8xf32>
   return %r : tensor<100x8xf32>
+}
+
+// -----
+
+// Of a long row, by all threads of blocks that each have a chunk: what chunks come to, what comes before each, and the chunks from there.
+// CHECK-LABEL: gpu.func @long(
+// CHECK-SAME: known_grid_size = array<i32: 512, 1, 1>
+// CHECK-LABEL: gpu.func @long.1
+// CHECK-SAME: known_grid_size = array<i32: 1, 1, 1>
+// CHECK: gpu.shuffle{{.*}}down
+// CHECK-LABEL: gpu.func @long.2
+// CHECK-SAME: known_grid_size = array<i32: 512, 1, 1>
+// CHECK: llvm.load {{.*}}alignment = 16 : i64
+// CHECK: gpu.shuffle{{.*}}down
+// CHECK: gpu.barrier
+func.func private @long(%x: tensor<1048576xf32>) -> tensor<1048576xf32> attributes {slimhlo.kernel = "reduce_window", slimhlo.scratch = array<i64: 2048>} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1048576>, padding = dense<[[1048575, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<1048576xf32>, tensor<f32>) -> tensor<1048576xf32>
+  return %r : tensor<1048576xf32>
 }
 
 // -----

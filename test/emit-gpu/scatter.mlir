@@ -102,7 +102,7 @@ func.func private @histogram(%x: tensor<10xi32>, %i: tensor<100000x1xi32>, %u: t
 // CHECK-SAME: memref<2048xf32, #gpu.address_space<workgroup>>
 // CHECK: llvm.atomicrmw fadd {{.*}} !llvm.ptr<3>, f32
 // CHECK: arith.truncf {{.*}} : f32 to bf16
-// CHECK: llvm.cmpxchg
+// CHECK: llvm.atomicrmw fadd {{.*}} !llvm.ptr<1>, bf16
 // CHECK: gpu.return
 // ORDER-LABEL: gpu.func @rows
 // ORDER-NOT: workgroup

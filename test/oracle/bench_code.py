@@ -26,11 +26,15 @@ function of a kernel that moves more than 1% of a program's bytes (the manifest'
     in flight KiB per SM that loads ask for before the first of them is used, of what has to be read from device memory; and
               what latency x bandwidth come to for the share of bytes that is read
 
+Then a line for each kernel that has fewer than two blocks per SM, with the reason: it is small (so many KiB would be left to a block), or its
+tiles are fewer, but more than one per SM, and cutting what is contracted would take more memory than it may. Without a reason it is a miss.
+
 Then a line for the program: kernels and copies that a run launches, and how often the host waits to learn whether a loop goes on (see
 bench_plan.py); how many of the kernels above have fewer than two blocks per SM, and their share of the bytes; the estimated time, and what
-hlo_time.py estimates for what XLA compiles for the same chip. Ours is, for each launch, the bytes it has to move at full bandwidth,
-times the share of slots for instructions where that is above 1, over the share of latency x bandwidth that it keeps in flight where that is below
-1, or the operations of products at PRODUCTS, whichever is longer, and LAUNCH; kernels without a line count by their bytes.
+hlo_time.py estimates for what XLA compiles for the same chip. XLA's word for fusions, which it takes, may have memory read at more than its
+bandwidth; where ours seems slower, XLA's time is at least its launches, and all that it moves at full bandwidth. Ours is, for each launch, the
+bytes it has to move at full bandwidth, times the share of slots for instructions where that is above 1, over the share of latency x bandwidth
+that it keeps in flight where that is below 1, or the operations of products at PRODUCTS, whichever is longer, and LAUNCH; kernels without a line count by their bytes.
 
 How it is counted: instructions executed are those of PTX that warps executed, times machine instructions per one of PTX in the
 innermost loop that accesses memory (that of most instructions executed), assembled without what no warp executed of it. How many such warps a kernel comes to follows from what it writes (or reads, if it writes little),
@@ -38,7 +42,7 @@ over what a warp did of it. Of loads, only as much counts as in flight as the bu
 what several threads read comes from a cache.
 
 Kernels of the programs in MEMORY_BOUND have to need fewer slots than there are, to spill nothing and access no local memory, and
-to keep enough in flight; the exit status is 1 if one does not.
+to keep enough in flight, and the programs to take at most SLOWEST times as long as XLA's; the exit status is 1 if one does not.
 """
 
 from __future__ import annotations
@@ -103,6 +107,11 @@ CHIPS = {
 }
 
 MEMORY_BOUND = frozenset(GOALS)
+SLOWEST = 1.1
+# What a block of 256 threads has in flight of a row of memory, four times 16 bytes each: with less to do it is started for nothing.
+LEAST_OF_A_BLOCK = 16 * KIB
+# Tiles of products by the workgroup memory that they take, of f32 and f64: passes/src/gpu/emit/roots/dot/tile.rs.
+TILES = {2 * 16 * (tile + 4) * width: tile for tile in (32, 64) for width in (4, 8)}
 WORTH_A_LINE = 0.01
 MOST_INSTRUCTIONS = 6000
 WARPS = 3
@@ -173,6 +182,16 @@ class Line:
     issue: float = 0.0
     in_flight: float = 0.0
     needed: float = 0.0
+
+    def reason(self, sms: int) -> str | None:
+        """Why there are fewer than two blocks per SM; empty if there is no reason, None if there are enough."""
+        if self.blocks >= 2:
+            return None
+        share = self.moved / (2 * sms)
+        if share < LEAST_OF_A_BLOCK:
+            return f"small, {share / KIB:.1f} KiB for each of two blocks per SM"
+        tile = TILES.get(self.shared)
+        return f"tiles of {tile} by {tile}, whose parts would take memory" if tile and self.blocks >= 1 else ""
 
     @property
     def wrong(self) -> list[str]:
@@ -581,6 +600,18 @@ def xla_seconds(cases: Sequence[Case], cache: pathlib.Path | None) -> list[float
     return [None if isinstance(each, Lost) else each.microseconds * 1e-6 for each in answers]
 
 
+def seconds_by_bytes(case: Case) -> float:
+    """What XLA's program for a module takes if it moves all its bytes at full bandwidth, with its launches."""
+    import hlo
+    import hlo_time
+    import targets
+
+    target = targets.find(case.chip.target)
+    compiled = targets.compile_text(case.text, target).hlo_modules()[0]
+    found = hlo_time.of_module(hlo.parse(compiled.to_string()), target)
+    return found.bytes / case.chip.bandwidth + found.kernels * LAUNCH
+
+
 def text_of(line: Line, verdict: str) -> str:
     times = f" x{line.launches}" if line.launches > 1 else ""
     local = f"{line.local}{'*' if line.uses_local else ''}"
@@ -589,6 +620,12 @@ def text_of(line: Line, verdict: str) -> str:
         f"  {line.name + times:32}{line.share:6.0%}{line.registers:6}{line.shared:8,}{local:>7}{line.blocks:8.1f}{line.warps:7.1f}"
         f"{line.wide:6.0%}{line.in_line:6.0%}{line.used:6.0%}{line.per_16:7.1f}{line.issue:7.2f}  {flight:15}{verdict}"
     )
+
+
+def few_text(found: Found, sms: int) -> Iterator[str]:
+    for line in found.lines:
+        if (reason := line.reason(sms)) is not None:
+            yield f"  {line.name}: {line.blocks:.2f} blocks per SM: {reason or 'NO REASON'}"
 
 
 def program_text(found: Found, xla: float | None) -> str:
@@ -639,6 +676,17 @@ def main() -> int:
             wrong = line.wrong if name in MEMORY_BOUND else []
             missed += [f"{name} {line.name}"] if wrong else []
             print(text_of(line, (", ".join(wrong) or "met") if name in MEMORY_BOUND else ""), flush=True)
+        for text in few_text(each, chip.sms):
+            print(text)
+        missed += [f"{name} {line.name}: blocks" for line in each.lines if line.reason(chip.sms) == ""]
+        if (
+            xla
+            and each.seconds > SLOWEST * xla
+            and not isinstance(least := map_items(seconds_by_bytes, [case])[0], Lost)
+        ):
+            xla = max(xla, least)
+        if name in MEMORY_BOUND and xla and each.seconds > SLOWEST * xla:
+            missed.append(f"{name}: {each.seconds / xla:.2f} times XLA's time")
         print(program_text(each, xla), flush=True)
     judged = sum(case.name in MEMORY_BOUND for case in cases)
     print(

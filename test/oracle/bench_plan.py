@@ -9,8 +9,9 @@ Each program of one device is planned at full size; nothing is executed. What a 
 them, the arena, constants) is held against what XLA's buffer assignment needs, which it must not exceed by more than 1% and 4 KiB, and
 against the program's goal where it has one. XLA's figures do not say what its constants take, so ours are left out there.
 
-For a GPU (the default; XLA's compiler needs none) there are three sets: the reference programs, those of memory_programs.py (some MiB
-each), and a sample of JAX's own test programs. Of the first each program has a line, of the others each that is missed. The geometric
+For a GPU (the default; XLA's compiler needs none) there are four sets: the reference programs, those of memory_programs.py (some MiB
+each), a sample of JAX's own test programs, and the programs of JAX's libraries that --corpus names a folder of (test/corpus/lower.py writes it). Of
+the first and the last each program has a line, of the others each that is missed. The geometric
 mean of planned bytes over XLA's must be at most MEAN for the reference programs. `launches` are those of one run, `waits` how often the
 host reads back whether a loop goes on; what loops run that often is not known of is counted once, and marked with a +.
 """
@@ -33,6 +34,7 @@ from workers import Lost
 
 MIB = 2**20
 MEAN = 0.70
+LIBRARIES = "programs of libraries"
 SPAN = 20
 """Modules that XLA is asked about before its answers are written down."""
 GOALS = {
@@ -162,15 +164,20 @@ def gather(args: argparse.Namespace, target: str) -> list[Case]:
 
     platform = targets.find(target).platform
     known = programs.PROGRAMS | programs.VARIANTS if platform == "cuda" else programs.PROGRAMS
-    unknown = [name for name in args.names if name not in known]
+    libraries = {path.stem for path in args.corpus.glob("*.mlir")} if args.corpus else set()
+    unknown = [name for name in args.names if name not in known and name not in libraries]
     if unknown:
         raise SystemExit(f"no program {unknown[0]}")
-    cases = [Case("reference", name, known[name](platform).as_text()) for name in args.names or known]
+    chosen = [name for name in args.names or known if name in known]
+    cases = [Case("reference", name, known[name](platform).as_text()) for name in chosen]
     if platform == "cuda" and not args.names:
         import memory_programs
 
         cases += [Case("larger", name, text) for name, text in memory_programs.programs(platform)]
         cases += harnesses(args.harnesses, args.seed, platform)
+    for path in sorted(args.corpus.glob("*.mlir")) if args.corpus else []:
+        if not args.names or path.stem in args.names:
+            cases.append(Case(LIBRARIES, path.stem, path.read_text()))
     return [case for case in cases if "mhlo.num_partitions = 1 " in case.text]
 
 
@@ -281,6 +288,7 @@ def main() -> int:
         "--harnesses", type=int, default=200, metavar="N", help="of JAX's test programs (default: %(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--corpus", type=pathlib.Path, metavar="FOLDER", help="modules of programs of libraries")
     parser.add_argument("--cache", type=pathlib.Path, metavar="FILE", help="where XLA's answers are kept")
     parser.add_argument("--write-docs", type=pathlib.Path, metavar="FILE", help="put the tables into this file")
     parser.add_argument("names", nargs="*", metavar="NAME", help="reference programs (default: all sets)")
@@ -300,7 +308,7 @@ def main() -> int:
     print(HEAD)
     for kind in dict.fromkeys(case.kind for case in cases):
         chosen = [row for row in rows if row.case.kind == kind]
-        for text in show(chosen, every=kind == "reference"):
+        for text in show(chosen, every=kind in ("reference", LIBRARIES)):
             print(text)
         text, mean = summary(kind, chosen)
         print(text, flush=True)

@@ -75,21 +75,27 @@ def cases() -> Iterator[Case]:
     def indices(below: int, *shape: int) -> np.ndarray:
         return rng.integers(-3, below + 3, shape).astype(np.int32)
 
-    yield Case("reduce whole", lambda x: x.sum(), (some(300, 1000),))
+    yield Case("reduce whole", lambda x: x.sum(), (some(100, 1000),))
     yield Case("reduce first and last", lambda x: x.sum((0, 2)), (some(30, 40, 50),))
     yield Case("reduce rows", lambda x: jnp.exp(x * 2).sum(1) * 3 + 1, (some(300, 100),))
-    yield Case("reduce long rows", lambda x: x.sum(1), (some(3, 50000),))
+    yield Case("reduce long rows", lambda x: x.sum(1), (some(3, 13000),))
     yield Case("reduce columns", lambda x: x.max(0), (some(1000, 100),))
+    for dtype in (BF16, np.uint8):
+        for width in (36, 37):
+            columns = values(np.random.default_rng(width), 600, width, dtype=dtype)
+            name = f"reduce {width} columns {np.dtype(dtype).name}"
+            yield Case(name, lambda x: jnp.sum(x, 0, dtype=x.dtype), (columns,))
+            yield Case(f"{name} to places", lambda x: x.argmax(0), (columns,))
     yield Case("reduce few columns", lambda x: x.sum(0), (some(5000, 4),))
-    yield Case("reduce integers", lambda x: x.sum(), (some(3, 50000, dtype=np.int32),))
+    yield Case("reduce integers", lambda x: x.sum(), (some(3, 4000, dtype=np.int32),))
     yield Case("reduce booleans", lambda x: x.all(0), (some(1000, 10, dtype=np.bool_),))
     yield Case("reduce complex", lambda x: x.sum(), (some(100, 100, dtype=np.complex64),))
-    yield Case("reduce two operands", lambda x: x.argmax(1), (some(100, 1000),))
-    yield Case("reduce two operands whole", lambda x: x.argmin(), (some(100, 1000),))
+    yield Case("reduce two operands", lambda x: x.argmax(1), (some(20, 1000),))
+    yield Case("reduce two operands whole", lambda x: x.argmin(), (some(20, 1000),))
     yield Case("reduce from 5", lambda x: lax.reduce(x, np.float32(5), lax.add, (0,)), (some(30000, 2),))
     # Several neighbours at a time, and what is left over of them.
     for length in (12, 30, 260, 2049, 4100, 50008):
-        rows = some(max(3, 20000 // length), length)
+        rows = some(max(3, 6000 // length), length)
         yield Case(f"reduce rows of {length}", lambda x: (x * 2).sum(1), (rows,))
         yield Case(f"reduce rows of {length} bfloat16", lambda x: x.max(1), (rows.astype(BF16),))
         yield Case(f"reduce rows of {length} complex", lambda x: x.sum(1), (rows.astype(np.complex64),))
@@ -102,10 +108,12 @@ def cases() -> Iterator[Case]:
     # Reductions of what takes more memory than all that it is made of. Points of their own, so that others stay as they are.
     points = tuple(values(np.random.default_rng(3), count, 3) for count in (1100, 1000))
     squares = lambda a, b: jnp.sum((a[:, None] - b) ** 2, -1)
-    yield Case("reduce distances", lambda a, b: jnp.mean(jnp.sqrt(squares(a, b))), points)
-    yield Case("reduce distances to the least", lambda a, b: jnp.min(squares(a, b), 1), points)
-    yield Case("reduce distances to the nearest", lambda a, b: jnp.argmin(squares(a, b), 0), points)
-    yield Case("reduce extremes by columns", lambda a, b: jnp.sum(jnp.max(a[:, None] * b, -1), 0), points)
+    # So many that hundreds of blocks are worth it, whose threads meet often: four of each.
+    few = (1, 4)
+    yield Case("reduce distances", lambda a, b: jnp.mean(jnp.sqrt(squares(a, b))), points, few)
+    yield Case("reduce distances to the least", lambda a, b: jnp.min(squares(a, b), 1), points, few)
+    yield Case("reduce distances to the nearest", lambda a, b: jnp.argmin(squares(a, b), 0), points, few)
+    yield Case("reduce extremes by columns", lambda a, b: jnp.sum(jnp.max(a[:, None] * b, -1), 0), points, few)
     for dtype in DTYPES:
         name, target, updates = np.dtype(dtype).name, some(1000, dtype=dtype), some(5000, dtype=dtype)
         where = indices(1000, 5000)
@@ -152,7 +160,7 @@ def cases() -> Iterator[Case]:
         "gather many, value and gradient",
         jax.value_and_grad(lambda x, i: jnp.sum(jnp.sin(x[i[:, 0], i[:, 1], i[:, 2]]))),
         (grid, points),
-        (1, 64),
+        (1, 4),
     )
     yield Case("scatter rows", lambda x, i, u: x.at[i].add(u), (some(100, 16), indices(100, 50), some(50, 16)))
     yield Case("scatter columns", lambda x, i, u: x.at[:, i].add(u), (some(20, 100), indices(100, 50), some(20, 50)))
@@ -172,6 +180,7 @@ def cases() -> Iterator[Case]:
     for dtype in (BF16, np.int32, np.complex64, np.float64):
         name, pair = np.dtype(dtype).name, (some(40, 70, dtype=dtype), some(70, 50, dtype=dtype))
         yield Case(f"product {name}", jnp.matmul, pair)
+    yield from thin_products()
     pair = some(40, 70, dtype=np.int8), some(70, 50, dtype=np.int8)
     yield Case("product i8 to i32", lambda x, y: lax.dot(x, y, preferred_element_type=np.int32), pair)
     yield Case("convolution", lambda x, w: lax.conv(x, w, (1, 1), "SAME"), (some(2, 3, 16, 16), some(4, 3, 3, 3)))
@@ -231,6 +240,21 @@ def cases() -> Iterator[Case]:
         yield Case(f"running {function.__name__}", function, (some(200, 3),))
     yield Case("running sum of a long row", lambda x: lax.cumsum(x, 1, reverse=True), (some(3, 5000),))
     yield Case("running sum of integers", lambda x: lax.cumsum(x, 0), (some(5000, 3, dtype=np.int32),))
+    # Rows in chunks, scanned by blocks: aligned and not, of several types, from the end, next to others; and by threads alone.
+    own = np.random.default_rng(5)
+    for shape, axis, dtype in (
+        ((2, 9000), 1, np.float32), ((9001,), 0, np.float32), ((5, 700), 1, BF16), ((5000,), 0, np.float64),
+        ((7000, 2), 0, np.int32), ((3, 300), 1, np.complex64), ((700, 40), 0, np.float32),
+    ):  # fmt: skip
+        row = values(own, *shape, dtype=dtype)
+        name = f"{'x'.join(map(str, shape))} {np.dtype(dtype).name}"
+        # Threads meet often; those of several warps on short rows.
+        blocks = (64, 256) if row.size < 4000 else (1, 4)
+        yield Case(f"running sum of {name}", lambda x, a=axis: lax.cumsum(x, a), (row,), blocks)
+        yield Case(f"running sum of {name} from the end", lambda x, a=axis: lax.cumsum(x, a, True), (row,), blocks)
+    row = values(own, 3, 4000)
+    yield Case("running maximum of long rows", lambda x: lax.cummax(jnp.sin(x), 1) * 2, (row,), (1, 4))
+    yield Case("running log of sums", lambda x: lax.cumlogsumexp(x, 1), (row[:, :2500],), (1, 4))
     # Addresses are chosen, of aligned neighbours and of others.
     for width in (64, 63):
         parts = tuple(some(rows, width) for rows in (300, 1, 500, 223))
@@ -302,6 +326,37 @@ def cases() -> Iterator[Case]:
                     ((matrix + 5 * np.eye(7)).astype(dtype), some(*((2, 7, 3) if left else (2, 3, 7)), dtype=dtype)),
                     platform="tpu",
                 )
+
+
+def thin_products() -> Iterator[Case]:
+    """Products of which much is contracted: cut into parts, and with few rows or columns. And the first elements of sorted rows."""
+    rng = np.random.default_rng(4)
+    some = lambda *shape, dtype=np.float32: values(rng, *shape, dtype=dtype)
+    relu = lambda x, y, b: jax.nn.relu(x.T @ y + b)
+    yield Case("product in parts", relu, (some(600, 17), some(600, 20), some(20)))
+    yield Case("product in parts, float64", lambda x, y: x.T @ y, (some(530, 17, dtype=np.float64),) * 2)
+    for dtype in DTYPES:
+        name, pair = np.dtype(dtype).name, (some(5, 300, dtype=dtype), some(300, 40, dtype=dtype))
+        yield Case(f"product of few rows {name}", jnp.matmul, pair)
+        yield Case(f"product of few columns {name}", lambda x, y: x.T @ y.T, (pair[1], pair[0]))
+    few, many = some(5, 3000), some(3000, 40)
+    yield Case("product of few rows in parts", lambda x, y: jnp.tanh(x @ y) * 2, (few, many), (1, 4, 64))
+    yield Case("product of few rows, along", lambda x, y: x @ y.T, (few, many.T.copy()), (1, 4, 64))
+    yield Case("product of few rows, odd", lambda x, y: x @ y.T, (few[:, :37], some(41, 37)))
+    yield Case("product of vectors", jnp.vdot, (some(20000), some(20000)), (1, 4, 64))
+    batched = lambda x, y: jnp.einsum("bij,bjk->bik", x, y)
+    yield Case("product of few rows, batched", batched, (some(3, 2, 300), some(3, 300, 20)))
+    features = lambda x, w: lax.conv(x, w, (1, 1), "SAME")
+    yield Case("convolution to few features", features, (some(2, 9, 10, 10), some(3, 9, 3, 3)))
+    weights = jax.grad(lambda w, x: (features(x, w) ** 2).sum())
+    yield Case("convolution, gradient of few weights", weights, (some(17, 2, 3, 3), some(3, 2, 20, 20)))
+    for dtype in (np.float32, np.int32, BF16):
+        rows = some(3, 7000, dtype=dtype)
+        rows[0, ::9] = rows[0, 0]
+        yield Case(f"largest of long rows {np.dtype(dtype).name}", lambda x: lax.top_k(x, 5), (rows,), (1, 4))
+    yield Case("largest of rows", lambda x: lax.top_k(x * 2, 7), (some(5, 600),))
+    yield Case("largest, values alone", lambda x: lax.top_k(x, 3)[0], (some(50, 8),))
+    yield Case("smallest of long columns", lambda x: jnp.sort(x, 0)[:4], (some(5000, 3),), (1, 4))
 
 
 def ragged_products(rng: np.random.Generator) -> Iterator[Case]:

@@ -5,9 +5,9 @@
 // of few rows has few tiles: what is kept is what has least bytes times seconds.
 
 // CHECK-LABEL: func.func @main
-// CHUNKS-SAME: slimhlo.arena = 33562880 : i64
-// CHUNKS: slimhlo.turns = 8
-// PLAIN-SAME: slimhlo.arena = 268500992 : i64
+// CHUNKS-SAME: slimhlo.arena = 17961216 : i64
+// CHUNKS: slimhlo.turns = 16
+// PLAIN-SAME: slimhlo.arena = 274792448 : i64
 // PLAIN-NOT: slimhlo.turns
 func.func @main(%q: tensor<8192x64xf32>, %k: tensor<8192x64xf32>, %v: tensor<8192x64xf32>) -> tensor<8192x64xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>

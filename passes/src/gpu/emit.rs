@@ -168,7 +168,7 @@ fn kernel<'c: 'a, 'a>(
     Ok(())
 }
 
-/// The op that a kernel is named after: for reductions and products the last one, which ops may follow; else what is
+/// The op that a kernel is named after: for reductions, products and sorts the last one, which ops may follow; else what is
 /// returned.
 fn root<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
@@ -178,6 +178,7 @@ fn root<'c: 'a, 'a>(
         "reduce" => &["stablehlo.reduce"],
         "dot" => &["stablehlo.dot_general", "stablehlo.dot"],
         "convolution" => &["stablehlo.convolution"],
+        "sort" => &["stablehlo.sort"],
         _ => &[],
     };
     let first = element::body_of(function).and_then(|block| block.first_operation());

@@ -2,11 +2,11 @@
 
 //! What a planned module costs: the bytes of its plan, and about how long its kernels take.
 //!
-//! A kernel takes as long as the bytes that it has to move ([`traffic`]) or as its products, whichever is longer, and a
-//! launch; a loop as often as it turns, or once where that is not known, with a read-back; a branch as long as its
-//! longest arm. The rates are the target's (`target/kernels.rs`). Products of few tiles leave multiprocessors idle,
-//! which is what small chunks cost. Else, how well a kernel uses the chip is not looked at, so that two forms of one
-//! program can be compared, but not ours with another compiler's.
+//! A kernel takes as long as the bytes that it has to move ([`traffic`]) or as its products, whichever is longer, and
+//! its launches; a loop as often as it turns, or once where that is not known, with a read-back; a branch as long as
+//! its longest arm. The rates are the target's (`target/kernels.rs`). Products of few tiles leave multiprocessors
+//! idle, which is what small chunks cost. Else, how well a kernel uses the chip is not looked at, so that two forms
+//! of one program can be compared, but not ours with another compiler's.
 
 use super::emit::roots;
 use super::form_kernels::{TURNS, entry, ops::size_of};
@@ -14,7 +14,7 @@ use super::plan_buffers::callee;
 use super::traffic::traffic;
 use crate::cost::Cost;
 use crate::functions::{functions, name_of};
-use crate::ir::constant_attribute;
+use crate::ir::{self, constant_attribute};
 use crate::memory::{Footprint, product_seconds};
 use crate::rewrite::walk;
 use crate::target::Rates;
@@ -23,10 +23,6 @@ use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, RegionLike};
 use slimhlo_dialect::ffi::op_name;
 use std::collections::HashMap;
-
-/// Blocks that keep an H100 busy: two on each of its 132 multiprocessors. With one, nobody computes while its threads
-/// wait for a tile.
-const FULL: i64 = 2 * 132;
 
 /// The cost of a module that kernels have been formed of and memory is planned for; `None` for any other.
 pub fn cost<'c: 'a, 'a>(module: OperationRef<'c, 'a>, rates: &Rates) -> Option<Cost> {
@@ -46,22 +42,24 @@ pub fn cost<'c: 'a, 'a>(module: OperationRef<'c, 'a>, rates: &Rates) -> Option<C
     Some(Cost { footprint, seconds: Schedule { kernels: seconds, rates }.block(block) })
 }
 
-/// Seconds of one launch of a kernel function.
+/// Seconds of a kernel function.
 fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
     let mut products = 0.0;
+    let mut launches = 1;
     walk(function, |op| {
         if matches!(op_name(op), "stablehlo.dot_general" | "stablehlo.dot" | "stablehlo.convolution")
             && let Ok(result) = op.result(0)
         {
-            let launches = roots::launches(op, false).unwrap_or_default();
-            let blocks = launches.first().map_or(FULL, |launch| launch.blocks.max(1));
-            let idle = (FULL as f64 / blocks as f64).max(1.0);
-            products += idle * product_seconds(op, size_of(result.into()).0, rates);
+            let slowness = roots::slowness_of_product(op).unwrap_or(1.0);
+            products += slowness * product_seconds(op, size_of(result.into()).0, rates);
         }
+        launches = roots::launches(op, false).map_or(1, |launches| launches.len()).max(launches);
         WalkResult::Advance
     });
-    let moved = traffic(function).unwrap_or(0) as f64 / rates.bytes;
-    rates.launch + moved.max(products)
+    let scratch: i64 = ir::i64_array(function, "slimhlo.scratch").unwrap_or_default().iter().sum();
+    // Written once and read once.
+    let moved = (traffic(function).unwrap_or(0) as f64 + 2.0 * scratch as f64) / rates.bytes;
+    launches as f64 * rates.launch + moved.max(products)
 }
 
 struct Schedule<'r> {

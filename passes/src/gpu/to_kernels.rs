@@ -2,9 +2,11 @@
 
 //! `--slimhlo-to-kernels`: from a StableHLO module to kernels and planned memory, in one step.
 //!
-//! Runs [`PREPARE`], forms kernels and plans buffers. Kernels update in place by themselves; where the arena is nevertheless more than a
-//! [`TIGHT`]th of all memory, it does so once more after [`IN_PLACE`], which orders updates and runs steps of donated fields a slab at a time,
-//! and keeps what that gives if it is smaller by as much: what orders updates costs copies.
+//! Runs [`PREPARE`], forms kernels and plans buffers. Kernels update in place by themselves; where the arena is
+//! nevertheless more than a [`TIGHT`]th of all memory, it does so once more after [`in_place`], which orders updates
+//! and runs steps of donated fields a slab at a time, and keeps what that gives if it is smaller by as much: what
+//! orders updates costs copies. Slabs are tried in several sizes ([`SLABS`]), and those of least bytes times seconds
+//! are kept.
 //!
 //! Kernels that read the same are joined, which saves time; where one of them could have written over what it reads, it
 //! takes memory. And a cheap value that many places need is stored, rather than computed at each. So kernels are formed
@@ -18,9 +20,10 @@
 //! twice the time and thousands of launches. If none does, it is the fastest that takes half of the bytes or less,
 //! unless that takes [`FAR`] times as long: memory is what this compiler is for.
 //!
-//! Chunks are first tried small. The sizes are around what an H100's L2 cache holds (50 MB): smaller ones mean more launches, and what is
-//! larger than it saves less than it could. There are two ways of choosing what to chunk: by a target's costs, and by thresholds, which cut
-//! more. For each, larger sizes are tried until one is within the limit and no better than the best before it.
+//! Chunks are first tried small. The sizes are around what an H100's L2 cache holds (50 MB): smaller ones mean more
+//! launches, and what is larger than it saves less than it could. There are two ways of choosing what to chunk: by a
+//! target's costs, and by thresholds, which cut more. For each, larger sizes are tried until one is within the limit
+//! and no better than the best before it.
 
 use super::estimate;
 use super::form_kernels::{entry, for_one_partition};
@@ -42,8 +45,15 @@ pub const PREPARE: &str = "inline,func.func(canonicalize,cse),symbol-dce,func.fu
                            slimhlo-scatter-to-update,canonicalize,cse,slimhlo-dus-to-pad,canonicalize,cse,\
                            slimhlo-coalesce-pads,canonicalize,cse,slimhlo-recompute-residuals{target=kernels},canonicalize,cse)";
 
-/// What may make updates happen in place that do not otherwise.
-const IN_PLACE: &str = "func.func(slimhlo-inplace-updates{target=kernels},canonicalize,cse)";
+/// What may make updates happen in place that do not otherwise, with slabs of so many bytes.
+fn in_place(slabs: Bytes) -> String {
+    let slabs = slabs.to_string();
+    format!("func.func(slimhlo-inplace-updates{{target=kernels chunk-bytes={slabs}}},canonicalize,cse)")
+}
+
+/// Bytes of the slabs that are tried: around what an H100's L2 cache holds, as those of [`CHUNKS`]. Smaller ones take
+/// less memory, larger ones fewer launches.
+const SLABS: [Bytes; 3] = [Bytes(4 << 20), Bytes(16 << 20), Bytes(64 << 20)];
 
 /// The share of all memory that it has to save.
 const TIGHT: u64 = 100;
@@ -77,12 +87,13 @@ crate::pass_options! {
     /// slimhlo-opt --slimhlo-to-kernels in.mlir
     /// ```
     pub struct ToKernels {
-        /// Plan other forms of the program, too, and keep what costs least: values in chunks, and what the default pipeline makes of it.
+        /// Plan other forms of the program, too, and keep what costs least: values in chunks, and what the default
+        /// pipeline makes of it.
         stream: bool = true,
         /// How much the temporaries of one chunk may take, about; none tries several.
         chunk_bytes: Option<Bytes> = None,
-        /// How many times as long as the plan without other forms the program may take, by an estimate; usual is 1.25 where the arena at least
-        /// halves, and else 1.05.
+        /// How many times as long as the plan without other forms the program may take, by an estimate; usual is 1.25
+        /// where the arena at least halves, and else 1.05.
         max_slowdown: Limit = Limit::Times(2.0),
     }
 }
@@ -136,7 +147,7 @@ fn form_again<'c>(
 ) -> Result<(Operation<'c>, Cost), PassError<'c>> {
     let mut found = (made, cost);
     for lower in [APART, LEAN] {
-        let other = Other { first: None, lower, limit: Limit::Usual };
+        let other = Other { lower, limit: Limit::Usual };
         if is_tight(&found.1)
             && let Some(better) = improve(module, context, &found.0, &found.1, &other)?
         {
@@ -146,10 +157,41 @@ fn form_again<'c>(
     Ok(found)
 }
 
+/// Has what is `prepared` update in place, if the plan is smaller then. Leaves in the module what is best, and says
+/// what that is made of and what it costs.
+fn update_in_place<'c>(
+    module: OperationRef<'c, '_>,
+    context: &PassContext<'_>,
+    prepared: Operation<'c>,
+    plain: Cost,
+) -> Result<(Operation<'c>, Cost), PassError<'c>> {
+    let mut planned_now = copy_of(module);
+    let mut found: Option<(Operation<'c>, Cost)> = None;
+    let mut before = fingerprint(borrowed(&prepared));
+    for slabs in SLABS {
+        move_body(module, copy_of(borrowed(&prepared)));
+        context.run_pipeline(module, &in_place(slabs))?;
+        // Nothing changes, or the same as with smaller ones.
+        let after = fingerprint(module);
+        if after == before {
+            continue;
+        }
+        before = after;
+        let made = copy_of(module);
+        context.run_pipeline(module, LOWER)?;
+        let now = planned(module)?;
+        let smaller = now.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
+        if smaller && found.as_ref().is_none_or(|(_, best)| weight(&now) < weight(best)) {
+            planned_now = copy_of(module);
+            found = Some((made, now));
+        }
+    }
+    move_body(module, planned_now);
+    Ok(found.unwrap_or((prepared, plain)))
+}
+
 /// Another way to lower what is prepared.
 struct Other {
-    /// What runs before, if it changes anything.
-    first: Option<&'static str>,
     lower: &'static str,
     limit: Limit,
 }
@@ -165,26 +207,20 @@ fn improve<'c>(
 ) -> Result<Option<(Operation<'c>, Cost)>, PassError<'c>> {
     let formed = copy_of(module);
     move_body(module, copy_of(borrowed(prepared)));
-    let before = fingerprint(module);
-    if let Some(first) = other.first {
-        context.run_pipeline(module, first)?;
-    }
-    if other.first.is_none() || fingerprint(module) != before {
-        let made = copy_of(module);
-        context.run_pipeline(module, other.lower)?;
-        let now = planned(module)?;
-        let smaller = now.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
-        if smaller && other.limit.allows(plain, &now) {
-            return Ok(Some((made, now)));
-        }
+    let made = copy_of(module);
+    context.run_pipeline(module, other.lower)?;
+    let now = planned(module)?;
+    let smaller = now.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
+    if smaller && other.limit.allows(plain, &now) {
+        return Ok(Some((made, now)));
     }
     move_body(module, formed);
     Ok(None)
 }
 
 impl ToKernels {
-    /// Plans other forms of a program, of which `prepared` is what kernels are formed of, and the module what they are, at `plain` cost. Leaves
-    /// in the module the one that costs least.
+    /// Plans other forms of a program, of which `prepared` is what kernels are formed of, and the module what they
+    /// are, at `plain` cost. Leaves in the module the one that costs least.
     fn reform<'c>(
         &self,
         module: OperationRef<'c, '_>,
@@ -271,11 +307,8 @@ impl Pass for ToKernels {
         let mut prepared = copy_of(module);
         context.run_pipeline(module, LOWER)?;
         let mut plain = planned(module)?;
-        let ordered = Other { first: Some(IN_PLACE), lower: LOWER, limit: Limit::Times(f64::INFINITY) };
-        if is_tight(&plain)
-            && let Some(found) = improve(module, context, &prepared, &plain, &ordered)?
-        {
-            (prepared, plain) = found;
+        if is_tight(&plain) {
+            (prepared, plain) = update_in_place(module, context, prepared, plain)?;
         }
         (prepared, plain) = form_again(module, context, prepared, plain)?;
         if self.stream && plain.footprint.temporaries > LEAST.max(plain.peak() / LARGE) {

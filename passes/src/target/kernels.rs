@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! slimhlo's own kernels (`gpu/`): what they compute on the fly is decided where they are formed; this is what passes that run before need to
-//! know.
+//! slimhlo's own kernels (`gpu/`): what they compute on the fly is decided where they are formed; this is what passes
+//! that run before need to know.
 
 use super::{Beside, Rates, Reductions, Schedule, Storage, xla_gpu};
+
+/// Multiprocessors that kernels have blocks for: those of an H100 SXM5 by NVIDIA's data sheet. Code is the same for
+/// all chips; an A100 has 108, for which grids are then a fifth larger than they need be.
+pub const MULTIPROCESSORS: i64 = 132;
 
 pub(super) static STORAGE: Storage = Storage {
     widens: false,
@@ -28,7 +32,7 @@ pub(super) static STORAGE: Storage = Storage {
     tile: (1, 1),
 };
 
-/// No tensor cores: half of what an H100 multiplies without them, 67 TFLOP/s of f32 and 34 of f64 by NVIDIA's data sheet. That half is
-/// assumed, not measured. A loop that counts takes its kernels' time alone.
+/// No tensor cores: half of what an H100 multiplies without them, 67 TFLOP/s of f32 and 34 of f64 by NVIDIA's data
+/// sheet. That half is assumed, not measured. A loop that counts takes its kernels' time alone.
 pub(super) const RATES: Rates =
     Rates { narrow_products: 30e12, products: 30e12, wide_products: 15e12, ..xla_gpu::H100 };

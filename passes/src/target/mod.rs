@@ -12,6 +12,7 @@ mod xla_gpu;
 mod xla_tpu;
 
 use crate::framework::OptionValue;
+pub use kernels::MULTIPROCESSORS;
 use std::fmt;
 
 /// What a program is compiled by, and for which chip.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
 use crate::shell::Shell;
-use crate::test::CORPUS;
+use crate::test::{self, CORPUS};
 use crate::{setup, wheel};
 
 /// What to measure.
@@ -53,8 +53,8 @@ enum Benchmark {
     RunTime,
     /// Time of the default pipeline: against Enzyme-JAX's, and per op up to 100,000 ops
     Passes,
-    /// What slimhlo compile allocates for the reference programs, some larger ones and a sample of JAX's tests, against their floors
-    /// and XLA for --target; launches and read-backs of each
+    /// What slimhlo compile allocates for the reference programs, some larger ones, a sample of JAX's tests and programs of libraries at
+    /// small sizes, against their floors and XLA for --target; launches and read-backs of each
     Plan,
     /// The machine code of the reference programs' kernels: instructions, widths of accesses and bytes in flight, against what
     /// full bandwidth takes
@@ -183,8 +183,14 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
             words = vec!["-u", &path, "--slimhlo", &slimhlo];
         }
         words.extend(extra);
+        let libraries = shell.target.join("corpus/small").to_string_lossy().into_owned();
         if matches!(benchmark, Benchmark::Plan) {
             words.extend(["--target", args.target.as_str(), "--cache", answers.as_str()]);
+            if !matches!(args.target.as_str(), "cpu" | "xla-cpu") {
+                let lowered = test::lower_small_corpus(shell, &libraries)?.unchecked().run()?;
+                ensure!(lowered.status.success(), "not all programs of libraries can be lowered");
+                words.extend(["--corpus", &libraries]);
+            }
             if args.write_docs {
                 words.extend(["--write-docs", docs.as_str()]);
             }

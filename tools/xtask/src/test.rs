@@ -12,6 +12,7 @@ mod oracle;
 mod pjrt;
 
 pub use oracle::CORPUS;
+pub(crate) use oracle::lower_small_corpus;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

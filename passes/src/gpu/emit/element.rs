@@ -19,6 +19,7 @@ use super::{map, numbers, shape};
 use crate::framework::PassError;
 use crate::ir;
 use crate::rewrite::{defining_op, set_attribute, set_discardable_attribute};
+use crate::target::MULTIPROCESSORS;
 use melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute, StringAttribute, TypeAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -32,7 +33,13 @@ use std::collections::{HashMap, HashSet};
 /// Threads of a block, unless a kernel says otherwise.
 pub const BLOCK: i64 = 256;
 /// Most blocks of a grid whose threads go on to further elements: enough to fill the largest devices several times over.
-pub const GRID: i64 = 132 * 16;
+pub const GRID: i64 = MULTIPROCESSORS * 16;
+/// Blocks that fill all multiprocessors with threads, where a thread takes few registers.
+pub const BUSY: i64 = MULTIPROCESSORS * 8;
+/// Threads of that many blocks.
+pub const THREADS: i64 = BUSY * BLOCK;
+/// Blocks with which no multiprocessor waits for one block's threads alone.
+pub const FULL: i64 = MULTIPROCESSORS * 2;
 /// Elements of a tensor up to which indices have 32 bits: the rest of 2^31 is what a thread's last step may overshoot by.
 const MOST_NARROW: i64 = (1 << 31) - (1 << 26);
 /// Calls of [`Kernel::element`] within each other.

@@ -12,18 +12,21 @@ mod dot;
 mod fft;
 pub mod group;
 mod linear;
+mod parts;
 mod private;
 mod reduce;
 mod reduce_window;
 mod reducer;
 mod rng;
+mod scan;
 mod scatter;
 mod select_and_scatter;
 pub mod serial;
 mod sort;
 mod window;
 
-pub use dot::TILE;
+pub use dot::{TILE, slowness as slowness_of_product};
+pub use sort::{beginnings as beginnings_of_sort, longest_in_block};
 
 use super::code::Scalar;
 use super::element::{BLOCK, GRID, Kernel, count_of, returned, tensor};
@@ -31,9 +34,13 @@ use super::shape;
 use crate::framework::PassError;
 use crate::ir;
 use crate::rewrite::defining_op;
+use group::{Size, word_count};
+use melior::Context;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Type, Value};
-use slimhlo_dialect::ffi::op_name;
+use melior::ir::r#type::IntegerType;
+use melior::ir::{OperationRef, Type, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::quant::Number;
 use std::result;
 
 /// What writing code comes to.
@@ -57,6 +64,16 @@ impl<'c> Launch<'c> {
     /// A block for each task.
     fn of_blocks(tasks: i64) -> Self {
         Self { blocks: tasks.clamp(1, GRID), shared: vec![] }
+    }
+
+    /// A group for each task, with what it combines values of so many words by.
+    fn of_groups(size: Size, tasks: i64, context: &'c Context, words: i64) -> Self {
+        let launch = match size {
+            Size::Block => Self::of_blocks(tasks),
+            size => Self::of_threads(tasks.saturating_mul(size.threads())),
+        };
+        let count = size.shared_words(words);
+        if count == 0 { launch } else { launch.with(IntegerType::new(context, 32).into(), count) }
     }
 
     fn with(mut self, ty: Type<'c>, count: i64) -> Self {
@@ -100,7 +117,7 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>, deterministic: bool) -> Re
 pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
     match op_name(op) {
         "stablehlo.cholesky" => linear::cholesky(kernel, op),
-        "stablehlo.convolution" | "stablehlo.dot" | "stablehlo.dot_general" => dot::emit(kernel, op),
+        "stablehlo.convolution" | "stablehlo.dot" | "stablehlo.dot_general" => dot::emit(kernel, op, launch),
         "stablehlo.fft" => fft::emit(kernel, op, launch),
         "stablehlo.reduce" => reduce::emit(kernel, op, launch),
         "stablehlo.reduce_window" => reduce_window::emit(kernel, op, launch),
@@ -119,6 +136,7 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
 /// The op has an operand or a result that is no ranked tensor.
 pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     match op_name(op) {
+        "stablehlo.convolution" | "stablehlo.dot" | "stablehlo.dot_general" => dot::scratch(op),
         "stablehlo.fft" => fft::scratch(op),
         "stablehlo.reduce" => reduce::scratch(op),
         "stablehlo.reduce_window" => reduce_window::scratch(op),
@@ -140,6 +158,11 @@ pub fn reads_once<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
 /// Whether the kernel of `op` need not store results that nobody needs.
 pub fn drops_results<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     op_name(op) == "stablehlo.sort" && sort::drops_results(op)
+}
+
+/// The slices that a kernel of this op stores instead of its results, if it does.
+pub fn firsts_of_sort<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
+    if op_name(op) == "stablehlo.sort" { sort::firsts(op) } else { Vec::new() }
 }
 
 /// How often elements of an operand of a sort are computed, in all.
@@ -217,18 +240,42 @@ fn function_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
     op.parent_operation().unwrap_or(op)
 }
 
+/// 32-bit words of a row of an op's results, as accumulators.
+fn words_of_results<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> i64 {
+    let words = op.results().map(|result| {
+        let element = ffi::element_type(result.r#type()).unwrap_or(result.r#type());
+        match Number::of(element) {
+            Number::Complex { part } => 2 * word_count(part),
+            Number::Integer { width, .. } | Number::Float { width } => {
+                if width > 32 {
+                    2
+                } else {
+                    1
+                }
+            }
+            _ => 2,
+        }
+    });
+    words.sum()
+}
+
 /// How many scratch buffers the kernel of an op has.
 fn scratch_count<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> usize {
     ir::i64_array(function_of(op), "slimhlo.scratch").unwrap_or_default().len()
 }
 
-/// The kernel's result that each result of its root is; `None` for those that it does not return.
+/// The kernel's result that each result of its root is, or is sliced to; `None` for those that it does not return.
 fn returned_as<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Option<usize>> {
     let returned = returned(function_of(op));
     op.results()
         .map(|result| {
             let key = ir::key(result.into());
-            returned.iter().position(|value| ir::key(*value) == key)
+            let sliced = |value: &Value<'c, 'a>| {
+                let slice = defining_op(*value).filter(|slice| op_name(*slice) == "stablehlo.slice")?;
+                Some(ir::key(slice.operand(0).ok()?))
+            };
+            let is_result = |value: &Value<'c, 'a>| ir::key(*value) == key || sliced(value) == Some(key);
+            returned.iter().position(is_result)
         })
         .collect()
 }

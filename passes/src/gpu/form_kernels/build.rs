@@ -170,10 +170,15 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         stored
     }
 
-    /// Named after what it is rooted at.
+    /// Named after what it is rooted at; a sort of which slices are stored after itself.
     fn name(&mut self, kernel: usize) -> String {
-        let kernel = &self.partition.kernels[kernel];
-        let root = kernel.roots.last().map_or("", |&root| op_name(self.partition.nodes[root].op));
+        let made = &self.partition.kernels[kernel];
+        let root = if made.kind == "sort" {
+            Some(self.partition.base_of(kernel))
+        } else {
+            made.roots.last().copied()
+        };
+        let root = root.map_or("", |root| op_name(self.partition.nodes[root].op));
         let local = root.split_once('.').map_or(root, |(_, local)| local);
         loop {
             let number = self.numbers.entry(local.to_owned()).or_default();

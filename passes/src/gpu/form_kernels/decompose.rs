@@ -5,6 +5,7 @@
 mod batch_norm;
 mod custom_call;
 mod empty;
+mod firsts;
 mod map;
 mod ragged_dot;
 mod scan;
@@ -94,6 +95,9 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
                 replace(&builder, op, &operands);
             }
         }
+    }
+    for op in ops_named(module, "stablehlo.sort") {
+        firsts::shorten(&builder, op)?;
     }
     empty::empty(&builder, module)
 }

@@ -7,7 +7,8 @@ mod overwritten;
 
 use super::ops::{Class, captures, evaluations, is_plain_operand, size_of};
 use crate::framework::PassError;
-use crate::ir::key;
+use crate::gpu::emit::roots;
+use crate::ir::{key, op_key};
 use cost::Cost;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -45,7 +46,7 @@ pub struct Kernel {
     pub kind: &'static str,
     /// Nodes whose results it stores, in order.
     pub roots: Vec<usize>,
-    /// The reduction, if its result is not stored.
+    /// The reduction, product or sort, if its result is not stored.
     base: Option<usize>,
     /// Elements of each result.
     pub elements: u64,
@@ -256,9 +257,11 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
                 self.nodes[node].stored = true;
                 op.operands().for_each(|operand| self.need(operand));
             }
+            Class::Root("sort") if !wanted => self.store_firsts(node),
             Class::Root(_) | Class::Table if !wanted => {}
             Class::Table => self.nodes[node].stored = true,
             Class::Root("reduce") if self.is_reduced_on_the_fly(node) => self.inline(node),
+            Class::Move if self.is_first_of_sort(node) => self.nodes[node].stored = wanted,
             Class::Root(kind) => {
                 let kernel = self.new_kernel(node, kind);
                 self.feed_root(node, kernel, kind);
@@ -286,6 +289,28 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
                 }
             }
         }
+    }
+
+    /// Whether an op is one of the slices of a sort's results that its kernel stores instead of them.
+    fn is_first_of_sort(&self, node: usize) -> bool {
+        let op = self.nodes[node].op;
+        let sort = op.operands().next().and_then(|operand| self.node_of(operand));
+        sort.is_some_and(|sort| {
+            roots::firsts_of_sort(self.nodes[sort].op).iter().any(|slice| op_key(*slice) == op_key(op))
+        })
+    }
+
+    /// Makes the kernel of a sort of whose results only slices are stored.
+    fn store_firsts(&mut self, node: usize) {
+        let slices = roots::firsts_of_sort(self.nodes[node].op);
+        let slices = slices.into_iter().filter_map(|slice| self.node_of(slice.result(0).ok()?.into()));
+        let mut slices: Vec<_> = slices.filter(|slice| self.nodes[*slice].stored).collect();
+        slices.sort_unstable();
+        let Some(&first) = slices.first() else { return };
+        let kernel = self.new_kernel(first, "sort");
+        self.kernels[kernel].base = Some(node);
+        self.kernels[kernel].roots = slices;
+        self.feed_root(node, kernel, "sort");
     }
 
     /// Evaluates operands wherever the result is.

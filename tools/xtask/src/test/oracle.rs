@@ -9,6 +9,7 @@ use duct::Expression;
 
 use super::{Outcome, Run};
 use crate::setup;
+use crate::shell::Shell;
 
 /// Folder of the corpora, below the target directory.
 pub const CORPUS: &str = "oracle";
@@ -126,13 +127,18 @@ pub(super) fn referees(run: &mut Run) -> Result<Outcome> {
     script(run, "referees.py", &[])
 }
 
+/// The command that lowers the sample of the corpus into a folder, at small sizes; what is there stays.
+pub(crate) fn lower_small_corpus(shell: &Shell, folder: &str) -> Result<Expression> {
+    setup::sample_environment(shell)?;
+    let lower = ["-u", "test/corpus/lower.py", folder, "--small", "--installed"];
+    Ok(shell.command(setup::sample_python(shell), lower))
+}
+
 /// A sample of the corpus, of libraries that come as a few packages.
 pub(super) fn libraries(run: &mut Run) -> Result<Outcome> {
-    setup::sample_environment(run.shell)?;
     setup::device_compilers(run.shell)?;
     let folder = run.shell.target.join("corpus/small").to_string_lossy().into_owned();
-    let lower = ["-u", "test/corpus/lower.py", &folder, "--small", "--installed"];
-    let lowered = run.run(&run.shell.command(setup::sample_python(run.shell), lower))?;
+    let lowered = run.run(&lower_small_corpus(run.shell, &folder)?)?;
     ensure!(lowered.ok, "not all programs of the sample can be lowered");
     with_driver(run, "bench_corpus.py", &[&folder, "--check", "--shares", "4"])
 }

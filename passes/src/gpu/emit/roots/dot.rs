@@ -1,46 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Dot products and convolutions with many results.
+//! Dot products and convolutions.
 //!
-//! Products of matrices (of any batching, free and contracting dimensions) are computed a tile of [`TILE`] by [`TILE`] results
-//! per block: [`DEEP`] columns of the left and rows of the right operand at a time go through workgroup memory, and each
-//! thread has [`OWN`] by [`OWN`] results in registers. Blocks of other than [`BLOCK`] threads (on the CPU: of one) compute the
-//! same small squares from the operands themselves. Products of a matrix and a vector have a warp per result where the
-//! matrix is read along its last dimension. Convolutions are such products as well (`convolution`). Everything else is left to
-//! one thread per result.
+//! Products of matrices (of any batching, free and contracting dimensions) are computed a square tile of results per
+//! block (`tile`), those of a few rows or columns like reductions of the other matrix (`thin`). Convolutions are such
+//! products as well (`convolution`). Where results are too few to busy the device, what is contracted is cut into
+//! parts: each comes to a sum of its own in scratch memory, and a second launch adds these up (`parts`). Everything
+//! else is left to one thread per result.
 //!
 //! Sums are kept in f32 where results are narrower floats.
 
-use super::arithmetic::{Arithmetic, register};
+mod thin;
+mod tile;
+
+use super::arithmetic::Arithmetic;
 use super::convolution::Convolution;
-use super::group::{Group, Size, load, store};
+use super::group::word_count;
+use super::parts::{self, Parts};
+use super::reducer::bytes_of;
 use super::serial::{Dot, operand_tensor, result_tensor};
-use super::{Launch, Result, store_results};
-use crate::gpu::emit::code::{Code, Int, Scalar};
-use crate::gpu::emit::element::{BLOCK, Kernel, count_of};
+use super::{Launch, Result, scratch_count, store_results};
+use crate::gpu::emit::code::{Code, Scalar};
+use crate::gpu::emit::element::{BLOCK, FULL, Kernel, count_of};
 use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
+use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, Type, Value};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::quant::Number;
 use slimhlo_dialect::types::Tensor;
+use thin::Thin;
+pub use tile::TILE;
 
-/// Rows and columns of a block's results.
-pub const TILE: i64 = 64;
-/// Rows and columns of a thread's results.
-const OWN: i64 = 4;
-/// How much of the contracted dimension is in workgroup memory.
-const DEEP: i64 = 16;
-/// Distance of columns in workgroup memory: not a power of two, so that they lie in different banks.
-const STRIDE: i64 = TILE + 4;
+/// Rows or columns from which on a product has tiles.
+const FEW: i64 = 16;
+/// Share of the operands' bytes that the sums of parts may take: memory is what slimhlo is for.
+const MOST_SCRATCH: u64 = 16;
+/// How many times as long the same product takes in small tiles: each element is then read from workgroup memory for
+/// half as many products.
+const SMALL: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plan {
     /// A thread for each result.
     Serial,
-    /// A warp for each result.
-    Warp,
-    Tile,
+    Thin(Thin, Cut),
+    /// Tiles of so many rows and columns.
+    Tile(i64, Cut),
+}
+
+/// What is contracted, cut into parts of the same length, but for the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cut {
+    parts: i64,
+    length: i64,
+}
+
+impl Cut {
+    /// Into at most so many parts of at least so many elements each, a multiple of `multiple`. None of them is empty.
+    fn new(contracted: i64, most: i64, least: i64, multiple: i64) -> Self {
+        let parts = most.min(contracted / least).max(1);
+        if parts == 1 {
+            return Self { parts, length: contracted };
+        }
+        let length = (contracted + parts - 1) / parts;
+        let length = (length + multiple - 1) / multiple * multiple;
+        Self { parts: (contracted + length - 1) / length, length }
+    }
+
+    /// The elements of a part: the first one, and the one after the last.
+    fn bounds<'c: 'a, 'a>(&self, code: &Code<'c, 'a>, part: Value<'c, 'a>, whole: i64) -> [Value<'c, 'a>; 2] {
+        if self.parts == 1 {
+            return [code.index(0), code.index(whole)];
+        }
+        let from = code.mul(part, code.index(self.length));
+        let to = code.add(from, code.index(self.length));
+        [from, code.binary("arith.minui", to, code.index(whole))]
+    }
 }
 
 /// A product of matrices: rows, columns and what is contracted, each of several dimensions.
@@ -91,6 +127,10 @@ impl<'c> Product<'c> {
             Kind::Dot(dot) => dot.contracting[side].contains(&(self.operands[side].rank() as i64 - 1)),
             Kind::Convolution(convolution) => convolution.runs_along(side),
         }
+    }
+
+    fn is_dot(&self) -> bool {
+        matches!(self.kind, Kind::Dot(_))
     }
 
     /// Whether rows of the result are next to each other in memory, rather than columns.
@@ -148,66 +188,154 @@ impl<'c> Product<'c> {
         }
     }
 
-    fn plan(&self) -> Plan {
+    /// Element type of sums.
+    fn accumulator(&self, op: OperationRef<'c, '_>) -> Type<'c> {
+        match Number::of(self.result.element) {
+            Number::Float { width } if width < 32 => Type::float32(context_of(op)),
+            _ => self.result.element,
+        }
+    }
+
+    /// Most parts whose sums take little beside the operands.
+    fn most_parts(&self, op: OperationRef<'c, '_>) -> i64 {
+        let operands: u64 = self
+            .operands
+            .iter()
+            .map(|ty| count_of(ty.shape).unsigned_abs().saturating_mul(bytes_of(ty.element)))
+            .sum();
+        let sums = count_of(self.result.shape).unsigned_abs().saturating_mul(bytes_of(self.accumulator(op)));
+        i64::try_from(operands / MOST_SCRATCH / sums.max(1)).unwrap_or(i64::MAX)
+    }
+
+    fn plan(&self, op: OperationRef<'c, '_>) -> Plan {
         let [_, rows, columns, contracted] = self.counts();
-        let complex = matches!(Number::of(self.result.element), Number::Complex { .. });
-        if complex || count_of(self.result.shape) == 0 {
+        if count_of(self.result.shape) == 0 {
             return Plan::Serial;
         }
-        if rows < 16 || columns < 16 {
-            let larger = usize::from(rows < columns);
-            let is_dot = matches!(self.kind, Kind::Dot(_));
-            let warp = is_dot && contracted >= 64 && self.runs_along(larger);
-            return if warp { Plan::Warp } else { Plan::Serial };
+        let most = self.most_parts(op);
+        if rows < FEW || columns < FEW {
+            return match Thin::new(self) {
+                Some(thin) => Plan::Thin(thin, thin.cut(most)),
+                None => Plan::Serial,
+            };
         }
-        if contracted >= 8 { Plan::Tile } else { Plan::Serial }
+        if contracted < 8 || matches!(Number::of(self.result.element), Number::Complex { .. }) {
+            return Plan::Serial;
+        }
+        // Large tiles, unless so few of them, cut or not, leave more of the chip idle than small ones lose.
+        let cut = |tile: i64| {
+            let tiles = self.tiles(tile);
+            let wanted = (FULL + tiles - 1) / tiles;
+            Plan::Tile(tile, Cut::new(contracted, wanted.min(most), tile::LEAST, tile::DEEP))
+        };
+        let (large, small) = (cut(TILE), cut(TILE / 2));
+        if self.slowness(large) <= self.slowness(small) { large } else { small }
     }
+
+    /// How many square tiles the result has.
+    fn tiles(&self, tile: i64) -> i64 {
+        let [batches, rows, columns, _] = self.counts();
+        batches * ((rows + tile - 1) / tile) * ((columns + tile - 1) / tile)
+    }
+
+    /// How many times as long a plan takes as one in large tiles that busies the whole chip.
+    fn slowness(&self, plan: Plan) -> f64 {
+        let idle = |blocks: i64| (FULL as f64 / blocks.max(1) as f64).max(1.0);
+        match plan {
+            Plan::Serial => idle(count_of(self.result.shape) / BLOCK),
+            Plan::Thin(thin, cut) => idle(thin.blocks(cut)),
+            Plan::Tile(tile, cut) => {
+                idle(self.tiles(tile) * cut.parts) * if tile < TILE { SMALL } else { 1.0 }
+            }
+        }
+    }
+
+    /// The plan with the scratch memory that the kernel has.
+    fn plan_in_kernel(&self, op: OperationRef<'c, '_>) -> Plan {
+        let whole = Cut { parts: 1, length: self.counts()[3] };
+        match self.plan(op) {
+            Plan::Thin(thin, _) if scratch_count(op) == 0 => Plan::Thin(thin, whole),
+            Plan::Tile(tile, _) if scratch_count(op) == 0 => Plan::Tile(tile, whole),
+            plan => plan,
+        }
+    }
+}
+
+impl Plan {
+    fn parts(self) -> i64 {
+        match self {
+            Self::Serial => 1,
+            Self::Thin(_, cut) | Self::Tile(_, cut) => cut.parts,
+        }
+    }
+}
+
+/// Bytes of the sums of parts.
+pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
+    let product = Product::of(op)?;
+    let parts = product.plan(op).parts();
+    if parts == 1 {
+        return Ok(vec![]);
+    }
+    let sums = (parts * count_of(product.result.shape)) as u64;
+    Ok(vec![sums * bytes_of(product.accumulator(op))])
+}
+
+/// How many times as long a product takes in its kernel as one that busies the whole chip.
+pub fn slowness<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, f64> {
+    let product = Product::of(op)?;
+    Ok(product.slowness(product.plan_in_kernel(op)))
 }
 
 /// The launches; none for what is best left to one thread per result.
 pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
     let product = Product::of(op)?;
-    let [batches, rows, columns, _] = product.counts();
-    Ok(match product.plan() {
-        Plan::Serial => vec![],
-        Plan::Warp => vec![Launch::of_threads(count_of(product.result.shape).saturating_mul(32))],
-        Plan::Tile => {
-            let tiles = batches * ((rows + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
+    let plan = product.plan_in_kernel(op);
+    let words = words_of(op, product.accumulator(op));
+    let mut launches = match plan {
+        Plan::Serial => return Ok(vec![]),
+        Plan::Thin(thin, cut) => vec![thin.launch(cut, context_of(op), words)],
+        Plan::Tile(tile, cut) => {
             let element = accumulator_register(op, product.result.element);
-            vec![Launch::of_blocks(tiles).with(element, DEEP * STRIDE).with(element, DEEP * STRIDE)]
+            vec![tile::launch(&product, tile, cut, element)]
         }
-    })
+    };
+    if plan.parts() > 1 {
+        let results = count_of(product.result.shape);
+        launches.push(Launch::of_groups(parts::size(results), results, context_of(op), words));
+    }
+    Ok(launches)
+}
+
+/// 32-bit words of a sum.
+fn words_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, accumulator: Type<'c>) -> i64 {
+    match Number::of(accumulator) {
+        Number::Complex { part } => 2 * word_count(part),
+        _ => word_count(accumulator_register(op, accumulator)),
+    }
 }
 
 /// The register type of sums for results of this type.
 fn accumulator_register<'c: 'a, 'a>(op: OperationRef<'c, 'a>, element: Type<'c>) -> Type<'c> {
     let context = context_of(op);
     match Number::of(element) {
-        Number::Integer { width, .. } => melior::ir::r#type::IntegerType::new(context, width).into(),
+        Number::Integer { width, .. } => IntegerType::new(context, width).into(),
         Number::Float { width } if width < 32 => Type::float32(context),
         _ => element,
     }
 }
 
-/// Writes the launch.
-pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<'c, ()> {
+/// Writes one launch.
+pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launch: usize) -> Result<'c, ()> {
     let product = Product::of(op)?;
     let arithmetic = Arithmetic::of(kernel, product.result.element);
-    let writer = Writer { kernel, op, product, arithmetic };
-    match writer.product.plan() {
+    let plan = product.plan_in_kernel(op);
+    let writer = Writer { kernel, op, product, arithmetic, is_whole: plan.parts() == 1 };
+    match plan {
+        _ if launch > 0 => writer.add_parts(plan.parts()),
         Plan::Serial => super::map(kernel),
-        Plan::Warp => writer.warps(),
-        Plan::Tile => {
-            let code = &kernel.code;
-            let whole = code.compare(Int::Eq, code.gpu("gpu.block_dim"), code.index(BLOCK));
-            code.if_else(
-                whole,
-                &[],
-                || writer.tiles().map(|()| vec![]),
-                || writer.squares().map(|()| vec![]),
-            )?;
-            Ok(())
-        }
+        Plan::Thin(thin, cut) => thin.write(&writer, cut),
+        Plan::Tile(tile, cut) => tile::write(&writer, tile, cut),
     }
 }
 
@@ -216,227 +344,78 @@ struct Writer<'k, 'c, 'a> {
     op: OperationRef<'c, 'a>,
     product: Product<'c>,
     arithmetic: Arithmetic<'c>,
+    /// Whether sums are results; else they are those of parts.
+    is_whole: bool,
 }
 
 impl<'c: 'a, 'a> Writer<'_, 'c, 'a> {
-    /// Element of an operand (0 left, 1 right) at a batch, a row or column, and a place of what is contracted, in the type of
-    /// sums. Places past the end have no part in sums: zero.
+    /// Element of an operand (0 left, 1 right) at a batch, a row or column, and a place of what is contracted, in the
+    /// type of sums, and whether there is one (`None`: always).
     fn element(
         &self,
         side: usize,
         batch: &[Value<'c, 'a>],
         free: Value<'c, 'a>,
         contracted: Value<'c, 'a>,
-        checked: bool,
-    ) -> Result<'c, Scalar<'c, 'a>> {
-        let (kernel, code) = (self.kernel, &self.kernel.code);
-        let [_, rows, columns, length] = self.product.counts();
-        let count = [rows, columns][side];
-        let mut within = None;
-        let mut held = |value: Value<'c, 'a>, count: i64, size: i64| {
-            if !checked || count % size == 0 {
-                return value;
-            }
-            let inside = code.compare(Int::Ult, value, code.index(count));
-            within = super::window::both(code, within, Some(inside));
-            code.binary("arith.minui", value, code.index(count - 1))
-        };
-        let free = held(free, count, TILE);
-        let contracted = held(contracted, length, DEEP);
-        let sizes = [&self.product.rows, &self.product.columns][side];
-        let free = kernel.indices(sizes, free);
-        let inside = kernel.indices(&self.product.contracted, contracted);
-        let (index, exists) = self.product.operand_index(code, side, batch, &free, &inside);
+    ) -> Result<'c, (Scalar<'c, 'a>, Option<Value<'c, 'a>>)> {
+        let (index, exists) = self.index(side, batch, free, contracted);
         let operand = self.op.operand(side)?;
         let value = match exists {
-            Some(_) => kernel.speculative_element(operand, &index)?,
-            None => kernel.element(operand, &index)?,
+            Some(_) => self.kernel.speculative_element(operand, &index)?,
+            None => self.kernel.element(operand, &index)?,
         };
-        let value = self.arithmetic.lift(kernel, self.op, value, self.product.operands[side].element)?;
-        Ok(match super::window::both(code, within, exists) {
-            Some(within) => code.select_scalar(within, value, self.arithmetic.zero(kernel)),
+        let value = self.arithmetic.lift(self.kernel, self.op, value, self.product.operands[side].element)?;
+        Ok((value, exists))
+    }
+
+    /// Where in its operand that element is, and whether it is there.
+    fn index(
+        &self,
+        side: usize,
+        batch: &[Value<'c, 'a>],
+        free: Value<'c, 'a>,
+        contracted: Value<'c, 'a>,
+    ) -> (Vec<Value<'c, 'a>>, Option<Value<'c, 'a>>) {
+        let (kernel, code) = (self.kernel, &self.kernel.code);
+        let free = kernel.indices([&self.product.rows, &self.product.columns][side], free);
+        let inside = kernel.indices(&self.product.contracted, contracted);
+        self.product.operand_index(code, side, batch, &free, &inside)
+    }
+
+    /// The element where there is one, else zero.
+    fn or_zero(&self, value: Scalar<'c, 'a>, exists: Option<Value<'c, 'a>>) -> Scalar<'c, 'a> {
+        match exists {
+            Some(exists) => self.kernel.code.select_scalar(exists, value, self.arithmetic.zero(self.kernel)),
             None => value,
-        })
-    }
-
-    /// Stores a thread's square of sums.
-    fn finish(
-        &self,
-        batch: Value<'c, 'a>,
-        [row, column]: [Value<'c, 'a>; 2],
-        sums: &[Value<'c, 'a>],
-    ) -> Result<'c, ()> {
-        let (kernel, code) = (self.kernel, &self.kernel.code);
-        let [_, rows, columns, _] = self.product.counts();
-        for (number, sum) in sums.iter().enumerate() {
-            let number = number as i64;
-            let row = code.add(row, code.index(number / OWN));
-            let column = code.add(column, code.index(number % OWN));
-            let mut within = None;
-            for (value, count) in [(row, rows), (column, columns)] {
-                if count % TILE != 0 {
-                    let inside = code.compare(Int::Ult, value, code.index(count));
-                    within = super::window::both(code, within, Some(inside));
-                }
-            }
-            let write = || {
-                let position = self.product.position(kernel, batch, row, column);
-                let sum = Scalar::Real(*sum);
-                let result = self.arithmetic.lower(kernel, self.op, sum, self.product.result.element)?;
-                store_results(kernel, self.op, position, &[result])
-            };
-            match within {
-                Some(within) => code.if_then(within, write)?,
-                None => write()?,
-            }
         }
-        Ok(())
     }
 
-    fn add_products(
-        &self,
-        left: &[Value<'c, 'a>],
-        right: &[Value<'c, 'a>],
-        sums: &[Value<'c, 'a>],
-    ) -> Vec<Value<'c, 'a>> {
-        let mut next = Vec::with_capacity(sums.len());
-        for (number, sum) in sums.iter().enumerate() {
-            let (left, right) = (left[number / OWN as usize], right[number % OWN as usize]);
-            let [left, right, sum] = [left, right, *sum].map(Scalar::Real);
-            next.push(self.arithmetic.multiply_add(self.kernel, left, right, sum).real());
+    /// Stores the sum of a part of a row and a column of a batch; that of the whole, and what follows from it, if
+    /// there are no parts.
+    fn store(&self, part: Value<'c, 'a>, place: [Value<'c, 'a>; 3], sum: Scalar<'c, 'a>) -> Result<'c, ()> {
+        let (kernel, code) = (self.kernel, &self.kernel.code);
+        let [batch, row, column] = place;
+        let position = self.product.position(kernel, batch, row, column);
+        if self.is_whole {
+            return self.finish(position, sum);
         }
-        next
+        let results = code.index(count_of(self.product.result.shape));
+        let place = code.add(code.mul(part, results), position);
+        kernel.store(kernel.scratch_pointer(0), self.arithmetic.accumulator, place, sum)
     }
 
-    fn zeros(&self) -> Vec<Value<'c, 'a>> {
-        vec![self.arithmetic.zero(self.kernel).real(); (OWN * OWN) as usize]
+    fn finish(&self, position: Value<'c, 'a>, sum: Scalar<'c, 'a>) -> Result<'c, ()> {
+        let result = self.arithmetic.lower(self.kernel, self.op, sum, self.product.result.element)?;
+        store_results(self.kernel, self.op, position, &[result])
     }
 
-    fn tiles(&self) -> Result<'c, ()> {
-        let (kernel, code) = (self.kernel, &self.kernel.code);
-        let [batches, rows, columns, length] = self.product.counts();
-        let across = (columns + TILE - 1) / TILE;
-        let down = (rows + TILE - 1) / TILE;
-        let group = Group::new(code, Size::Block);
-        let element = register(code, self.arithmetic.accumulator);
-        group.tasks(code, batches * across * down, |task| {
-            let number = code.div(task, across * down);
-            let batch = kernel.indices(&self.product.batch, number);
-            let tile = code.rem(task, across * down);
-            let first = [
-                code.mul(code.div(tile, across), code.index(TILE)),
-                code.mul(code.rem(tile, across), code.index(TILE)),
-            ];
-            let (across_own, own) = (TILE / OWN, code.index(OWN));
-            let mut places = [code.div(group.lane, across_own), code.rem(group.lane, across_own)];
-            if self.product.is_down() {
-                places.reverse();
-            }
-            let [own_row, own_column] = places.map(|place| code.mul(place, own));
-            let step = code.index(DEEP);
-            let sums =
-                code.for_loop(code.index(0), code.index(length), step, &self.zeros(), |start, sums| {
-                    code.assume_multiple(start, DEEP);
-                    for side in [0, 1] {
-                        for part in 0..TILE * DEEP / BLOCK {
-                            let place = code.add(group.lane, code.index(part * BLOCK));
-                            // Threads that follow each other read what does.
-                            let (free, deep) = if self.product.runs_along(side) {
-                                (code.div(place, DEEP), code.rem(place, DEEP))
-                            } else {
-                                (code.rem(place, TILE), code.div(place, TILE))
-                            };
-                            let value = self.element(
-                                side,
-                                &batch,
-                                code.add(first[side], free),
-                                code.add(start, deep),
-                                true,
-                            )?;
-                            let at = code.add(code.mul(deep, code.index(STRIDE)), free);
-                            store(code, kernel.shared(side), at, value.real());
-                        }
-                    }
-                    code.effect("gpu.barrier", &[]);
-                    let sums = code.for_loop(code.index(0), step, code.index(1), sums, |deep, sums| {
-                        let column = code.mul(deep, code.index(STRIDE));
-                        let read = |side: usize, own: Value<'c, 'a>| -> Vec<Value<'c, 'a>> {
-                            (0..OWN)
-                                .map(|number| {
-                                    let at = code.add(code.add(column, own), code.index(number));
-                                    load(code, kernel.shared(side), at, element)
-                                })
-                                .collect()
-                        };
-                        Ok(self.add_products(&read(0, own_row), &read(1, own_column), sums))
-                    })?;
-                    code.effect("gpu.barrier", &[]);
-                    Ok(sums)
-                })?;
-            self.finish(number, [code.add(first[0], own_row), code.add(first[1], own_column)], &sums)
-        })
-    }
-
-    /// Each thread its small squares, from the operands themselves.
-    fn squares(&self) -> Result<'c, ()> {
-        let (kernel, code) = (self.kernel, &self.kernel.code);
-        let [batches, rows, columns, length] = self.product.counts();
-        let across = (columns + OWN - 1) / OWN;
-        let down = (rows + OWN - 1) / OWN;
-        Group::new(code, Size::Thread).tasks(code, batches * across * down, |task| {
-            let number = code.div(task, across * down);
-            let batch = kernel.indices(&self.product.batch, number);
-            let tile = code.rem(task, across * down);
-            let row = code.mul(code.div(tile, across), code.index(OWN));
-            let column = code.mul(code.rem(tile, across), code.index(OWN));
-            let (from, to, step) = (code.index(0), code.index(length), code.index(1));
-            let sums = code.for_loop(from, to, step, &self.zeros(), |deep, sums| {
-                let read = |side: usize, first: Value<'c, 'a>| -> Result<'c, Vec<Value<'c, 'a>>> {
-                    let count = [rows, columns][side];
-                    (0..OWN)
-                        .map(|number| {
-                            let at = code.add(first, code.index(number));
-                            // Rows past the last are never stored.
-                            let at = if count % OWN == 0 {
-                                at
-                            } else {
-                                code.binary("arith.minui", at, code.index(count - 1))
-                            };
-                            Ok(self.element(side, &batch, at, deep, false)?.real())
-                        })
-                        .collect()
-                };
-                Ok(self.add_products(&read(0, row)?, &read(1, column)?, sums))
-            })?;
-            self.finish(number, [row, column], &sums)
-        })
-    }
-
-    fn warps(&self) -> Result<'c, ()> {
-        let (kernel, code) = (self.kernel, &self.kernel.code);
-        let [_, rows, columns, length] = self.product.counts();
-        let group = Group::new(code, Size::Warp);
-        group.tasks(code, count_of(self.product.result.shape), |position| {
-            let number = code.div(position, rows * columns);
-            let batch = kernel.indices(&self.product.batch, number);
-            let place = code.rem(position, rows * columns);
-            let (row, column) = (code.div(place, columns), code.rem(place, columns));
-            let zero = self.arithmetic.zero(kernel).real();
-            let to = code.index(length);
-            let sums = code.for_loop(group.lane, to, group.threads, &[zero], |deep, sums| {
-                let left = self.element(0, &batch, row, deep, false)?;
-                let right = self.element(1, &batch, column, deep, false)?;
-                let sum = Scalar::Real(sums[0]);
-                Ok(vec![self.arithmetic.multiply_add(kernel, left, right, sum).real()])
-            })?;
-            let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| {
-                Ok(vec![self.arithmetic.add(kernel, left[0], right[0])])
-            };
-            let sums = group.combine(kernel, vec![Scalar::Real(sums[0])], group.threads, None, &merge)?;
-            group.leader(code, || {
-                let result = self.arithmetic.lower(kernel, self.op, sums[0], self.product.result.element)?;
-                store_results(kernel, self.op, position, &[result])
-            })
-        })
+    /// The second launch: adds up the sums of parts.
+    fn add_parts(&self, count: i64) -> Result<'c, ()> {
+        let results = count_of(self.product.result.shape);
+        let parts = Parts { count, results, types: vec![self.arithmetic.accumulator] };
+        let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| {
+            Ok(vec![self.arithmetic.add(self.kernel, left[0], right[0])])
+        };
+        parts.combine(self.kernel, &merge, &|position, sums| self.finish(position, sums[0]))
     }
 }

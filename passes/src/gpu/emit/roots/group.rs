@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Groups of threads that share a task: single threads, warps, blocks; and how they combine what each of them has.
+//! Groups of threads that share a task: single threads, warps, blocks, columns of a block; and how they combine what
+//! each of them has.
 
 use super::serial::{flat, only_if, unflat};
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Code, Int, Scalar};
-use crate::gpu::emit::element::Kernel;
+use crate::gpu::emit::element::{BLOCK, Kernel};
 use crate::rewrite;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, Type, TypeLike, Value, ValueLike};
+use std::cell::Cell;
 
 type Result<'c, T> = std::result::Result<T, PassError<'c>>;
 
@@ -29,6 +31,41 @@ pub enum Size {
     Warp,
     /// All of a block.
     Block,
+    /// Those of a block that are `across` threads apart, so that threads which follow each other have tasks that do:
+    /// a power of two up to [`ACROSS`]. All of the block where that is less.
+    Column {
+        /// How many groups a block has.
+        across: i64,
+    },
+}
+
+/// Columns of a block at most: what a warp reads at once is then in one piece.
+pub const ACROSS: i64 = WARP;
+
+impl Size {
+    /// Columns for so many tasks that follow each other in memory.
+    pub fn columns(tasks: i64) -> Self {
+        Self::Column { across: (tasks.clamp(1, ACROSS) as u64).next_power_of_two() as i64 }
+    }
+
+    /// Threads of a group, in a block of [`BLOCK`].
+    pub fn threads(self) -> i64 {
+        match self {
+            Self::Thread => 1,
+            Self::Warp => WARP,
+            Self::Block => BLOCK,
+            Self::Column { across } => BLOCK / across,
+        }
+    }
+
+    /// 32-bit words of workgroup memory that a group needs to combine values of so many words.
+    pub fn shared_words(self, words: i64) -> i64 {
+        match self {
+            Self::Thread | Self::Warp => 0,
+            Self::Block => WARP * words,
+            Self::Column { .. } => BLOCK * words,
+        }
+    }
 }
 
 /// The group that the running thread belongs to.
@@ -45,6 +82,10 @@ pub struct Group<'c, 'a> {
     groups: Value<'c, 'a>,
     thread: Value<'c, 'a>,
     block_threads: Value<'c, 'a>,
+    /// How far apart threads of a column are.
+    across: Value<'c, 'a>,
+    /// Whether the group has a task of its own, where it might have none.
+    has_task: Cell<Option<Value<'c, 'a>>>,
 }
 
 impl<'c: 'a, 'a> Group<'c, 'a> {
@@ -54,6 +95,7 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         let block = code.gpu("gpu.block_id");
         let block_threads = code.gpu("gpu.block_dim");
         let blocks = code.gpu("gpu.grid_dim");
+        let mut apart = code.index(1);
         let (threads, lane, number, groups) = match size {
             Size::Thread => {
                 let number = code.add(code.mul(block, block_threads), thread);
@@ -68,11 +110,24 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
                 (threads, lane, number, code.mul(blocks, per_block))
             }
             Size::Block => (block_threads, thread, block, blocks),
+            Size::Column { across } => {
+                let fewer = code.binary("arith.minui", block_threads, code.index(across));
+                // Larger blocks than there is workgroup memory for have columns of one thread.
+                let large = code.compare(Int::Ugt, block_threads, code.index(BLOCK));
+                apart = code.select(large, block_threads, fewer);
+                let threads = code.binary("arith.divui", block_threads, apart);
+                let lane = code.binary("arith.divui", thread, apart);
+                let inside = code.binary("arith.remui", thread, apart);
+                (threads, lane, code.add(code.mul(block, apart), inside), code.mul(blocks, apart))
+            }
         };
-        Self { size, threads, lane, number, groups, thread, block_threads }
+        let has_task = Cell::new(None);
+        Self { size, threads, lane, number, groups, thread, block_threads, across: apart, has_task }
     }
 
-    /// Hands each of `count` tasks to one group. All threads of a group take part.
+    /// Hands each of `count` tasks to one group. All threads of a group take part; those of columns for which there
+    /// is no task left do the last one again, and store nothing ([`leader`](Self::leader)), so that all of a block
+    /// meet.
     ///
     /// # Errors
     /// What `body` fails with.
@@ -82,8 +137,17 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         count: i64,
         body: impl FnOnce(Value<'c, 'a>) -> Result<'c, ()>,
     ) -> Result<'c, ()> {
-        code.for_loop(self.number, code.index(count), self.groups, &[], |task, _| {
-            body(task)?;
+        let is_column = matches!(self.size, Size::Column { .. });
+        let inside =
+            if is_column { code.binary("arith.remui", self.thread, self.across) } else { code.index(0) };
+        let first = if is_column { code.sub(self.number, inside) } else { self.number };
+        code.for_loop(first, code.index(count), self.groups, &[], |task, _| {
+            if !is_column {
+                return body(task).map(|()| vec![]);
+            }
+            let own = code.add(task, inside);
+            self.has_task.set(Some(code.compare(Int::Ult, own, code.index(count))));
+            body(code.binary("arith.minui", own, code.index(count - 1)))?;
             Ok(vec![])
         })?;
         Ok(())
@@ -98,11 +162,12 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
             return then();
         }
         let first = code.compare(Int::Eq, self.lane, code.index(0));
+        let first = super::window::both(code, Some(first), self.has_task.get()).unwrap_or(first);
         code.if_then(first, then)
     }
 
     /// Combines what the first `live` threads of the group have; the first thread comes to all of it. `shared` is
-    /// workgroup memory for 32 times [`word_count`] words, needed for blocks only.
+    /// workgroup memory for [`Size::shared_words`] of [`word_count`] words, needed for blocks and columns.
     ///
     /// # Errors
     /// What `merge` fails with.
@@ -120,8 +185,12 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         }
         let several = code.compare(Int::Ugt, self.threads, code.index(1));
         only_if(kernel, Some(several), mine, |mine| {
-            let Some(shared) = shared.filter(|_| self.size == Size::Block) else {
-                return self.combine_warp(kernel, mine, self.lane, live, merge);
+            let shared = match (shared, self.size) {
+                (Some(shared), Size::Block) => shared,
+                (Some(shared), Size::Column { across }) => {
+                    return self.combine_column(kernel, mine, live, (shared, across), merge);
+                }
+                _ => return self.combine_warp(kernel, mine, self.lane, live, merge),
             };
             let lane = code.rem(self.thread, WARP);
             let warp = code.div(self.thread, WARP);
@@ -151,6 +220,69 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
                 self.combine_warp(kernel, theirs, lane, warps, merge)
             })
         })
+    }
+
+    /// Half of the threads at a time take over what the other half has: by workgroup memory, as long as the two are in
+    /// different warps or may be, then by shuffles.
+    fn combine_column(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        mut mine: Vec<Scalar<'c, 'a>>,
+        live: Value<'c, 'a>,
+        (shared, across): (Value<'c, 'a>, i64),
+        merge: &Merge<'_, 'c, 'a>,
+    ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
+        let code = &kernel.code;
+        let mut distance = BLOCK / across / 2;
+        while distance > 0 {
+            // All threads of a block agree on this.
+            let some = code.compare(Int::Ugt, self.threads, code.index(distance));
+            mine = only_if(kernel, Some(some), mine, |mine| {
+                self.take_over(kernel, mine, live, (shared, distance, across), merge)
+            })?;
+            distance /= 2;
+        }
+        Ok(mine)
+    }
+
+    /// The first `distance` threads of a column take over what as many others have, which are `across` times as far
+    /// away.
+    fn take_over(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        mine: Vec<Scalar<'c, 'a>>,
+        live: Value<'c, 'a>,
+        (shared, distance, across): (Value<'c, 'a>, i64, i64),
+        merge: &Merge<'_, 'c, 'a>,
+    ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
+        let code = &kernel.code;
+        let parts = flat(&mine);
+        let own: Vec<_> = parts.iter().flat_map(|part| words(code, *part)).collect();
+        let partner = code.add(self.lane, code.index(distance));
+        let has_partner = code.compare(Int::Ult, partner, live);
+        let takes = code.compare(Int::Ult, self.lane, code.index(distance));
+        let takes = code.binary("arith.andi", takes, has_partner);
+        if distance * across < WARP {
+            let received: Vec<_> =
+                own.iter().map(|word| shuffle_down(code, *word, distance * across)).collect();
+            let theirs = unflat(&mine, &from_words(code, &parts, &received));
+            return only_if(kernel, Some(takes), mine, |mine| merge(&mine, &theirs));
+        }
+        let place =
+            |thread: Value<'c, 'a>, number: usize| code.add(thread, code.index(number as i64 * BLOCK));
+        for (number, word) in own.iter().enumerate() {
+            store(code, shared, place(self.thread, number), *word);
+        }
+        code.effect("gpu.barrier", &[]);
+        let mine = only_if(kernel, Some(takes), mine, |mine| {
+            let theirs = code.add(self.thread, code.index(distance * across));
+            let read: Vec<_> = (0..own.len())
+                .map(|number| load(code, shared, place(theirs, number), code.int(32)))
+                .collect();
+            merge(&mine, &unflat(&mine, &from_words(code, &flat(&mine), &read)))
+        })?;
+        code.effect("gpu.barrier", &[]);
+        Ok(mine)
     }
 
     fn combine_warp(
@@ -198,7 +330,7 @@ fn width(ty: Type<'_>) -> u32 {
 }
 
 /// The bits of a register as 32-bit words, the low one first.
-fn words<'c: 'a, 'a>(code: &Code<'c, 'a>, value: Value<'c, 'a>) -> Vec<Value<'c, 'a>> {
+pub fn words<'c: 'a, 'a>(code: &Code<'c, 'a>, value: Value<'c, 'a>) -> Vec<Value<'c, 'a>> {
     let ty = value.r#type();
     let bits = bits(code, value);
     let word = code.int(32);
@@ -219,7 +351,7 @@ pub fn bits<'c: 'a, 'a>(code: &Code<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 
 }
 
 /// The inverse of [`words`], for values of the types of `models`.
-fn from_words<'c: 'a, 'a>(
+pub fn from_words<'c: 'a, 'a>(
     code: &Code<'c, 'a>,
     models: &[Value<'c, 'a>],
     words: &[Value<'c, 'a>],
@@ -246,7 +378,8 @@ fn from_words<'c: 'a, 'a>(
         .collect()
 }
 
-fn shuffle_down<'c: 'a, 'a>(code: &Code<'c, 'a>, word: Value<'c, 'a>, distance: i64) -> Value<'c, 'a> {
+/// The word of the thread so many further in the warp; the thread's own where there is none.
+pub fn shuffle_down<'c: 'a, 'a>(code: &Code<'c, 'a>, word: Value<'c, 'a>, distance: i64) -> Value<'c, 'a> {
     let (i32, i1) = (code.int(32), code.int(1));
     let operands = [word, code.integer(distance, i32), code.integer(WARP, i32)];
     let op = code.builder().op_with_blocks("gpu.shuffle", &operands, &[i32, i1], &[], code.location());

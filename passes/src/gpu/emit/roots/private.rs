@@ -16,7 +16,7 @@ use super::arithmetic::convert;
 use super::atomic::{self, Update};
 use super::group::{self, bits};
 use crate::gpu::emit::code::{Code, Float, Int, Scalar};
-use crate::gpu::emit::element::Kernel;
+use crate::gpu::emit::element::{FULL, Kernel};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::quant::Number;
@@ -27,7 +27,7 @@ const MOST_COPIED: i64 = 16 << 10;
 /// Threads that run at the same time.
 const WARP: i64 = 32;
 /// Blocks among which updates are shared, at most: a few for each processor of a large device.
-const MOST_BLOCKS: i64 = 4 * 132;
+const MOST_BLOCKS: i64 = 2 * FULL;
 /// Blocks below which there are too few updates for this.
 const FEWEST_BLOCKS: i64 = 8;
 /// Updates of a block: at least so many, and so many times the elements of the target.

@@ -2,28 +2,28 @@
 
 //! Reductions by many threads.
 //!
-//! A result is computed by a thread where results are many and the last dimension stays (threads that follow each other
-//! then read elements that do), by a warp or a block where the last dimension is reduced. Where results are too few to
-//! busy the device, each reduction is cut into chunks; a second launch combines what they came to, by way of scratch
-//! memory. Rows are read several neighbours at a time where they are aligned. The initial value goes into every
-//! result once. With one thread per block the elements are combined in row-major order, chunk by chunk. Bodies are
-//! taken to be associative and commutative, as everywhere on devices.
+//! Where the last dimension stays, threads that follow each other have results that do: one each where these are
+//! enough to busy the device, else several threads of a block for each (`Size::Column`). Where it is reduced, a warp
+//! or a block computes a result. Where results are too few to busy the device even so, each reduction is cut into
+//! chunks; a second launch combines what they came to, by way of scratch memory (`parts`). Rows are read several
+//! neighbours at a time where they are aligned. The initial value goes into every result once. With one thread per
+//! block the elements are combined in row-major order, chunk by chunk. Bodies are taken to be associative and
+//! commutative, as everywhere on devices.
 //!
 //! Elementwise ops and reshapes may follow the reduction; they are computed where the result is.
 
-use super::group::{Group, Size, word_count};
+use super::group::{Group, Merge, Size};
+use super::parts::{self, Parts};
 use super::reducer::{Reducer, bytes_of};
-use super::serial::{flat, merge, only_if, operand_tensor, result_tensor, unflat};
+use super::serial::{merge, only_if, operand_tensor, result_tensor};
 use super::{Launch, Result, map, scratch_count, store_results};
 use crate::gpu::emit::code::{Int, Scalar};
-use crate::gpu::emit::element::{BLOCK, Kernel};
+use crate::gpu::emit::element::{BLOCK, BUSY, Kernel, THREADS};
 use crate::ir;
 use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
-use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi;
-use slimhlo_dialect::quant::Number;
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashSet;
 
@@ -37,14 +37,16 @@ struct Plan {
     chunk: i64,
     /// Who reduces a chunk.
     size: Size,
-    /// Whether chunk i has the elements i, i + chunks, ... instead of such that follow each other.
-    interleaved: bool,
     /// Neighbours that a thread takes at once: they divide a chunk, and lie next to each other in rows.
     neighbours: i64,
+    /// Results next to each other that a group has, so that its loads are of a word at least.
+    beside: i64,
 }
 
 /// Bytes of the widest load.
 const WIDEST: i64 = 16;
+/// Bytes of a word.
+const WORD: i64 = 4;
 /// Most neighbours of a thread.
 const MOST_NEIGHBOURS: i64 = 8;
 /// Elements, or times as many neighbours, of a thread whose loads are in flight together.
@@ -52,6 +54,13 @@ const TOGETHER: i64 = 4;
 const TOGETHER_NEIGHBOURS: i64 = 2;
 /// Cost of an element up to which a thread takes several at once.
 const LIGHT: u64 = 200;
+/// Elements that are left to one thread, and those up to which a warp is enough.
+const SHORT: i64 = 32;
+const WARPS: i64 = 256;
+/// Least elements of a thread of a chunk: two rounds of what it has in flight; and where a block has several results,
+/// so many that what chunks come to is less than a hundredth of what they are made of.
+const LEAST: i64 = 8;
+const LEAST_OF_COLUMNS: i64 = 16;
 
 fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let shape = operand_tensor(op, 0)?.shape;
@@ -60,24 +69,38 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let length: i64 = dims.iter().map(|&dim| shape[dim as usize]).product();
     let last = (0..shape.len()).rev().find(|&dim| shape[dim] > 1).unwrap_or_default() as i64;
     let rows = dims.contains(&last);
-    let (size, wanted, least) = match (rows, length) {
-        (_, ..32) => (Size::Thread, 1, 1),
-        (false, _) => {
-            // Fewer, but half as many, where what they come to would take more than a hundredth or so of what they
-            // are made of.
-            let busy = 65536 / results.max(1);
-            (Size::Thread, busy.min((length / 256).max(busy / 2)), 32)
+    let widest = (0..op.result_count()).try_fold(1, |most, operand| -> Result<'c, i64> {
+        Ok(most.max(bytes_of(operand_tensor(op, operand)?.element) as i64))
+    })?;
+    let mut beside = 1;
+    while !rows && length >= SHORT && results < THREADS && 2 * beside * widest <= WORD {
+        if shape[last as usize] % (2 * beside) != 0 {
+            break;
         }
-        (true, 32..1024) if results >= 64 => (Size::Warp, 1, 1),
-        _ => (Size::Block, 1024 / results.max(1), 8192),
+        beside *= 2;
+    }
+    let size = if length < SHORT || !rows && results >= THREADS {
+        Size::Thread
+    } else if !rows {
+        Size::columns(results / beside)
+    } else if length < WARPS || length < 4 * WARPS && results * 32 >= BUSY * BLOCK {
+        Size::Warp
+    } else {
+        Size::Block
     };
-    let chunks = wanted.min(length / least).max(1);
+    let chunks = match size {
+        Size::Thread | Size::Warp => 1,
+        Size::Block | Size::Column { .. } => {
+            let blocks = (results / beside * size.threads() + BLOCK - 1) / BLOCK;
+            let least = if size == Size::Block { LEAST } else { LEAST_OF_COLUMNS };
+            (BUSY / blocks.max(1)).min(length / size.threads() / least).max(1)
+        }
+    };
     let chunk = ((length + chunks - 1) / chunks).max(1);
     // A block's chunks begin where its loads are aligned.
     let chunk = if size == Size::Block && chunks > 1 { (chunk + BLOCK - 1) / BLOCK * BLOCK } else { chunk };
     // None is empty.
     let chunks = ((length + chunk - 1) / chunk).max(1);
-    let interleaved = size == Size::Thread && results < 32;
     let mut neighbours = if rows { MOST_NEIGHBOURS } else { 1 };
     for operand in 0..op.result_count() {
         let bytes = bytes_of(operand_tensor(op, operand)?.element) as i64;
@@ -90,7 +113,7 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
             neighbours /= 2;
         }
     }
-    Ok(Plan { results, length, chunks, chunk, size, interleaved, neighbours })
+    Ok(Plan { results, length, chunks, chunk, size, neighbours, beside })
 }
 
 /// Bytes of what the chunks come to, for each operand.
@@ -103,38 +126,11 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     Ok(Reducer::of(op)?.accumulator_bytes().iter().map(|bytes| bytes * count).collect())
 }
 
-/// Who combines the chunks of a result.
-fn second(plan: &Plan) -> Size {
-    match plan.chunks {
-        ..32 => Size::Thread,
-        _ if plan.size == Size::Thread && plan.results >= 4096 => Size::Thread,
-        _ => Size::Warp,
-    }
-}
-
-fn words_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> i64 {
-    let words = op.results().map(|result| {
-        let element = ffi::element_type(result.r#type()).unwrap_or(result.r#type());
-        match Number::of(element) {
-            Number::Complex { part } => 2 * word_count(part),
-            Number::Integer { width, .. } | Number::Float { width } => {
-                if width > 32 {
-                    2
-                } else {
-                    1
-                }
-            }
-            _ => 2,
-        }
-    });
-    words.sum()
-}
-
 /// How the reduction is spread with the scratch memory that its kernel has.
 fn plan_in_kernel<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let mut plan = plan(op)?;
     if scratch_count(op) < op.result_count() {
-        (plan.chunks, plan.chunk, plan.interleaved) = (1, plan.length, false);
+        (plan.chunks, plan.chunk) = (1, plan.length);
     }
     Ok(plan)
 }
@@ -145,15 +141,12 @@ pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'
         return Ok(vec![]);
     }
     let plan = plan_in_kernel(op)?;
-    let word = IntegerType::new(context_of(op), 32).into();
-    let launch = |size: Size, tasks: i64| match size {
-        Size::Thread => Launch::of_threads(tasks),
-        Size::Warp => Launch::of_threads(tasks.saturating_mul(32)),
-        Size::Block => Launch::of_blocks(tasks).with(word, 32 * words_of(op)),
-    };
-    let mut launches = vec![launch(plan.size, plan.results * plan.chunks)];
+    let words = super::words_of_results(op);
+    let groups = plan.results / plan.beside * plan.chunks;
+    let mut launches = vec![Launch::of_groups(plan.size, groups, context_of(op), words * plan.beside)];
     if plan.chunks > 1 {
-        launches.push(launch(second(&plan), plan.results));
+        let size = parts::size(plan.results);
+        launches.push(Launch::of_groups(size, plan.results, context_of(op), words));
     }
     Ok(launches)
 }
@@ -167,7 +160,15 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
     let reducer = Reducer::of(op)?;
     match launch {
         0 => first_launch(kernel, op, &plan, &reducer),
-        _ => second_launch(kernel, op, &plan, &reducer),
+        _ => {
+            let parts =
+                Parts { count: plan.chunks, results: plan.results, types: reducer.accumulators(kernel) };
+            let merge =
+                |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
+            parts.combine(kernel, &merge, &|position, sums| {
+                store_results(kernel, op, position, &reducer.finish(kernel, sums)?)
+            })
+        }
     }
 }
 
@@ -183,12 +184,8 @@ fn first_launch<'c: 'a, 'a>(
     let dims = ir::i64_array(op, "dimensions").unwrap_or_default();
     let reduced: Vec<i64> = dims.iter().map(|&dim| shape[dim as usize]).collect();
     let group = Group::new(code, plan.size);
-    let shared = (plan.size == Size::Block).then(|| kernel.shared(0));
-    let threads = match plan.size {
-        Size::Thread => 1,
-        Size::Warp => 32,
-        Size::Block => BLOCK,
-    };
+    let shared = (plan.size.shared_words(1) > 0).then(|| kernel.shared(0));
+    let threads = plan.size.threads();
     let cost = (0..op.result_count()).try_fold(0, |sum: u64, operand| -> Result<'c, u64> {
         Ok(sum.saturating_add(kernel.cost(op.operand(operand)?)))
     })?;
@@ -200,113 +197,95 @@ fn first_launch<'c: 'a, 'a>(
     // From here on counted in neighbours.
     let (length, chunk_length) = (plan.length / neighbours, plan.chunk / neighbours);
     let together = if chunk_length / threads < 2 * together { 1 } else { together };
-    group.tasks(code, plan.results * plan.chunks, |task| {
+    let groups = plan.results / plan.beside;
+    let width = op.result_count();
+    // Of each of the results beside each other.
+    let merge_all = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| {
+        let each = left.chunks(width).zip(right.chunks(width));
+        let merged: Vec<_> =
+            each.map(|(left, right)| reducer.merge(kernel, left, right)).collect::<Result<_>>()?;
+        Ok(merged.concat())
+    };
+    group.tasks(code, groups * plan.chunks, |task| {
         // Results that follow each other are chunks of threads that do.
-        let result = code.rem(task, plan.results);
-        let chunk = code.div(task, plan.results);
-        let outside = kernel.indices(result_shape, result);
-        let place = |number: Value<'c, 'a>, place: i64| {
+        let first_result = code.mul(code.rem(task, groups), code.index(plan.beside));
+        let chunk = code.div(task, groups);
+        let result = |number: i64| code.add(first_result, code.index(number));
+        let outside: Vec<_> =
+            (0..plan.beside).map(|number| kernel.indices(result_shape, result(number))).collect();
+        let place = |number: Value<'c, 'a>, place: i64, outside: &[Value<'c, 'a>]| {
             let first = code.mul(number, code.index(neighbours));
             let inside = kernel.indices(&reduced, code.add(first, code.index(place)));
-            merge(shape.len(), dims, &inside, &outside)
+            merge(shape.len(), dims, &inside, outside)
         };
         let input = |number: Value<'c, 'a>| {
-            let mut elements = Vec::new();
-            for neighbour in 0..neighbours {
-                elements.push(reducer.inputs(kernel, &place(number, neighbour))?);
+            let mut found = Vec::new();
+            for outside in &outside {
+                let mut elements = Vec::new();
+                for neighbour in 0..neighbours {
+                    elements.push(reducer.inputs(kernel, &place(number, neighbour, outside))?);
+                }
+                let mut elements = elements.into_iter();
+                let first = elements.next().unwrap_or_default();
+                found.extend(elements.try_fold(first, |sum, element| reducer.merge(kernel, &sum, &element))?);
             }
-            let mut elements = elements.into_iter();
-            let first = elements.next().unwrap_or_default();
-            elements.try_fold(first, |sum, element| reducer.merge(kernel, &sum, &element))
+            Ok(found)
         };
         let inputs = |numbers: &[Value<'c, 'a>]| -> Result<'c, Vec<Vec<Scalar<'c, 'a>>>> {
-            for (&number, neighbour) in
-                numbers.iter().flat_map(|number| (0..neighbours).map(move |n| (number, n)))
-            {
-                let index = place(number, neighbour);
-                for operand in op.operands().take(op.result_count()) {
-                    kernel.prepare(operand, &index)?;
+            let places = numbers.iter().flat_map(|number| (0..neighbours).map(move |n| (*number, n)));
+            for (number, neighbour) in places {
+                for outside in &outside {
+                    let index = place(number, neighbour, outside);
+                    for operand in op.operands().take(width) {
+                        kernel.prepare(operand, &index)?;
+                    }
                 }
             }
             numbers.iter().map(|number| input(*number)).collect()
         };
-        let (from, to, step) = if plan.interleaved {
-            (chunk, code.index(length), code.index(plan.chunks))
-        } else if plan.chunks == 1 {
-            (code.index(0), code.index(length), code.index(1))
+        let (from, to) = if plan.chunks == 1 {
+            (code.index(0), code.index(length))
         } else {
             let from = code.mul(chunk, code.index(chunk_length));
             let to = code.add(from, code.index(chunk_length));
-            (from, code.binary("arith.minui", to, code.index(length)), code.index(1))
+            (from, code.binary("arith.minui", to, code.index(length)))
         };
-        let first = code.add(from, code.mul(group.lane, step));
-        let step = code.mul(step, group.threads);
+        let first = code.add(from, group.lane);
+        let bounds = [first, to, group.threads];
         let is_first = (plan.chunks > 1).then(|| code.compare(Int::Eq, chunk, code.index(0)));
-        let sums = thread_sums(kernel, reducer, &group, is_first, [first, to, step], together, &inputs)?;
+        let initial = vec![reducer.start(kernel)?; plan.beside as usize].concat();
+        let sums = thread_sums(kernel, (initial, &merge_all), &group, is_first, bounds, together, &inputs)?;
         let live = code.binary("arith.minui", group.threads, code.sub(to, from));
-        let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
-        let sums = group.combine(kernel, sums, live, shared, &merge)?;
+        let sums = group.combine(kernel, sums, live, shared, &merge_all)?;
         group.leader(code, || {
-            if plan.chunks > 1 {
-                for (number, (sum, ty)) in sums.iter().zip(reducer.accumulators(kernel)).enumerate() {
-                    kernel.store(kernel.scratch_pointer(number), ty, task, *sum)?;
+            for (number, sums) in sums.chunks(width).enumerate() {
+                let result = result(number as i64);
+                if plan.chunks > 1 {
+                    let place = code.add(code.mul(chunk, code.index(plan.results)), result);
+                    for (number, (sum, ty)) in sums.iter().zip(reducer.accumulators(kernel)).enumerate() {
+                        kernel.store(kernel.scratch_pointer(number), ty, place, *sum)?;
+                    }
+                } else {
+                    store_results(kernel, op, result, &reducer.finish(kernel, sums)?)?;
                 }
-                return Ok(());
             }
-            let results = reducer.finish(kernel, &sums)?;
-            store_results(kernel, op, result, &results)
+            Ok(())
         })
     })
 }
 
-fn second_launch<'c: 'a, 'a>(
-    kernel: &Kernel<'c, 'a>,
-    op: OperationRef<'c, 'a>,
-    plan: &Plan,
-    reducer: &Reducer<'c, 'a>,
-) -> Result<'c, ()> {
-    let code = &kernel.code;
-    let group = Group::new(code, second(plan));
-    let types = reducer.accumulators(kernel);
-    group.tasks(code, plan.results, |result| {
-        let input = |chunk: Value<'c, 'a>| -> Result<'c, Vec<Scalar<'c, 'a>>> {
-            let place = code.add(code.mul(chunk, code.index(plan.results)), result);
-            let parts = types.iter().enumerate();
-            parts.map(|(number, ty)| kernel.load(kernel.scratch_pointer(number), *ty, place)).collect()
-        };
-        let inputs = |chunks: &[Value<'c, 'a>]| chunks.iter().map(|chunk| input(*chunk)).collect();
-        // The first chunk has the initial value.
-        let to = code.index(plan.chunks);
-        let first = group.lane;
-        let start = inputs_if(kernel, reducer, code.compare(Int::Ult, first, to), first, &inputs)?;
-        let from = code.add(first, group.threads);
-        let sums = thread_loop(kernel, reducer, start, [from, to, group.threads], 1, &inputs)?;
-        let live = code.binary("arith.minui", group.threads, to);
-        let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| reducer.merge(kernel, left, right);
-        let sums = group.combine(kernel, sums, live, None, &merge)?;
-        group.leader(code, || {
-            let results = reducer.finish(kernel, &sums)?;
-            store_results(kernel, op, result, &results)
-        })
-    })
-}
-
-/// The elements of some numbers.
-type Inputs<'f, 'c, 'a> = dyn Fn(&[Value<'c, 'a>]) -> Result<'c, Vec<Vec<Scalar<'c, 'a>>>> + 'f;
-
-/// What the running thread comes to of the elements `[first, to, step]`: with the initial value in the first thread of
-/// the first chunk, else with its first element as start.
+/// What the running thread comes to of the elements `[first, to, step]`: with the initial values in the first thread of
+/// the first chunk, else with its first elements as start.
 fn thread_sums<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
-    reducer: &Reducer<'c, 'a>,
+    (initial, merge): (Vec<Scalar<'c, 'a>>, &Merge<'_, 'c, 'a>),
     group: &Group<'c, 'a>,
     is_first_chunk: Option<Value<'c, 'a>>,
     [first, to, step]: [Value<'c, 'a>; 3],
     together: i64,
-    inputs: &Inputs<'_, 'c, 'a>,
+    inputs: &parts::Inputs<'_, 'c, 'a>,
 ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
     let code = &kernel.code;
-    let initial = reducer.start(kernel)?;
     let is_leader = (group.size != Size::Thread).then(|| code.compare(Int::Eq, group.lane, code.index(0)));
     let has_initial = super::window::both(code, is_first_chunk, is_leader);
     let (start, from) = match has_initial {
@@ -324,60 +303,7 @@ fn thread_sums<'c: 'a, 'a>(
             (start, from)
         }
     };
-    thread_loop(kernel, reducer, start, [from, to, step], together, inputs)
-}
-
-/// The element `at` if there is one; else the initial value, for nobody to use.
-fn inputs_if<'c: 'a, 'a>(
-    kernel: &Kernel<'c, 'a>,
-    reducer: &Reducer<'c, 'a>,
-    condition: Value<'c, 'a>,
-    at: Value<'c, 'a>,
-    inputs: &Inputs<'_, 'c, 'a>,
-) -> Result<'c, Vec<Scalar<'c, 'a>>> {
-    let initial = reducer.start(kernel)?;
-    only_if(kernel, Some(condition), initial, |_| Ok(inputs(&[at])?.concat()))
-}
-
-/// Adds the elements `[from, to, step]` to `start`, in their order, with the loads of several of them in flight
-/// together.
-fn thread_loop<'c: 'a, 'a>(
-    kernel: &Kernel<'c, 'a>,
-    reducer: &Reducer<'c, 'a>,
-    start: Vec<Scalar<'c, 'a>>,
-    [mut from, to, step]: [Value<'c, 'a>; 3],
-    together: i64,
-    inputs: &Inputs<'_, 'c, 'a>,
-) -> Result<'c, Vec<Scalar<'c, 'a>>> {
-    let code = &kernel.code;
-    let mut sums = flat(&start);
-    if together > 1 {
-        let beyond = code.mul(step, code.index(together - 1));
-        let carried = [vec![from], sums].concat();
-        let rest = code.while_loop(
-            &carried,
-            |carried| Ok(code.compare(Int::Slt, code.add(carried[0], beyond), to)),
-            |carried| {
-                let numbers: Vec<_> = (0..together)
-                    .map(|number| code.add(carried[0], code.mul(step, code.index(number))))
-                    .collect();
-                let sums = inputs(&numbers)?
-                    .into_iter()
-                    .try_fold(unflat(&start, &carried[1..]), |sums, element| {
-                        reducer.merge(kernel, &sums, &element)
-                    })?;
-                let next = code.add(carried[0], code.mul(step, code.index(together)));
-                Ok([vec![next], flat(&sums)].concat())
-            },
-        )?;
-        from = rest[0];
-        sums = rest[1..].to_vec();
-    }
-    let parts = code.for_loop(from, to, step, &sums, |at, parts| {
-        let sums = unflat(&start, parts);
-        Ok(flat(&reducer.merge(kernel, &sums, &inputs(&[at])?.concat())?))
-    })?;
-    Ok(unflat(&start, &parts))
+    parts::thread_loop(kernel, merge, start, [from, to, step], together, inputs)
 }
 
 /// Whether what is computed after the reduction is so element by element, in the same order of elements.

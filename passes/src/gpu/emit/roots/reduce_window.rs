@@ -2,23 +2,37 @@
 
 //! Cumulative `reduce_window`s: windows along one dimension that reach from its one end to where the result is.
 //!
-//! They are scans, linear instead of quadratic. A thread scans a row; rows that are long and few are cut into chunks: a first
-//! launch reduces each chunk, a second one scans what they came to, a third one scans each chunk from there. Other windows are
-//! left to one thread per result.
+//! They are scans, linear instead of quadratic. Rows whose elements are next to each other in memory are scanned by
+//! the threads of a block together (`scan`), others by a thread each, next to threads with the rows next to it. Rows
+//! that are too few to busy the device are cut into chunks: a first launch reduces each chunk, a second one scans
+//! what they came to, a third one scans each chunk from there. Other windows are left to one thread per result.
 
-use super::reducer::Reducer;
+use super::group::{Group, Size};
+use super::parts;
+use super::reducer::{Reducer, bytes_of};
+use super::scan::Line;
 use super::serial::{flat, operand_tensor, result_tensor, unflat};
 use super::window::{self, Names};
 use super::{Launch, Result, map, scratch_count, store_results};
 use crate::gpu::emit::code::Scalar;
-use crate::gpu::emit::element::{Kernel, count_of};
+use crate::gpu::emit::element::{BLOCK, BUSY, Kernel, THREADS, count_of};
 use crate::ir;
+use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value};
 
-/// Rows from which on a row is not cut, and elements up to which it is not.
-const ROWS: i64 = 4096;
-const SHORT: i64 = 2048;
+/// Elements from which on a row is worth a block.
+const LONG: i64 = 128;
+/// Rows next to each other that threads next to each other read at once.
+const BESIDE: i64 = 32;
+/// Least elements of a thread of a chunk: two rounds of a block, and where a thread has a chunk, so many that what
+/// chunks come to is less than a hundredth of what they are made of.
+const LEAST: i64 = 2;
+const LEAST_ALONE: i64 = 128;
+/// Bytes of the widest load.
+const WIDEST: i64 = 16;
+/// Elements of a thread at a time, at most.
+const MOST_EACH: i64 = 4;
 
 #[derive(Clone, Debug)]
 struct Scan<'c> {
@@ -29,6 +43,8 @@ struct Scan<'c> {
     /// Elements of a chunk, and chunks of a row.
     chunk: i64,
     chunks: i64,
+    /// Whether the threads of a block scan a chunk together, each so many elements at a time; else a thread alone does.
+    each: Option<i64>,
 }
 
 /// The scan that a windowed reduction is.
@@ -49,8 +65,23 @@ fn scan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Option<Scan<'c>>> {
         _ => return Ok(None),
     };
     let rows = count_of(shape) / n;
-    let chunk = if rows >= ROWS || n <= SHORT { n } else { (n as f64).sqrt().ceil() as i64 };
-    Ok(Some(Scan { shape, dim, backwards, chunk, chunks: (n + chunk - 1) / chunk }))
+    // Rows are next to each other if they differ in dimensions after the scanned one.
+    let beside = count_of(&shape[dim + 1..]);
+    let together = if beside == 1 && !backwards {
+        (WIDEST / bytes_of(operand_tensor(op, 0)?.element) as i64).clamp(1, MOST_EACH)
+    } else {
+        1
+    };
+    let fitting = (0..=together.ilog2()).rev().map(|power| 1 << power).find(|each| n % each == 0);
+    let each = fitting.filter(|_| n >= LONG && beside < BESIDE);
+    let most = match each {
+        Some(each) => (BUSY / rows.max(1)).min(n / (BLOCK * each * LEAST)),
+        None => (THREADS / rows.max(1)).min(n / LEAST_ALONE),
+    };
+    let chunk = (n + most.max(1) - 1) / most.max(1);
+    let tile = each.map_or(1, |each| BLOCK * each);
+    let chunk = if most > 1 { (chunk + tile - 1) / tile * tile } else { n };
+    Ok(Some(Scan { shape, dim, backwards, chunk, chunks: (n + chunk - 1) / chunk, each }))
 }
 
 /// Bytes of what the chunks come to, for each operand.
@@ -75,8 +106,13 @@ fn scan_in_kernel<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Option<Sca
 pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
     let Some(scan) = scan_in_kernel(op)? else { return Ok(vec![]) };
     let rows = count_of(scan.shape) / scan.shape[scan.dim];
-    let chunks = Launch::of_threads(rows * scan.chunks);
-    Ok(if scan.chunks == 1 { vec![chunks] } else { vec![chunks.clone(), Launch::of_threads(rows), chunks] })
+    let words = super::words_of_results(op);
+    let blocks = |tasks: i64| Launch::of_groups(Size::Block, tasks, context_of(op), words);
+    let chunks = match scan.each {
+        Some(_) => blocks(rows * scan.chunks),
+        None => Launch::of_threads(rows * scan.chunks),
+    };
+    Ok(if scan.chunks == 1 { vec![chunks] } else { vec![chunks.clone(), blocks(rows), chunks] })
 }
 
 /// Writes one launch.
@@ -84,9 +120,13 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
     let Some(scan) = scan_in_kernel(op)? else { return map(kernel) };
     let reducer = Reducer::of(op)?;
     match launch {
+        0 if scan.chunks > 1 && scan.each.is_some() => totals_by_blocks(kernel, &reducer, &scan),
         0 if scan.chunks > 1 => totals(kernel, &reducer, &scan),
         1 => starts(kernel, &reducer, &scan),
-        _ => chunks(kernel, op, &reducer, &scan),
+        _ => match scan.each {
+            Some(each) => chunks_by_blocks(kernel, op, &reducer, &scan, each),
+            None => chunks(kernel, op, &reducer, &scan),
+        },
     }
 }
 
@@ -123,7 +163,21 @@ impl Scan<'_> {
         [from, code.binary("arith.minui", code.add(from, code.index(self.chunk)), code.index(n))]
     }
 
-    /// What came before and one more element, in the order of the row.
+    /// What comes before a chunk, of all rows' chunks.
+    fn start<'c: 'a, 'a>(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        reducer: &Reducer<'c, 'a>,
+        task: Value<'c, 'a>,
+    ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
+        if self.chunks == 1 {
+            return reducer.start(kernel);
+        }
+        let types = reducer.accumulators(kernel).into_iter().enumerate();
+        types.map(|(number, ty)| kernel.load(kernel.scratch_pointer(number), ty, task)).collect()
+    }
+
+    /// What came before and what comes next, in the order of the row.
     fn merge<'c: 'a, 'a>(
         &self,
         kernel: &Kernel<'c, 'a>,
@@ -157,25 +211,88 @@ fn totals<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, reducer: &Reducer<'c, 'a>, scan: 
     })
 }
 
-/// Replaces what each chunk comes to by what comes before it.
+/// The same by all threads of a block.
+fn totals_by_blocks<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    reducer: &Reducer<'c, 'a>,
+    scan: &Scan<'c>,
+) -> Result<'c, ()> {
+    let code = &kernel.code;
+    let rows = scan.rows();
+    let group = Group::new(code, Size::Block);
+    let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| scan.merge(kernel, reducer, left, right);
+    group.tasks(code, count_of(&rows) * scan.chunks, |task| {
+        let row = kernel.indices(&rows, code.rem(task, count_of(&rows)));
+        let [from, to] = scan.bounds(kernel, code.div(task, count_of(&rows)));
+        let input = |at: Value<'c, 'a>| reducer.inputs(kernel, &scan.index(kernel, &row, at));
+        let inputs = |places: &[Value<'c, 'a>]| places.iter().map(|at| input(*at)).collect();
+        // Threads for which there is no element have the last one, which nobody takes from them.
+        let first = code.add(from, group.lane);
+        let start = input(code.binary("arith.minui", first, code.sub(to, code.index(1))))?;
+        let next = code.add(first, group.threads);
+        let sums =
+            parts::thread_loop(kernel, &merge, start, [next, to, group.threads], parts::TOGETHER, &inputs)?;
+        let live = code.binary("arith.minui", group.threads, code.sub(to, from));
+        let sums = group.combine(kernel, sums, live, Some(kernel.shared(0)), &merge)?;
+        group.leader(code, || {
+            for (number, (sum, ty)) in sums.iter().zip(reducer.accumulators(kernel)).enumerate() {
+                kernel.store(kernel.scratch_pointer(number), ty, task, *sum)?;
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Replaces what each chunk comes to by what comes before it, a block for each row.
 fn starts<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, reducer: &Reducer<'c, 'a>, scan: &Scan<'c>) -> Result<'c, ()> {
     let code = &kernel.code;
     let rows = count_of(&scan.rows());
     let types = reducer.accumulators(kernel);
-    kernel.grid_stride(rows, |row| {
-        let initial = reducer.start(kernel)?;
-        let (from, to, step) = (code.index(0), code.index(scan.chunks), code.index(1));
-        code.for_loop(from, to, step, &flat(&initial), |chunk, parts| {
-            let before = unflat(&initial, parts);
-            let place = code.add(code.mul(chunk, code.index(rows)), row);
-            let mut total = Vec::new();
-            for (number, ty) in types.iter().enumerate() {
-                total.push(kernel.load(kernel.scratch_pointer(number), *ty, place)?);
-                kernel.store(kernel.scratch_pointer(number), *ty, place, before[number])?;
+    let group = Group::new(code, Size::Block);
+    let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| scan.merge(kernel, reducer, left, right);
+    group.tasks(code, rows, |row| {
+        let place = |chunk: Value<'c, 'a>| code.add(code.mul(chunk, code.index(rows)), row);
+        let input = |chunk: Value<'c, 'a>| {
+            let buffers = types.iter().enumerate();
+            buffers
+                .map(|(number, ty)| kernel.load(kernel.scratch_pointer(number), *ty, place(chunk)))
+                .collect()
+        };
+        let output = |chunk: Value<'c, 'a>, before: &[Scalar<'c, 'a>], _: &[Scalar<'c, 'a>]| {
+            for (number, (ty, value)) in types.iter().zip(before).enumerate() {
+                kernel.store(kernel.scratch_pointer(number), *ty, place(chunk), *value)?;
             }
-            Ok(flat(&scan.merge(kernel, reducer, &before, &total)?))
-        })?;
-        Ok(())
+            Ok(())
+        };
+        let bounds = [code.index(0), code.index(scan.chunks)];
+        let line = Line { group: &group, shared: kernel.shared(0), bounds, each: 1, merge: &merge };
+        line.scan(kernel, &reducer.start(kernel)?, &input, &output)
+    })
+}
+
+/// Scans each chunk from what comes before it, by all threads of a block.
+fn chunks_by_blocks<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    reducer: &Reducer<'c, 'a>,
+    scan: &Scan<'c>,
+    each: i64,
+) -> Result<'c, ()> {
+    let code = &kernel.code;
+    let rows = scan.rows();
+    let group = Group::new(code, Size::Block);
+    let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| scan.merge(kernel, reducer, left, right);
+    group.tasks(code, count_of(&rows) * scan.chunks, |task| {
+        let row = kernel.indices(&rows, code.rem(task, count_of(&rows)));
+        let bounds = scan.bounds(kernel, code.div(task, count_of(&rows)));
+        let input = |at: Value<'c, 'a>| reducer.inputs(kernel, &scan.index(kernel, &row, at));
+        let output = |at: Value<'c, 'a>, _: &[Scalar<'c, 'a>], sums: &[Scalar<'c, 'a>]| {
+            let results = reducer.finish(kernel, sums)?;
+            store_results(kernel, op, kernel.linear(scan.shape, &scan.index(kernel, &row, at)), &results)
+        };
+        let start = scan.start(kernel, reducer, task)?;
+        let line = Line { group: &group, shared: kernel.shared(0), bounds, each, merge: &merge };
+        line.scan(kernel, &start, &input, &output)
     })
 }
 
@@ -188,18 +305,10 @@ fn chunks<'c: 'a, 'a>(
 ) -> Result<'c, ()> {
     let code = &kernel.code;
     let rows = scan.rows();
-    let types = reducer.accumulators(kernel);
     kernel.grid_stride(count_of(&rows) * scan.chunks, |task| {
         let row = kernel.indices(&rows, code.rem(task, count_of(&rows)));
         let [from, to] = scan.bounds(kernel, code.div(task, count_of(&rows)));
-        let start = if scan.chunks == 1 {
-            reducer.start(kernel)?
-        } else {
-            let parts = types.iter().enumerate();
-            parts
-                .map(|(number, ty)| kernel.load(kernel.scratch_pointer(number), *ty, task))
-                .collect::<Result<_>>()?
-        };
+        let start = scan.start(kernel, reducer, task)?;
         code.for_loop(from, to, code.index(1), &flat(&start), |at, parts| {
             let index = scan.index(kernel, &row, at);
             let element = reducer.inputs(kernel, &index)?;

@@ -16,7 +16,8 @@
 //!   operands; a last launch writes the results. That reads a sector for each key, but the bytes that other compilers
 //!   take for it are a copy of everything.
 //!
-//! In the first two ways each element of an operand is read once, before anybody writes where it may lie.
+//! In the first two ways each element of an operand is read once, before anybody writes where it may lie. In the
+//! first, no more of a line is stored than is asked of it, if that is its beginning ([`firsts`]).
 
 use super::group::{self, Group, Size};
 use super::reducer::bytes_of;
@@ -30,7 +31,8 @@ use crate::ir;
 use crate::rewrite::uses;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value};
+use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
+use slimhlo_dialect::ffi::{self, op_name};
 
 /// Elements that a thread sorts in registers.
 const CHUNK: i64 = 4;
@@ -79,6 +81,8 @@ struct Sort<'c, 'a> {
     shape: &'c [i64],
     dim: usize,
     elements: Vec<Type<'c>>,
+    /// How many elements of each line are stored.
+    kept: i64,
 }
 
 type Row<'c, 'a> = [Value<'c, 'a>];
@@ -94,7 +98,48 @@ impl<'c: 'a, 'a> Sort<'c, 'a> {
         let shape = tensor(op.operand(0)?)?.shape;
         let dim = ir::constant_attribute(op, "dimension").unwrap_or(-1);
         let dim = if dim < 0 { dim + shape.len() as i64 } else { dim } as usize;
-        Ok(Self { op, comparator, shape, dim, elements })
+        let mut this = Self { op, comparator, shape, dim, elements, kept: 0 };
+        this.kept = this.firsts().first().map_or(this.length(), |slice| this.kept_by(*slice));
+        Ok(this)
+    }
+
+    /// All slices that are asked of it, where these are the beginnings of lines, at most one of each result; else none.
+    fn beginnings(&self) -> Vec<OperationRef<'c, 'a>> {
+        let mut found: Vec<OperationRef<'c, 'a>> = Vec::new();
+        for result in self.op.results() {
+            let mut users = uses(result.into());
+            let Some(user) = users.next() else { continue };
+            let same = found.first().is_none_or(|first| self.kept_by(*first) == self.kept_by(user.user));
+            if users.next().is_some() || !self.is_first(user.user) || !same {
+                return Vec::new();
+            }
+            found.push(user.user);
+        }
+        found
+    }
+
+    /// The same, if a kernel can store them instead of the results.
+    fn firsts(&self) -> Vec<OperationRef<'c, 'a>> {
+        let is_short = self.merges() == 0 || self.way() == Way::Block;
+        if is_short { self.beginnings() } else { Vec::new() }
+    }
+
+    fn kept_by(&self, slice: OperationRef<'c, 'a>) -> i64 {
+        let shape = slice.result(0).ok().and_then(|result| ffi::shape(result.r#type()));
+        shape.and_then(|shape| shape.get(self.dim).copied()).unwrap_or_default()
+    }
+
+    /// Whether an op is a slice of the beginning of each line, beside the sort.
+    fn is_first(&self, op: OperationRef<'c, 'a>) -> bool {
+        let starts = ir::i64_array(op, "start_indices").unwrap_or(&[1]);
+        let strides = ir::i64_array(op, "strides").unwrap_or(&[2]);
+        let limits = ir::i64_array(op, "limit_indices").unwrap_or_default();
+        op_name(op) == "stablehlo.slice"
+            && op.block() == self.op.block()
+            && starts.iter().all(|start| *start == 0)
+            && strides.iter().all(|stride| *stride == 1)
+            && limits.len() == self.shape.len()
+            && (0..limits.len()).all(|dim| dim == self.dim || limits[dim] == self.shape[dim])
     }
 
     fn length(&self) -> i64 {
@@ -234,10 +279,21 @@ impl<'c: 'a, 'a> Sort<'c, 'a> {
         let elements = self.elements.iter().zip(&item.elements);
         match (memory, item.place) {
             (Memory::Buffers(buffers), _) => {
-                for (buffer, (element, value)) in buffers.iter().zip(elements) {
-                    if let Some(buffer) = buffer {
-                        kernel.store(*buffer, *element, position(), *value)?;
+                let mut shape = self.shape.to_vec();
+                shape[self.dim] = self.kept;
+                let store = || {
+                    let position = kernel.linear(&shape, &self.index(row, at));
+                    for (buffer, (element, value)) in buffers.iter().zip(elements) {
+                        if let Some(buffer) = buffer {
+                            kernel.store(*buffer, *element, position, *value)?;
+                        }
                     }
+                    Ok(())
+                };
+                if self.kept == self.length() {
+                    store()?;
+                } else {
+                    code.if_then(code.compare(Int::Ult, at, code.index(self.kept)), store)?;
                 }
             }
             (Memory::Block(first), _) => {
@@ -532,6 +588,24 @@ pub fn reads_once<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
 /// Whether results that nobody needs need not be there.
 pub fn drops_results<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     Sort::of(op).is_ok_and(|sort| matches!(sort.way(), Way::Places | Way::Block))
+}
+
+/// The slices that a kernel of the sort stores instead of its results, if it does: the beginnings of all lines, one
+/// of each result that anybody needs.
+pub fn firsts<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
+    Sort::of(op).map_or_else(|_| Vec::new(), |sort| sort.firsts())
+}
+
+/// The slices that are all that is asked of a sort, at most one of each result, if they are the beginnings of its
+/// lines.
+pub fn beginnings<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
+    Sort::of(op).map_or_else(|_| Vec::new(), |sort| sort.beginnings())
+}
+
+/// The longest line of elements of so many bytes that is sorted in the memory of a block: a power of two.
+pub fn longest_in_block(bytes: u64) -> i64 {
+    let most = (MOST_BYTES / 2 / bytes.max(1)).max(1);
+    1 << most.ilog2()
 }
 
 /// How often elements of an operand are computed, in all.
