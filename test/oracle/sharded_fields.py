@@ -83,9 +83,11 @@ def brought(each: hlo.Instruction, kind: str, devices: int) -> int:
     """Bytes that a collective brings to a device from others."""
     count = groups_of(each, devices)
     arrays = each.arrays
-    if each.opcode.endswith("-start"):
-        # Operands, results, and what the back end needs besides.
-        arrays = arrays[1:2] if kind in ("all-gather", "collective-permute") else arrays
+    taken = len(each.operands)
+    if each.opcode.endswith("-start") and len(arrays) >= 2 * taken:
+        # All operands, all results (several of each where collectives were combined), and what the back end needs besides;
+        # all-reduce-start names its results only.
+        arrays = arrays[taken : 2 * taken]
     size = sum(array.size for array in arrays)
     match kind:
         case "all-gather" | "all-to-all":
