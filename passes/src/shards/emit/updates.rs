@@ -101,12 +101,21 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         }
     }
 
-    /// Whether a device reads from the array being updated, itself, some of what the class then writes, at another place.
+    /// Whether a device reads from the array being updated, itself, some of what the class then writes, at another place. A row that is repeated
+    /// over itself stays what it was.
     fn reads_what_it_writes(&self, class: &Class) -> bool {
-        class.reads.iter().any(|read| {
+        let mut places = Vec::new();
+        self.exprs[class.piece].reads(&mut places);
+        class.reads.iter().zip(places).any(|(read, (_, index))| {
+            let is_moved = |(dim, at): (usize, &Index)| match *at {
+                Index::At(_) => false,
+                Index::Plus { dim: along, .. } => along != dim || read.start[dim] != class.local[dim].0,
+                Index::Minus { .. } => true,
+            };
             matches!(read.source, Source::Version(_))
                 && read.from.iter().any(|(to, from)| to == from)
                 && reads_from(read, &class.local)
+                && index.iter().enumerate().any(is_moved)
         })
     }
 
