@@ -146,8 +146,9 @@ impl<'c> Known<'c> {
         }
     }
 
-    /// Gives an op that says nothing the layout of what it is made of. Where ops say theirs, one that says nothing is not whole on each device
-    /// for being made of what is, as long as something else may cut it: that is left for the `last` round.
+    /// Gives an op that says nothing the layout of what it is made of. Where ops say theirs, one that says nothing is
+    /// not whole on each device for being made of what is, as long as something else may cut it: that is left for the
+    /// `last` round.
     fn forward<'a>(&mut self, op: OperationRef<'c, 'a>, last: bool)
     where
         'c: 'a,

@@ -71,7 +71,8 @@ impl Layout {
         self.0.iter().all(Vec::is_empty)
     }
 
-    /// Whether it is another that leaves some axes out: what is laid out like this is gathered from what is laid out like that.
+    /// Whether it is another that leaves some axes out: what is laid out like this is gathered from what is laid out
+    /// like that.
     pub fn is_coarser_than(&self, other: &Self) -> bool {
         self != other
             && self.0.len() == other.0.len()

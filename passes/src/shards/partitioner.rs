@@ -8,9 +8,9 @@
 //! * of `concatenate(x[k:], x[:k])` the same around the ends, twice if parts do not come out even;
 //! * of any other concatenation along such a dimension an all-to-all per operand, to another dimension, and one back;
 //! * of a reversal an exchange of tiles, and a shift where they do not come out even;
-//! * of an update within one shard by a splat, or by what each device has whole, nothing; by anything else it has the update gathered, and of one across a
-//!   border the array, one dimension after the other: 2 all-gathers each along two (those of one axis may be combined
-//!   into one later).
+//! * of an update within one shard by a splat, or by what each device has whole, nothing; by anything else it has the
+//!   update gathered, and of one across a border the array, one dimension after the other: 2 all-gathers each along
+//!   two (those of one axis may be combined into one later).
 //!
 //! So XLA of jaxlib 0.10.2 answered for single ops on 4 and 8 devices, for CPUs; `test/oracle/partitioner_ops.py` asks
 //! again.
@@ -44,14 +44,14 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Whether so many exchanges of so many elements are no more. Where neither sends anything nothing is won, and back ends know better what
-    /// to do in place of an op of the program than of one that devices do differently.
+    /// Whether so many exchanges of so many elements are no more. Where neither sends anything nothing is won, and
+    /// back ends know better what to do in place of an op of the program than of one that devices do differently.
     pub fn is_no_less_than(self, exchanges: u64, elements: i64) -> bool {
         self.collectives > 0 && exchanges as i64 <= self.collectives && elements <= self.elements
     }
 
-    /// Whether what exchanges of so many elements have to have stored, what is sent and what is received, is no more than a partitioner has, or
-    /// next to nothing beside the `tile` that is made.
+    /// Whether what exchanges of so many elements have to have stored, what is sent and what is received, is no more
+    /// than a partitioner has, or next to nothing beside the `tile` that is made.
     pub fn stores_no_less_than(self, elements: i64, tile: i64) -> bool {
         /// Strips of less than this share of a tile decide nothing: whether a tile more is stored for them does.
         const LITTLE: i64 = 4;

@@ -14,8 +14,8 @@ use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
-    /// Lays what an op makes out like what it is made of, if all that reads it is laid out like that as well, or would have to gather less of
-    /// it: what it says of itself would only have it gathered and cut again.
+    /// Lays what an op makes out like what it is made of, if all that reads it is laid out like that as well, or
+    /// would have to gather less of it: what it says of itself would only have it gathered and cut again.
     pub(super) fn agree(&mut self, root: OperationRef<'c, 'a>) {
         walk(root, |op| {
             if op_name(op) == "sdy.manual_computation" {
@@ -50,8 +50,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         (all && parts(own) <= parts(layout)).then(|| (result, layout.clone()))
     }
 
-    /// The result of an op that would have each device gather more than a device has of what the op is made of, and the layout in which it
-    /// need not: whoever reads it, as moves and elementwise ops do, says for itself what it has to have.
+    /// The result of an op that would have each device gather more than a device has of what the op is made of, and
+    /// the layout in which it need not: whoever reads it, as moves and elementwise ops do, says for itself what it
+    /// has to have.
     fn still_cut(&self, op: OperationRef<'c, 'a>) -> Option<(Value<'c, 'a>, Layout)> {
         let result = ir::first_result(op).filter(|_| is_bare(op) && !is_unused(op))?;
         let own = self.known.layout(result)?;

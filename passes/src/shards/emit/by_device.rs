@@ -48,7 +48,8 @@ struct Slot {
     shares: FxHashMap<usize, Share>,
     /// The exchange that brings it, by number; none if devices have it.
     exchange: Option<usize>,
-    /// Whether nothing of it is needed: it is there because another leaf joins it to the same array, which is then one array.
+    /// Whether nothing of it is needed: it is there because another leaf joins it to the same array, which is then
+    /// one array.
     is_spare: bool,
     /// Whether it is of devices' own, and another leaf joins as much to it.
     is_joined_alike: bool,
@@ -370,8 +371,8 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
     }
 
     /// Joins to what devices have what they get and what lies just before or behind it on all of them, along one dimension. Gives what is
-    /// joined, and whether rows are, which back ends copy into an array of their own; the slots taken are marked. What another leaf gets is
-    /// joined only then.
+    /// joined, and whether rows are, which back ends copy into an array of their own; the slots taken are marked.
+    /// What another leaf gets is joined only then.
     fn attached(
         &mut self,
         (base, mut lows): (Value<'c, 'a>, Places),
@@ -490,8 +491,9 @@ impl Slot {
     }
 }
 
-/// Of leaves of one array that all need something of others, each gets what the others get, too: what is joined to the array is then the same
-/// for all, and stored once. It is of use only where devices have something of the array themselves.
+/// Of leaves of one array that all need something of others, each gets what the others get, too: what is joined to
+/// the array is then the same for all, and stored once. It is of use only where devices have something of the array
+/// themselves.
 fn add_spares(mut leaves: Vec<&mut (usize, &[Index], Vec<Slot>)>) {
     let is_straight = |index: &[Index]| index.iter().all(|at| matches!(at, Index::Plus { .. }));
     let own = |slots: &[Slot]| slots.iter().position(|slot| slot.exchange.is_none());

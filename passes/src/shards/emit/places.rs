@@ -15,8 +15,8 @@ use slimhlo_dialect::types::Tensor;
 pub(super) type Places = FxHashMap<usize, Vec<i64>>;
 
 impl<'c: 'a, 'a> Body<'c, 'a, '_> {
-    /// A part of this size of an array, at a place that depends on the device. What is sent is not cut out at a place that back ends
-    /// know: see `part`.
+    /// A part of this size of an array, at a place that depends on the device. What is sent is not cut out at a place
+    /// that back ends know: see `part`.
     pub(super) fn cut_out(
         &mut self,
         array: Value<'c, 'a>,
@@ -38,7 +38,8 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         self.build.dynamic_slice(array, &starts, ty, self.location)
     }
 
-    /// Where a part of this size of a tile starts on each device, looked up, also where all are alike; on devices without a place anywhere.
+    /// Where a part of this size of a tile starts on each device, looked up, also where all are alike; on devices
+    /// without a place anywhere.
     pub(super) fn starts_at(
         &mut self,
         tile: &[i64],
@@ -66,8 +67,9 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             .collect()
     }
 
-    /// An array as large as the tile in which `value` begins where these devices need it, and on others anywhere. If it `is_one_of_several` of a
-    /// value, places are looked up also where they are alike: each would be made of what it is made of otherwise, and stored.
+    /// An array as large as the tile in which `value` begins where these devices need it, and on others anywhere. If
+    /// it `is_one_of_several` of a value, places are looked up also where they are alike: each would be made of what
+    /// it is made of otherwise, and stored.
     pub(super) fn placed(
         &mut self,
         value: Value<'c, 'a>,

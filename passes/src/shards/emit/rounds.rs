@@ -2,8 +2,8 @@
 
 //! Which parts of arrays devices send each other in one go.
 //!
-//! In one exchange each device sends to one at most, and gets from one at most, and all get as much as the one that gets most. Tiles that do
-//! not lie over one another need strips of every width from both sides:
+//! In one exchange each device sends to one at most, and gets from one at most, and all get as much as the one that
+//! gets most. Tiles that do not lie over one another need strips of every width from both sides:
 //!
 //! ```text
 //! device   0  1  2  3
@@ -11,15 +11,16 @@
 //! from 0 to 1: 1, from 1 to 2: 2, from 2 to 3: 3
 //! ```
 //!
-//! One exchange to the left and one to the right bring 3 + 3. With the widest of both sides in one, and what fits beside them, it is 3 + 2.
-//! What comes from one side alone is joined to what devices have by a concatenation, so sides are mixed only where that saves a good part of a
-//! tile.
+//! One exchange to the left and one to the right bring 3 + 3. With the widest of both sides in one, and what fits
+//! beside them, it is 3 + 2. What comes from one side alone is joined to what devices have by a concatenation, so
+//! sides are mixed only where that saves a good part of a tile.
 
 use super::super::moves::Box_;
 use melior::ir::Value;
 use rustc_hash::FxHashMap;
 
-/// Sides are mixed if then so much less of a tile need not be sent: XLA for CPU stores what is padded to be chosen, which may be a tile more.
+/// Sides are mixed if then so much less of a tile need not be sent: XLA for CPU stores what is padded to be chosen,
+/// which may be a tile more.
 const WORTH_MIXING: i64 = 8;
 
 /// The input that something is of, and, if it goes alone, what it is read for: an expression, and the place in it.

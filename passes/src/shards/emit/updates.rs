@@ -101,8 +101,8 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         }
     }
 
-    /// Whether a device reads from the array being updated, itself, some of what the class then writes, at another place. A row that is repeated
-    /// over itself stays what it was.
+    /// Whether a device reads from the array being updated, itself, some of what the class then writes, at another
+    /// place. A row that is repeated over itself stays what it was.
     fn reads_what_it_writes(&self, class: &Class) -> bool {
         let mut places = Vec::new();
         self.exprs[class.piece].reads(&mut places);
@@ -119,9 +119,10 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         })
     }
 
-    /// `array` with the value of a class, chosen element by element. An update of what is read a few places on in the same array would do
-    /// were it not that XLA for CPU may do both in one kernel and in place, once a reshape stands behind it: jaxlib 0.10.2 gives wrong
-    /// elements for `x.at[30:44].set(x[28:42])[None]`, too. `None` for elements that have no zero.
+    /// `array` with the value of a class, chosen element by element. An update of what is read a few places on in the
+    /// same array would do were it not that XLA for CPU may do both in one kernel and in place, once a reshape stands
+    /// behind it: jaxlib 0.10.2 gives wrong elements for `x.at[30:44].set(x[28:42])[None]`, too. `None` for elements
+    /// that have no zero.
     fn put_by_place(
         &mut self,
         class: &Class,
