@@ -112,7 +112,9 @@
 //!
 //! * No result element comes from another device and all devices do the same: the partitioner has nothing to do either.
 //! * Scalars put into narrow floats, or joined with what is left to the partitioner.
-//! * What a partitioner does with no more exchanges of no more elements, where ops say how they are laid out (`shards/partitioner.rs`).
+//! * What a partitioner does with no more exchanges of no more elements, where ops say how they are laid out
+//!   (`shards/partitioner.rs`), and where it sends nothing; what would have more stored at once, sent and received,
+//!   than it has, if that is a good part of a tile.
 //! * Layouts that are not known or open, or do not come out even where ops do not say so themselves; meshes
 //!   that do not count up, or are not what the module is partitioned for; shardings in `mhlo.sharding`.
 //! * What is assembled would be received in more elements than a device holds of the result: a slice that leaves shards

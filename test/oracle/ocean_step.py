@@ -26,7 +26,8 @@ import sharded_fields  # first: it says how many virtual devices there are
 import hlo_time
 import numpy as np
 import targets
-from field_modules import DTYPES, Fields, Node, evaluate
+from field_modules import DTYPES, Fields, Node
+from field_truth import evaluate
 from opt import Driver, pipeline_for
 
 FULL = (48, 1519, 3056)
@@ -106,7 +107,12 @@ class Ocean(Fields):
         """What a field gains by being carried, second order, on faces; and by being mixed along levels and across them."""
         faces = [
             self.both("multiply", self.at(flow, *ahead), self.mean(self.at(c, *ahead), self.at(c, *behind)))
-            for flow, ahead, behind in ((u, (0, 1), (0, 0)), (u, (0, 0), (0, -1)), (v, (1, 0), (0, 0)), (v, (0, 0), (-1, 0)))
+            for flow, ahead, behind in (
+                (u, (0, 1), (0, 0)),
+                (u, (0, 0), (0, -1)),
+                (v, (1, 0), (0, 0)),
+                (v, (0, 0), (-1, 0)),
+            )
         ]
         gained = self.both("add", self.minus(faces[1], faces[0]), self.minus(faces[3], faces[2]))
         here = self.at(c)
@@ -148,9 +154,7 @@ class Ocean(Fields):
 
         u, v, warm, salt = self.filled(u, -1), self.filled(v, -1), self.filled(warm), self.filled(salt)
         surface = self.filled(surface)
-        tracers = [
-            self.put(c, self.both("add", self.at(c), self.advected(c, u, v)), inside) for c in (warm, salt)
-        ]
+        tracers = [self.put(c, self.both("add", self.at(c), self.advected(c, u, v)), inside) for c in (warm, salt)]
         slopes = [
             self.on_levels(self.minus(self.at(surface), self.at(surface, *behind)), levels)
             for behind in ((0, -1), (-1, 0))
@@ -185,7 +189,9 @@ def main() -> int:
     parser.add_argument("--opt", default="target/release/slimhlo-opt")
     parser.add_argument("--target", default="h100", choices=targets.NAMES, metavar="NAME")
     parser.add_argument("--element", action="append", choices=("f32", "f64"))
-    parser.add_argument("--check", action="store_true", help="execute small fields on virtual CPU devices, against NumPy")
+    parser.add_argument(
+        "--check", action="store_true", help="execute small fields on virtual CPU devices, against NumPy"
+    )
     parser.add_argument("--text", action="store_true", help="print the module, and do nothing else")
     args = parser.parse_args()
     elements = args.element or ["f32", "f64"]

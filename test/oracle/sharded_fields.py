@@ -7,7 +7,7 @@
 
 Each module goes through the default pipeline. Its results must be NumPy's, bit by bit, and a second run changes nothing. Three figures of the
 compiled program are held against those of XLA alone: collectives, bytes that they bring to a device, and memory per device. No module may be
-above them in the first two, and few in the third.
+above them in the first two, nor in the third under XLA for a GPU, and few under XLA for CPU.
 For an H100, which need not be there, nothing is executed, and the same figures are counted. The last line is what the project's test
 runner reads.
 """
@@ -46,9 +46,9 @@ from opt import SLACK, Driver, needs_more, pipeline_for
 jax.config.update("jax_enable_x64", True)
 
 COLLECTIVES = ("all-gather", "all-reduce", "all-to-all", "collective-permute", "collective-broadcast", "reduce-scatter")
-# How many modules may take more memory than with XLA alone. None should; those that are left are long chains, in which XLA for CPU stores a
-# strip more than what it would fuse otherwise, or makes a result in place that it then gathers. They are printed.
-LARGER_SHARE = 0.1
+# How many modules may take more memory under XLA for CPU than with XLA alone: no more than one in so many is left. It stores what is padded,
+# or concatenated, as often as it is read, and in which order it does things decides the rest. They are printed. Under XLA for a GPU none may.
+LARGER_SHARE = 0.05
 # How many of all modules have to be changed for the test to be one.
 CHANGED_SHARE = 0.5
 
@@ -83,9 +83,11 @@ def brought(each: hlo.Instruction, kind: str, devices: int) -> int:
     """Bytes that a collective brings to a device from others."""
     count = groups_of(each, devices)
     arrays = each.arrays
-    if each.opcode.endswith("-start"):
-        # Operands, results, and what the back end needs besides.
-        arrays = arrays[1:2] if kind in ("all-gather", "collective-permute") else arrays
+    taken = len(each.operands)
+    if each.opcode.endswith("-start") and len(arrays) >= 2 * taken:
+        # All operands, all results (several of each where collectives were combined), and what the back end needs besides;
+        # all-reduce-start names its results only.
+        arrays = arrays[taken : 2 * taken]
     size = sum(array.size for array in arrays)
     match kind:
         case "all-gather" | "all-to-all":
@@ -249,7 +251,7 @@ def main() -> int:
                 flush=True,
             )
 
-    if len(more) > LARGER_SHARE * len(cases):
+    if len(more) > (LARGER_SHARE if args.target == "cpu" else 0) * len(cases):
         failures += more
     elif more:
         print("\n".join(["modules that take more:", *more]))

@@ -59,7 +59,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         // What one exchange brings is as wide as the widest part.
         let most = if body.is_uneven { 2 * held } else { held };
         let is_less = body.received <= most
-            && others.is_none_or(|sent| sent.is_no_less_than(body.exchanges, body.received));
+            && others.is_none_or(|sent| {
+                sent.is_no_less_than(body.exchanges, body.received)
+                    && sent.stores_no_less_than(body.received, held)
+            });
         let Some(value) = value.filter(|_| is_less) else {
             body.abandon();
             self.sweep(&scalars);

@@ -93,7 +93,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             value = Some(body.write(classes));
         }
         let exchanges = body.exchanges;
-        let is_less = others.is_none_or(|sent| sent.is_no_less_than(exchanges, body.received));
+        let held: i64 = target.local.iter().product();
+        let is_less = others.is_none_or(|sent| {
+            sent.is_no_less_than(exchanges, body.received) && sent.stores_no_less_than(body.widest, held)
+        });
         let Some(value) = value.filter(|_| is_less) else {
             body.abandon();
             self.sweep(&made);

@@ -5,6 +5,8 @@
 mod boxes;
 mod by_device;
 mod exchange;
+mod places;
+mod rounds;
 mod updates;
 mod whole;
 
@@ -85,6 +87,8 @@ pub struct Body<'c, 'a, 'r> {
     pub exchanges: u64,
     /// How many elements a device receives in them all; each device has room for all, whoever sends.
     pub received: i64,
+    /// How many of them it receives at once, if exchanges come one after the other.
+    pub widest: i64,
 }
 
 impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
@@ -151,6 +155,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             written: Vec::new(),
             exchanges: 0,
             received: 0,
+            widest: 0,
         })
     }
 

@@ -91,7 +91,7 @@ impl<'c> Known<'c> {
                 known.set(value, layout);
             }
         }
-        ops.iter().for_each(|op| known.forward(*op));
+        ops.iter().for_each(|op| known.forward(*op, false));
         for (value, sharding) in &returned {
             let layout = known.mesh.layout(*sharding);
             if let (Some(layout), Some(shape)) = (layout, ffi::shape(value.r#type()))
@@ -106,7 +106,7 @@ impl<'c> Known<'c> {
             }
         }
         ops.iter().rev().for_each(|op| known.backward(*op));
-        ops.iter().for_each(|op| known.forward(*op));
+        ops.iter().for_each(|op| known.forward(*op, true));
         Some(known)
     }
 
@@ -146,7 +146,10 @@ impl<'c> Known<'c> {
         }
     }
 
-    fn forward<'a>(&mut self, op: OperationRef<'c, 'a>)
+    /// Gives an op that says nothing the layout of what it is made of. Where ops say theirs, one that says nothing is
+    /// not whole on each device for being made of what is, as long as something else may cut it: that is left for the
+    /// `last` round.
+    fn forward<'a>(&mut self, op: OperationRef<'c, 'a>, last: bool)
     where
         'c: 'a,
     {
@@ -174,11 +177,16 @@ impl<'c> Known<'c> {
         }
         let layout = match name {
             _ if is_update(op) => op.operands().next().and_then(|operand| self.layout(operand)).cloned(),
-            _ if is_elementwise(op) => op
-                .operands()
-                .filter(|operand| same_shape(*operand, result))
-                .find_map(|operand| self.layout(operand))
-                .cloned(),
+            _ if is_elementwise(op) => {
+                let of_shape = op.operands().filter(|operand| same_shape(*operand, result));
+                let layouts: Vec<_> = of_shape.filter_map(|operand| self.layout(operand)).collect();
+                let whole = |layout: &&Layout| self.by_op && layout.is_whole();
+                layouts
+                    .iter()
+                    .find(|layout| !whole(layout))
+                    .or(layouts.first())
+                    .map(|layout| (*layout).clone())
+            }
             "stablehlo.concatenate" => op
                 .operands()
                 .map(part_of)
@@ -188,7 +196,7 @@ impl<'c> Known<'c> {
                 .or_else(|| self.like_operand(op)),
             _ => self.like_operand(op),
         };
-        if let Some(layout) = layout {
+        if let Some(layout) = layout.filter(|layout| last || !self.by_op || !layout.is_whole()) {
             self.add(result, &layout);
         }
     }

@@ -66,6 +66,19 @@ impl Layout {
         Self(vec![Vec::new(); rank])
     }
 
+    /// Whether every device holds all of it.
+    pub fn is_whole(&self) -> bool {
+        self.0.iter().all(Vec::is_empty)
+    }
+
+    /// Whether it is another that leaves some axes out: what is laid out like this is gathered from what is laid out
+    /// like that.
+    pub fn is_coarser_than(&self, other: &Self) -> bool {
+        self != other
+            && self.0.len() == other.0.len()
+            && self.0.iter().zip(&other.0).all(|(own, other)| other.starts_with(own))
+    }
+
     /// Sizes of the part that one device holds; `None` if the parts do not come out even.
     pub fn local_shape(&self, shape: &[i64], grid: &Grid) -> Option<Vec<i64>> {
         if shape.len() != self.0.len() {

@@ -2,24 +2,26 @@
 
 //! What is done before and after: layouts that neighbours agree on, and arrays that do not come out even between computations.
 
+use super::layout::reordered;
 use super::mesh::Layout;
-use super::moves::{self, is_bare, is_move};
+use super::moves::{self, is_bare, is_move, is_update};
 use super::{Rewrite, uneven};
 use crate::ir::{self, Builder};
 use crate::rewrite::{carry_attributes, defining_op, is_unused, ops_named, users, walk};
+use crate::splat::Splat;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
-    /// Lays what an op makes out like what it is made of, if all that reads it is laid out like that as well: what it says of itself would
-    /// only have it gathered and cut again.
+    /// Lays what an op makes out like what it is made of, if all that reads it is laid out like that as well, or
+    /// would have to gather less of it: what it says of itself would only have it gathered and cut again.
     pub(super) fn agree(&mut self, root: OperationRef<'c, 'a>) {
         walk(root, |op| {
             if op_name(op) == "sdy.manual_computation" {
                 return WalkResult::Skip;
             }
-            if let Some((value, layout)) = self.like_neighbours(op)
+            if let Some((value, layout)) = self.like_neighbours(op).or_else(|| self.still_cut(op))
                 && uneven::annotate(&self.build, &self.known.mesh, value, &layout).is_some()
             {
                 self.known.set(value, layout);
@@ -46,6 +48,42 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             layout.0.iter().map(|axes| self.known.mesh.grid.parts(axes)).product()
         };
         (all && parts(own) <= parts(layout)).then(|| (result, layout.clone()))
+    }
+
+    /// The result of an op that would have each device gather more than a device has of what the op is made of, and
+    /// the layout in which it need not: whoever reads it, as moves and elementwise ops do, says for itself what it
+    /// has to have.
+    fn still_cut(&self, op: OperationRef<'c, 'a>) -> Option<(Value<'c, 'a>, Layout)> {
+        let result = ir::first_result(op).filter(|_| is_bare(op) && !is_unused(op))?;
+        let own = self.known.layout(result)?;
+        let name = op_name(op);
+        let layout = if is_move(op) || moves::is_elementwise(op) && name != "sdy.sharding_constraint" {
+            // All that is as large, in one layout; scalars that are repeated may be laid out in any.
+            let arrays = if is_update(op) || name == "stablehlo.pad" { 1 } else { op.operand_count() };
+            let mut layouts = op
+                .operands()
+                .take(arrays)
+                .filter(|operand| !ir::is_rank_zero(*operand) && Splat::of(*operand).is_none())
+                .map(|operand| self.known.layout(operand));
+            let first = layouts.next()??.clone();
+            layouts.all(|layout| layout == Some(&first)).then_some(first)?
+        } else {
+            reordered(op, name, self.known.layout(op.operands().next()?)?)?
+        };
+        own.is_coarser_than(&layout).then_some(())?;
+        // On each device there is some of it.
+        let grid = &self.known.mesh.grid;
+        let shape = moves::plain(result)?.shape;
+        let extents = layout.extents(shape, grid)?;
+        extents.iter().all(|extent| extent.iter().all(|&size| size > 0)).then_some(())?;
+        let asks = |user: OperationRef<'c, 'a>| {
+            is_bare(user)
+                && (is_move(user)
+                    || moves::is_elementwise(user)
+                    || matches!(op_name(user), "stablehlo.reshape" | "stablehlo.transpose"))
+                && ir::first_result(user).is_some_and(|result| self.known.layout(result).is_some())
+        };
+        users(result).all(asks).then_some((result, layout))
     }
 
     /// Takes back pads of what is cut off, and cuts off as late as can be: what is between computations then has even parts, too.

@@ -14,20 +14,17 @@
 //!
 //! A strip that is narrower on some devices is taken as wide as the widest. What is beyond an array's end nobody asks for.
 
-use super::super::classes::{Class, Devices, Read};
+use super::super::classes::{Class, Read};
 use super::super::moves::{Box_, Expr, Index, Source};
+use super::places::{Places, fitted};
+use super::rounds::{Exchange, Key, Wanted, scheduled};
 use super::{Body, corners, shape_of};
 use crate::ir::element_of;
 use melior::ir::{Value, ValueLike};
 use rustc_hash::FxHashMap;
-use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
-use slimhlo_dialect::types::Tensor;
 
 /// How many slots a leaf may have.
 const SLOTS: usize = 8;
-
-/// Where in its tile each device finds where a value begins.
-type Places = FxHashMap<usize, Vec<i64>>;
 
 /// What one device finds in a box of its tile: from which device, and where in that one's tile.
 #[derive(Clone, Debug)]
@@ -38,27 +35,30 @@ struct Share {
     size: Vec<i64>,
 }
 
+/// What is read in one place of an expression: the input, and what of it each device needs.
+struct Leaf<'r> {
+    input: usize,
+    index: &'r [Index],
+    shares: Vec<(usize, Share)>,
+}
+
 /// A share of each device, or of some, that are made by the same ops.
 #[derive(Clone, Debug, Default)]
 struct Slot {
     shares: FxHashMap<usize, Share>,
     /// The exchange that brings it, by number; none if devices have it.
     exchange: Option<usize>,
-}
-
-/// Parts of an array that devices send each other in one go: to which device from which, and from where to where.
-struct Exchange<'c, 'a> {
-    input: usize,
-    /// Whether one index of it is repeated: that goes alone.
-    is_row: bool,
-    parts: FxHashMap<usize, (usize, Box_)>,
-    value: Option<Value<'c, 'a>>,
+    /// Whether nothing of it is needed: it is there because another leaf joins it to the same array, which is then
+    /// one array.
+    is_spare: bool,
+    /// Whether it is of devices' own, and another leaf joins as much to it.
+    is_joined_alike: bool,
 }
 
 /// An expression that is computed for the whole tile, with the slots of what it reads, and where it is needed.
 struct Layer<'r, 'c, 'a> {
     expr: &'r Expr<'c, 'a>,
-    leaves: Vec<(Source, Vec<Index>, Vec<Slot>)>,
+    leaves: Vec<(usize, &'r [Index], Vec<Slot>)>,
     windows: Vec<FxHashMap<usize, Box_>>,
     need: i64,
 }
@@ -85,33 +85,43 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 None => groups.push((class.piece, vec![class])),
             }
         }
-        let mut exchanges: Vec<Exchange<'c, 'a>> = Vec::new();
-        let mut layers = Vec::with_capacity(groups.len());
-        for (piece, group) in groups {
-            let expr = self.exprs[piece];
+        let mut wanted = Vec::new();
+        let mut found = Vec::with_capacity(groups.len());
+        for (piece, group) in &groups {
             let mut reads = Vec::new();
+            let expr = self.exprs[*piece];
             expr.reads(&mut reads);
             let mut leaves = Vec::with_capacity(reads.len());
             for (number, (source, index)) in reads.into_iter().enumerate() {
                 let Source::Input(input) = source else { return None };
-                let mut slots = self.slots(&group, number, index, shape)?;
-                slots.iter_mut().filter(|slot| slot.exchange.is_some()).for_each(|slot| {
-                    let is_row = index.iter().any(|at| matches!(at, Index::At(_)));
-                    slot.exchange = Some(register(&mut exchanges, (input, is_row), slot));
-                });
-                leaves.push((source, index.to_vec(), slots));
+                let shares = self.shares(group, number, index);
+                // What repeats one index goes alone.
+                let is_row = index.iter().any(|at| matches!(at, Index::At(_)));
+                let key = (input, is_row.then_some((*piece, number)));
+                wanted.extend(shares.iter().filter_map(|(to, share)| share.wanted(*to, key)));
+                leaves.push((Leaf { input, index, shares }, key));
+            }
+            found.push(leaves);
+        }
+        let mut exchanges = scheduled(&wanted, shape.iter().product());
+        let mut layers = Vec::with_capacity(groups.len());
+        for ((piece, group), leaves) in groups.into_iter().zip(found) {
+            let mut slotted = Vec::with_capacity(leaves.len());
+            for (leaf, key) in leaves {
+                let slots = self.slots(&leaf, key, &exchanges, shape)?;
+                slotted.push((leaf.input, leaf.index, slots));
             }
             let windows = self.windows(&group, shape);
             let need = windows.iter().flat_map(FxHashMap::values).map(volume).sum();
-            layers.push(Layer { expr, leaves, windows, need });
+            layers.push(Layer { expr: self.exprs[piece], leaves: slotted, windows, need });
         }
+        add_spares(layers.iter_mut().flat_map(|layer| &mut layer.leaves).collect());
         layers.sort_by_key(|layer| std::cmp::Reverse((layer.need, !matches!(layer.expr, Expr::Fill(_)))));
         let mut result = None;
         for layer in layers {
             let mut values = Vec::with_capacity(layer.leaves.len());
-            for (source, index, slots) in &layer.leaves {
-                let Source::Input(input) = *source else { return None };
-                values.push(self.leaf_by_device(input, index, slots, &mut exchanges, shape)?);
+            for (input, index, slots) in &layer.leaves {
+                values.push(self.leaf_by_device((*input, index), slots, &mut exchanges, shape)?);
             }
             let mut values = values.into_iter();
             let value = self.expr(layer.expr, &mut |_, _| values.next().expect("one per read"), shape);
@@ -166,9 +176,9 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         all
     }
 
-    /// What classes of one expression read in one place of it, as few slots as can be. Those to be exchanged have some number.
-    fn slots(&self, group: &[&Class], number: usize, index: &[Index], shape: &[i64]) -> Option<Vec<Slot>> {
-        let mut slots: Vec<Slot> = Vec::new();
+    /// What classes of one expression read in one place of it, by device, the largest parts of each first.
+    fn shares(&self, group: &[&Class], number: usize, index: &[Index]) -> Vec<(usize, Share)> {
+        let mut all = Vec::new();
         for device in 0..self.extents.len() {
             let mut shares: Vec<Share> = Vec::new();
             for class in group {
@@ -183,26 +193,39 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 add_share(&mut shares, share, index);
             }
             shares.sort_by_key(|share| std::cmp::Reverse(volume(&share.window)));
-            for mut share in shares {
-                let is_local = share.from == device;
-                let cost = |slot: &Slot| slot.growth(&share);
-                let fits = |slot: &&mut Slot| {
-                    slot.exchange.is_none() == is_local
-                        && !slot.shares.contains_key(&device)
-                        && (is_local || slot.shares.values().all(|other| other.from != share.from))
-                        && (is_local || slot.growth(&share) <= share.size.iter().product::<i64>())
-                };
-                let best = slots.iter_mut().filter(fits).min_by_key(|slot| cost(slot));
-                share.window = self.on_to_end(device, &share.window, shape);
-                match best {
-                    Some(slot) => {
-                        slot.shares.insert(device, share);
-                    }
-                    None => slots.push(Slot {
-                        shares: FxHashMap::from_iter([(device, share)]),
-                        exchange: (!is_local).then_some(0),
-                    }),
+            all.extend(shares.into_iter().map(|share| (device, share)));
+        }
+        all
+    }
+
+    /// Puts what devices need of a leaf into as few slots as can be: what they have, and what each exchange brings.
+    fn slots(
+        &self,
+        leaf: &Leaf<'_>,
+        key: Key,
+        exchanges: &[Exchange<'c, 'a>],
+        shape: &[i64],
+    ) -> Option<Vec<Slot>> {
+        let mut slots: Vec<Slot> = Vec::new();
+        for (device, share) in &leaf.shares {
+            let exchange = match share.wanted(*device, key) {
+                Some(wanted) => Some(exchanges.iter().position(|exchange| exchange.brings(&wanted))?),
+                None => None,
+            };
+            let mut share = share.clone();
+            let fits = |slot: &&mut Slot| slot.exchange == exchange && !slot.shares.contains_key(device);
+            let best = slots.iter_mut().filter(fits).min_by_key(|slot| slot.growth(&share));
+            share.window = self.on_to_end(*device, &share.window, shape);
+            match best {
+                Some(slot) => {
+                    slot.shares.insert(*device, share);
                 }
+                None => slots.push(Slot {
+                    shares: FxHashMap::from_iter([(*device, share)]),
+                    exchange,
+                    is_spare: false,
+                    is_joined_alike: false,
+                }),
             }
             if slots.len() > SLOTS {
                 return None;
@@ -215,8 +238,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
     /// What is read in one place of an expression, as large as the tile.
     fn leaf_by_device(
         &mut self,
-        input: usize,
-        index: &[Index],
+        (input, index): (usize, &[Index]),
         slots: &[Slot],
         exchanges: &mut [Exchange<'c, 'a>],
         shape: &[i64],
@@ -230,13 +252,20 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         let mut taken = Vec::new();
         if let Some(at) = slots.iter().position(|slot| slot.exchange.is_none()) {
             let (_, value, lows) = made.remove(at);
-            let others: Vec<_> =
+            let mut others: Vec<_> =
                 made.iter().filter(|(number, ..)| slots[*number].exchange.is_some()).cloned().collect();
-            let (value, lows) = self.attached((value, lows), &others, &mut taken);
+            // In one order for all that is read of the array.
+            others.sort_by_key(|(number, value, _)| {
+                let elements: i64 = shape_of(*value).iter().product();
+                (std::cmp::Reverse(elements), slots[*number].exchange)
+            });
+            let (value, lows, are_rows) = self.attached((value, lows), &others, slots, &mut taken);
+            let is_one_of_several = are_rows && slots[at].is_joined_alike;
             taken.push(at);
-            result = Some(self.placed(value, &lows, shape)?);
+            result = Some(self.placed(value, &lows, shape, is_one_of_several)?);
         }
-        for (number, value, lows) in made.iter().filter(|(number, ..)| !taken.contains(number)) {
+        let is_left = |number: usize| !taken.contains(&number) && !slots[number].is_spare;
+        for (number, value, lows) in made.iter().filter(|(number, ..)| is_left(*number)) {
             let slot = &slots[*number];
             let value = self.spread(*value, lows, slot, shape)?;
             result = Some(match result {
@@ -335,21 +364,24 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         }
         let moved = |low: &Vec<i64>| low.iter().zip(&frame).map(|(low, (from, _))| low - from).collect();
         let lows = lows.iter().map(|(device, low)| (*device, moved(low))).collect();
-        let placed = self.placed(value, &lows, &corners(&frame).1)?;
+        let placed = self.placed(value, &lows, &corners(&frame).1, false)?;
         let zero = self.zero(element_of(value.r#type()))?;
         let whole: Box_ = shape.iter().map(|&size| (0, size)).collect();
         Some(self.extended(placed, &frame, &whole, zero))
     }
 
     /// Joins to what devices have what they get and what lies just before or behind it on all of them, along one dimension. Gives what is
-    /// joined; the slots taken are marked.
+    /// joined, and whether rows are, which back ends copy into an array of their own; the slots taken are marked.
+    /// What another leaf gets is joined only then.
     fn attached(
         &mut self,
         (base, mut lows): (Value<'c, 'a>, Places),
         others: &[(usize, Value<'c, 'a>, Places)],
+        slots: &[Slot],
         taken: &mut Vec<usize>,
-    ) -> (Value<'c, 'a>, Places) {
+    ) -> (Value<'c, 'a>, Places, bool) {
         let tile = shape_of(base).to_vec();
+        let are_rows = |dim: usize| tile[..dim].iter().all(|&size| size == 1);
         let mut along = None;
         let mut parts = vec![base];
         let mut before = 0;
@@ -366,6 +398,9 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 }) && (0..tile.len()).all(|each| each == dim || size[each] == tile[each])
             };
             for dim in (0..tile.len()).filter(|dim| along.is_none_or(|along| along == *dim)) {
+                if slots[*number].is_spare && !are_rows(dim) {
+                    continue;
+                }
                 let (is_free_behind, is_free_before) = (parts.last() == Some(&base), parts[0] == base);
                 let distance = if is_free_behind && fits(dim, tile[dim]) {
                     parts.push(*value);
@@ -389,9 +424,9 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 break;
             }
         }
-        let Some(dim) = along else { return (base, lows) };
+        let Some(dim) = along else { return (base, lows, false) };
         lows.values_mut().for_each(|low| low[dim] -= before);
-        (self.build.concatenate(&parts, dim, self.location), lows)
+        (self.build.concatenate(&parts, dim, self.location), lows, are_rows(dim))
     }
 
     /// The parts of an array that devices get by an exchange.
@@ -399,7 +434,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         if let Some(value) = exchange.value {
             return value;
         }
-        let array = self.inputs[exchange.input];
+        let array = self.inputs[exchange.key.0];
         let tile = shape_of(array);
         let mut size = vec![0; tile.len()];
         for (_, part) in exchange.parts.values() {
@@ -415,137 +450,6 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         exchange.value = Some(value);
         value
     }
-
-    /// A part of this size of an array, at a place that depends on the device. What is sent is not cut out at a place that back ends
-    /// know: see `part`.
-    fn cut_out(
-        &mut self,
-        array: Value<'c, 'a>,
-        places: &FxHashMap<usize, Box_>,
-        size: &[i64],
-        is_sent: bool,
-    ) -> Value<'c, 'a> {
-        let tile = shape_of(array);
-        if tile == size {
-            return array;
-        }
-        let Some(first) = places.keys().min().map(|device| corners(&places[device]).0) else { return array };
-        let devices = self.extents.len();
-        let of = |device: usize, dim: usize| places.get(&device).map_or(first[dim], |place| place[dim].0);
-        let alike = (0..devices).all(|device| (0..tile.len()).all(|dim| of(device, dim) == first[dim]));
-        if alike && !is_sent {
-            return self.slice(array, &first, size);
-        }
-        let moving = (0..tile.len()).find(|&dim| tile[dim] > size[dim]);
-        let starts: Vec<Value<'c, 'a>> = (0..tile.len())
-            .map(|dim| {
-                let mut numbers: Vec<i64> = (0..devices).map(|device| of(device, dim)).collect();
-                if alike && moving == Some(dim) {
-                    // The last number would be that of no device: a table of one number would be seen through.
-                    numbers.push(if first[dim] == 0 { tile[dim] - size[dim] } else { 0 });
-                }
-                match numbers.iter().all(|at| *at == numbers[0]) {
-                    true => self.start(numbers[0]),
-                    false => self.tabled(numbers),
-                }
-            })
-            .collect();
-        let ty = Tensor::get(size, element_of(array.r#type()), None);
-        self.build.dynamic_slice(array, &starts, ty, self.location)
-    }
-
-    /// An array as large as the tile in which `value` begins where these devices need it, and on others anywhere.
-    fn placed(&mut self, value: Value<'c, 'a>, lows: &Places, shape: &[i64]) -> Option<Value<'c, 'a>> {
-        let size = shape_of(value);
-        let first = lows.keys().min().map(|device| lows[device].clone())?;
-        let rank = shape.len();
-        let mut low = vec![0; rank];
-        let mut high = vec![0; rank];
-        let alike: Vec<bool> = (0..rank).map(|dim| lows.values().all(|low| low[dim] == first[dim])).collect();
-        for dim in 0..rank {
-            if alike[dim] {
-                low[dim] = first[dim];
-                high[dim] = shape[dim] - first[dim] - size[dim];
-            } else {
-                low[dim] = lows.values().map(|low| low[dim]).max()?.max(0);
-                high[dim] = lows.values().map(|low| shape[dim] - low[dim] - size[dim]).max()?.max(0);
-            }
-        }
-        let mut value = value;
-        if low.iter().chain(&high).any(|&edge| edge != 0) {
-            let element = element_of(value.r#type());
-            let zero = self.zero(element)?;
-            let padded: Vec<i64> = (0..rank).map(|dim| low[dim] + size[dim] + high[dim]).collect();
-            let ty = Tensor::get(&padded, element, None);
-            value = self.build.pad(value, zero, &low, &high, &vec![0; rank], ty, self.location);
-        }
-        if alike.iter().all(|&alike| alike) {
-            return Some(value);
-        }
-        let devices = self.extents.len();
-        let starts: Vec<Value<'c, 'a>> = (0..rank)
-            .map(|dim| {
-                if alike[dim] {
-                    return self.start(0);
-                }
-                let of = |device: usize| low[dim] - lows.get(&device).unwrap_or(&first)[dim];
-                self.tabled((0..devices).map(of).collect())
-            })
-            .collect();
-        let ty = Tensor::get(shape, element_of(value.r#type()), None);
-        Some(self.build.dynamic_slice(value, &starts, ty, self.location))
-    }
-
-    /// Where in the tile an element is in its device's box; nothing where all are, on all devices.
-    pub(super) fn mask_by_device(
-        &mut self,
-        windows: &FxHashMap<usize, Box_>,
-        shape: &[i64],
-    ) -> Option<Value<'c, 'a>> {
-        let devices = self.extents.len();
-        let (build, location) = (self.build, self.location);
-        let needs = |device: usize| self.extents[device].iter().all(|&extent| extent > 0);
-        let idle: Vec<bool> =
-            (0..devices).map(|device| !windows.contains_key(&device) && !needs(device)).collect();
-        let mut members = Devices::none(devices);
-        (0..devices)
-            .filter(|device| windows.contains_key(device) || idle[*device])
-            .for_each(|d| members.insert(d));
-        let mut is_told = members.count() == devices;
-        let mut conditions = Vec::new();
-        let integers = Tensor::get(shape, build.i64_type(), None);
-        for (dim, &tile) in shape.iter().enumerate() {
-            let bounds = [(ComparisonDirection::Ge, 0), (ComparisonDirection::Lt, tile)];
-            for (side, (direction, end)) in bounds.into_iter().enumerate() {
-                let bound = |window: &Box_| if side == 0 { window[dim].0 } else { window[dim].1 };
-                let Some(first) = windows.keys().min().map(|device| bound(&windows[device])) else {
-                    continue;
-                };
-                let alike = windows.values().all(|window| bound(window) == first);
-                if alike && first == end {
-                    continue;
-                }
-                let bound = if alike {
-                    self.start(first)
-                } else {
-                    // On devices that have no box there is none.
-                    is_told = true;
-                    let none = tile - end;
-                    let of = |device: usize| windows.get(&device).map_or(none, bound);
-                    self.tabled((0..devices).map(of).collect())
-                };
-                let place = build.iota(integers, dim, location);
-                let bound = build.broadcast_scalar(bound, integers, location);
-                conditions.push(build.compare(direction, place, bound, location));
-            }
-        }
-        if !is_told {
-            let boolean = melior::ir::r#type::IntegerType::new(self.context, 1).into();
-            let booleans = Tensor::get(shape, boolean, None);
-            conditions.push(build.broadcast_scalar(self.predicate(&members), booleans, location));
-        }
-        conditions.into_iter().reduce(|left, right| build.binary("stablehlo.and", left, right, location))
-    }
 }
 
 /// Whether devices of two classes find what is in like boxes at other distances, or get as much less from others as is beyond an end.
@@ -559,6 +463,14 @@ fn do_slide(one: &Class, other: &Class) -> bool {
             let is_sent = !read.is_local() && !second.is_local();
             is_sent || distance(one, read) != distance(other, second)
         })
+}
+
+impl Share {
+    /// What has to be sent for it; none if the device has it.
+    fn wanted(&self, to: usize, key: Key) -> Option<Wanted> {
+        let part = self.start.iter().zip(&self.size).map(|(start, size)| (*start, start + size)).collect();
+        (self.from != to).then_some(Wanted { key, to, from: self.from, part })
+    }
 }
 
 impl Slot {
@@ -576,6 +488,57 @@ impl Slot {
         let before: i64 = size.iter().product();
         size.iter_mut().zip(&share.size).for_each(|(size, own)| *size = (*size).max(*own));
         size.iter().product::<i64>() - before
+    }
+}
+
+/// Of leaves of one array that all need something of others, each gets what the others get, too: what is joined to
+/// the array is then the same for all, and stored once. It is of use only where devices have something of the array
+/// themselves.
+fn add_spares(mut leaves: Vec<&mut (usize, &[Index], Vec<Slot>)>) {
+    let is_straight = |index: &[Index]| index.iter().all(|at| matches!(at, Index::Plus { .. }));
+    let own = |slots: &[Slot]| slots.iter().position(|slot| slot.exchange.is_none());
+    for at in 0..leaves.len() {
+        for other in (0..leaves.len()).filter(|&other| other != at) {
+            let (one, second) = (&leaves[at], &leaves[other]);
+            let is_alike = one.0 == second.0
+                && is_straight(one.1)
+                && one.1.len() == second.1.len()
+                && one.1.iter().zip(second.1).all(|(one, second)| one.is_like(*second));
+            let (Some(here), Some(there)) = (own(&one.2), own(&second.2)) else { continue };
+            if !is_alike || one.2.len() < 2 || second.2.len() < 2 {
+                continue;
+            }
+            let new = |slot: &&Slot| {
+                slot.exchange.is_some()
+                    && !slot.is_spare
+                    && one.2.iter().all(|own| own.exchange != slot.exchange)
+            };
+            let moved = |slot: &Slot| {
+                let shares = slot.shares.iter().filter_map(|(device, share)| {
+                    let (here, there) =
+                        (one.2[here].shares.get(device)?, second.2[there].shares.get(device)?);
+                    let mut share = share.clone();
+                    for (dim, along) in
+                        one.1.iter().enumerate().filter_map(|(dim, at)| Some((dim, at.dim()?)))
+                    {
+                        let low = |share: &Share| share.window[along].0 - share.start[dim];
+                        let by = low(here) - low(there);
+                        share.window[along].0 += by;
+                        share.window[along].1 += by;
+                    }
+                    Some((*device, share))
+                });
+                Slot {
+                    shares: shares.collect(),
+                    exchange: slot.exchange,
+                    is_spare: true,
+                    is_joined_alike: false,
+                }
+            };
+            let spares: Vec<Slot> = second.2.iter().filter(new).map(moved).collect();
+            leaves[at].2[here].is_joined_alike = true;
+            leaves[at].2.extend(spares.into_iter().filter(|slot| !slot.shares.is_empty()));
+        }
     }
 }
 
@@ -603,56 +566,6 @@ fn add_share(shares: &mut Vec<Share>, mut share: Share, index: &[Index]) {
         share.window = window;
     }
     shares.push(share);
-}
-
-/// Finds an exchange that a slot's shares can go with, or begins one.
-fn register(exchanges: &mut Vec<Exchange<'_, '_>>, (input, is_row): (usize, bool), slot: &Slot) -> usize {
-    let part = |share: &Share| -> Box_ {
-        share.start.iter().zip(&share.size).map(|(start, size)| (*start, start + size)).collect()
-    };
-    let size_of = |parts: &FxHashMap<usize, (usize, Box_)>| -> i64 {
-        let rank = parts.values().next().map_or(0, |(_, part)| part.len());
-        let longest =
-            |dim: usize| parts.values().map(|(_, part)| part[dim].1 - part[dim].0).max().unwrap_or(0);
-        (0..rank).map(longest).product()
-    };
-    let own: FxHashMap<usize, (usize, Box_)> =
-        slot.shares.iter().map(|(to, share)| (*to, (share.from, part(share)))).collect();
-    for (number, exchange) in exchanges
-        .iter_mut()
-        .enumerate()
-        .filter(|(_, exchange)| exchange.input == input && !is_row && !exchange.is_row)
-    {
-        let mut both = exchange.parts.clone();
-        let mut can = true;
-        for (to, (from, part)) in &own {
-            if let Some((other, all)) = both.get_mut(to) {
-                can &= other == from;
-                for (all, part) in all.iter_mut().zip(part) {
-                    *all = (all.0.min(part.0), all.1.max(part.1));
-                }
-            } else {
-                can &= both.values().all(|(other, _)| other != from);
-                both.insert(*to, (*from, part.clone()));
-            }
-        }
-        if can && size_of(&both) <= size_of(&exchange.parts) + size_of(&own) {
-            exchange.parts = both;
-            return number;
-        }
-    }
-    exchanges.push(Exchange { input, is_row, parts: own, value: None });
-    exchanges.len() - 1
-}
-
-/// A part of this size that holds another and lies in the tile.
-fn fitted(part: &Box_, size: &[i64], tile: &[i64]) -> Box_ {
-    let dims = part.iter().zip(size).zip(tile);
-    dims.map(|(((low, _), size), tile)| {
-        let low = (*low).min(tile - size);
-        (low, low + size)
-    })
-    .collect()
 }
 
 /// Boxes with those joined that are one in the other or side by side.

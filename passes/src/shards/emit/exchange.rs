@@ -157,7 +157,9 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
 
     pub(super) fn permute(&mut self, value: Value<'c, 'a>, pairs: &[(usize, usize)]) -> Value<'c, 'a> {
         self.exchanges += 1;
-        self.received = self.received.saturating_add(shape_of(value).iter().product());
+        let elements: i64 = shape_of(value).iter().product();
+        self.received = self.received.saturating_add(elements);
+        self.widest = self.widest.max(elements);
         let i64_type = self.build.i64_type();
         let mut pairs = pairs.to_vec();
         pairs.sort_unstable();

@@ -3,7 +3,7 @@
 //! Updates of an array in place: what each class of devices writes, and updates that can be one.
 
 use super::super::classes::{Class, Devices, Read};
-use super::super::moves::{Expr, Index, Source};
+use super::super::moves::{Box_, Expr, Index, Source};
 use super::exchange::{is_one_to_one, reads_from};
 use super::{Body, Written, corners, shape_of};
 use crate::ir::element_of;
@@ -34,7 +34,10 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         let can_pair = can_pair(latest.r#type());
         let mut next = 0;
         while let Some(class) = classes.get(next) {
-            let second = classes.get(next + 1).filter(|other| can_pair && are_pair(class, other));
+            let can_pair = can_pair && !self.reads_what_it_writes(class);
+            let second = classes
+                .get(next + 1)
+                .filter(|other| can_pair && are_pair(class, other) && !self.reads_what_it_writes(other));
             latest = match second {
                 Some(other) => self.put_both(class, other, latest),
                 None => self.put(class, latest),
@@ -75,6 +78,12 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         let (start, size) = corners(&class.local);
         let whole = size == shape_of(array);
         let everywhere = class.devices.count() == self.mesh.grid.devices();
+        if !whole
+            && self.reads_what_it_writes(class)
+            && let Some(moved) = self.put_by_place(class, value, array)
+        {
+            return moved;
+        }
         let update = |body: &mut Self| {
             let starts: Vec<_> = start.iter().map(|&at| body.start(at)).collect();
             body.build.dynamic_update_slice(array, value, &starts, body.location)
@@ -90,6 +99,43 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             }
             (false, false) => self.put_on(&class.devices, value, array, &start),
         }
+    }
+
+    /// Whether a device reads from the array being updated, itself, some of what the class then writes, at another
+    /// place. A row that is repeated over itself stays what it was.
+    fn reads_what_it_writes(&self, class: &Class) -> bool {
+        let mut places = Vec::new();
+        self.exprs[class.piece].reads(&mut places);
+        class.reads.iter().zip(places).any(|(read, (_, index))| {
+            let is_moved = |(dim, at): (usize, &Index)| match *at {
+                Index::At(_) => false,
+                Index::Plus { dim: along, .. } => along != dim || read.start[dim] != class.local[dim].0,
+                Index::Minus { .. } => true,
+            };
+            matches!(read.source, Source::Version(_))
+                && read.from.iter().any(|(to, from)| to == from)
+                && reads_from(read, &class.local)
+                && index.iter().enumerate().any(is_moved)
+        })
+    }
+
+    /// `array` with the value of a class, chosen element by element. An update of what is read a few places on in the
+    /// same array would do were it not that XLA for CPU may do both in one kernel and in place, once a reshape stands
+    /// behind it: jaxlib 0.10.2 gives wrong elements for `x.at[30:44].set(x[28:42])[None]`, too. `None` for elements
+    /// that have no zero.
+    fn put_by_place(
+        &mut self,
+        class: &Class,
+        value: Value<'c, 'a>,
+        array: Value<'c, 'a>,
+    ) -> Option<Value<'c, 'a>> {
+        let frame: Box_ = shape_of(array).iter().map(|&size| (0, size)).collect();
+        let zero = self.zero(element_of(array.r#type()))?;
+        let wide = self.extended(value, &class.local, &frame, zero);
+        let everywhere = class.devices.count() == self.mesh.grid.devices();
+        let devices = (!everywhere).then(|| class.devices.clone());
+        let mask = self.mask(&[(class.local.clone(), devices)], &frame)?;
+        Some(self.build.select(mask, wide, array, self.location))
     }
 
     /// `array` with what two classes of different devices say: one update, at a place that depends on the device.

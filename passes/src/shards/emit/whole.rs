@@ -319,7 +319,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
     /// Where in the frame an element is in one of these places, on devices that are in its set, if there is one; nothing where
     /// all are. Its place is compared, which back ends do where the mask is used: a `true` in a pad they would store where two
     /// use it.
-    fn mask(&mut self, places: &[(Box_, Option<Devices>)], frame: &Box_) -> Option<Value<'c, 'a>> {
+    pub(super) fn mask(&mut self, places: &[(Box_, Option<Devices>)], frame: &Box_) -> Option<Value<'c, 'a>> {
         let (build, location) = (self.build, self.location);
         let size = corners(frame).1;
         let booleans = Tensor::get(&size, IntegerType::new(self.context, 1).into(), None);

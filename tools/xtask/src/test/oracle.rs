@@ -76,13 +76,17 @@ pub(super) fn generated(run: &mut Run, name: &str, count: usize) -> Result<Outco
     with_driver(run, name, &["--count", &count, "--seed", "1"])
 }
 
-/// Generated modules, 2,000 of them in a long run; and a step of an ocean model.
+/// Generated modules, 2,000 of them in a long run, and some of them for an H100; and a step of an ocean model.
 pub(super) fn sharded_fields(run: &mut Run) -> Result<Outcome> {
-    let count = if run.all { "2000" } else { "60" };
+    let (count, more) = if run.all { ("2000", "200") } else { ("60", "20") };
     let mut outcome = with_driver(run, "sharded_fields.py", &["--count", count, "--seed", "1"])?;
-    let step = with_driver(run, "ocean_step.py", &["--check"])?;
-    outcome.passed += step.passed;
-    outcome.failed += step.failed;
+    let gpu = ["--target", "h100", "--most", "8", "--count", more, "--seed", "3"];
+    for step in
+        [with_driver(run, "sharded_fields.py", &gpu)?, with_driver(run, "ocean_step.py", &["--check"])?]
+    {
+        outcome.passed += step.passed;
+        outcome.failed += step.failed;
+    }
     Ok(outcome)
 }
 
