@@ -23,6 +23,16 @@ pub struct Source {
     bytes: Bytes,
 }
 
+/// Why bytes are not given to MLIR.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// Line and column, from 1, where it is text.
+    pub place: Option<(usize, usize)>,
+    /// What is wrong.
+    pub message: String,
+}
+
 enum Bytes {
     /// Of a private mapping, which nobody else sees changes of.
     Mapped(MmapMut),
@@ -106,9 +116,9 @@ impl Source {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Fault> {
         if self.is_bytecode() {
-            bytecode::check(self).map_err(|why| why.to_string())
+            bytecode::check(self).map_err(|why| Fault { place: None, message: why.to_string() })
         } else {
             nesting::check(self)
         }

@@ -22,8 +22,11 @@ pub unsafe extern "C" fn read(path: *const c_char, bytes: *mut Bytes) -> bool {
     let source = if path == Path::new("-") { standard_input() } else { file(path) };
     match source {
         Ok(source) => {
-            if let Err(why) = source.check() {
-                eprintln!("{}: error: {why}", path.display());
+            if let Err(fault) = source.check() {
+                // As MLIR names places.
+                let name = if path == Path::new("-") { "<stdin>".into() } else { path.display().to_string() };
+                let at = fault.place.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+                eprintln!("{name}{at}: error: {fault}");
                 return false;
             }
             // MLIR's buffers live as long as its context, and that as long as the process.
@@ -96,6 +99,23 @@ pub unsafe extern "C" fn convert(context: MlirContext, path: *const c_char, byte
             eprintln!("{path}: error: {error}");
             false
         }
-        Err(_) => true,
+        // What MLIR's own parser says comes with the line of the source.
+        Err(_) if !slimhlo_forms::is_parsed(context, &source) => true,
+        Err(error) => {
+            let name = if path == "-" { "<stdin>" } else { &*path };
+            for line in error.to_string().lines() {
+                eprintln!("{}", as_mlir_says(&path, name, line));
+            }
+            false
+        }
+    }
+}
+
+/// A line of an [`Error`](slimhlo_forms::Error), `"path":2:8: message`, as MLIR's driver has it.
+fn as_mlir_says(path: &str, name: &str, line: &str) -> String {
+    let place = line.strip_prefix('"').and_then(|rest| rest.strip_prefix(path)?.strip_prefix("\":"));
+    match place.and_then(|rest| rest.split_once(": ")) {
+        Some((place, message)) => format!("{name}:{place}: error: {message}"),
+        None => format!("{name}: error: {line}"),
     }
 }

@@ -37,8 +37,20 @@ pub(super) fn roundtrip(run: &mut Run) -> Result<Outcome> {
 pub(super) fn forms(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     let mut args = vec!["--corpus", &folder];
-    args.extend(run.all.then_some("--all"));
+    let found = run.shell.target.join("xtask/forms.jsonl").to_string_lossy().into_owned();
+    // What takes minutes goes on where it was ended.
+    args.extend(run.all.then_some(["--all", "--journal", &found]).into_iter().flatten());
     with_converter(run, "forms.py", &args)
+}
+
+/// Text of StableHLO and of VHLO.
+pub(super) fn syntax(run: &mut Run) -> Result<Outcome> {
+    let count = (if run.all { 1500 * MORE } else { 1500 }).to_string();
+    let mut outcome = with_driver(run, "syntax.py", &["--count", &count, "--seed", "1"])?;
+    let vhlo = with_converter(run, "vhlo_syntax.py", &["--count", &count, "--seed", "1"])?;
+    outcome.passed += vhlo.passed;
+    outcome.failed += vhlo.failed;
+    Ok(outcome)
 }
 
 pub(super) fn fuzz_forms(run: &mut Run) -> Result<Outcome> {
