@@ -5,10 +5,11 @@
 use crate::callbacks::{Bytes, said};
 use melior::ContextRef;
 use mlir_sys::MlirContext;
-use slimhlo_forms::Source;
+use rustix::fs::{MemfdFlags, memfd_create};
+use slimhlo_forms::{OwnedModule, Source};
 use std::ffi::{CStr, OsStr, c_char};
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -85,12 +86,16 @@ pub unsafe extern "C" fn convert(context: MlirContext, path: *const c_char, byte
     });
     match module {
         Ok(module) => {
-            let Some(converted) =
-                slimhlo_forms::bytecode(module.as_operation(), "slimhlo", slimhlo_forms::BYTECODE_VERSION)
-            else {
-                return false;
+            // Constants may be gigabytes, and the context has them now.
+            drop(source);
+            let converted = match converted(module) {
+                Ok(converted) => converted,
+                Err(error) => {
+                    eprintln!("{path}: error: it cannot be handed on as bytecode: {}", said(&error));
+                    return false;
+                }
             };
-            let converted: &'static Source = Box::leak(Box::new(Source::new(&converted)));
+            let converted: &'static Source = Box::leak(Box::new(converted));
             // SAFETY: given by the caller.
             unsafe { *bytes = Bytes { data: converted.as_ptr(), size: converted.len() } };
             true
@@ -109,6 +114,25 @@ pub unsafe extern "C" fn convert(context: MlirContext, path: *const c_char, byte
             false
         }
     }
+}
+
+/// The module as bytecode, in pages of its own: a vector would grow by copies.
+fn converted(module: OwnedModule<'_>) -> io::Result<Source> {
+    let mut file = File::from(memfd_create("slimhlo-opt", MemfdFlags::CLOEXEC)?);
+    let mut to = BufWriter::new(&file);
+    let written = slimhlo_forms::bytecode_to(
+        module.as_operation(),
+        "slimhlo",
+        slimhlo_forms::BYTECODE_VERSION,
+        &mut to,
+    )?;
+    to.flush()?;
+    drop(to);
+    if !written {
+        return Err(io::Error::other("MLIR has no bytecode for it"));
+    }
+    file.rewind()?;
+    Source::read(&file)
 }
 
 /// A line of an [`Error`](slimhlo_forms::Error), `"path":2:8: message`, as MLIR's driver has it.

@@ -40,7 +40,12 @@ pub(super) fn forms(run: &mut Run) -> Result<Outcome> {
     let found = run.shell.target.join("xtask/forms.jsonl").to_string_lossy().into_owned();
     // What takes minutes goes on where it was ended.
     args.extend(run.all.then_some(["--all", "--journal", &found]).into_iter().flatten());
-    with_converter(run, "forms.py", &args)
+    let mut outcome = with_converter(run, "forms.py", &args)?;
+    let mib = if run.all { "1024" } else { "64" };
+    let large = with_driver(run, "large_constants.py", &["--mib", mib])?;
+    outcome.passed += large.passed;
+    outcome.failed += large.failed;
+    Ok(outcome)
 }
 
 /// Text of StableHLO and of VHLO.
