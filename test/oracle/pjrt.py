@@ -295,7 +295,7 @@ def main() -> int:
 
     names = {target: list(programs.PROGRAMS if args.all else args.names or SAMPLE[target]) for target in found}
     checks = Checks()
-    found_before = journal.Journal(args.journal, journal.stamp(args.opt, __file__, also=[names]))
+    found_before = journal.Journal(args.journal, journal.stamp(args.opt, __file__))
     with kept(args.keep or (args.journal and args.journal.with_suffix(".modules"))) as folder:
         write_modules(folder, args.opt, names, found_before)
         plain = answers(folder, None, found_before)
