@@ -39,6 +39,8 @@ enum Bytes {
     ReadOnly(Mmap),
     /// From the first number on, up to the second.
     Owned(Vec<u8>, usize, usize),
+    /// Of a source that stays.
+    Kept(&'static [u8]),
 }
 
 impl Deref for Source {
@@ -49,11 +51,20 @@ impl Deref for Source {
             Bytes::Mapped(map) => map,
             Bytes::ReadOnly(map) => map,
             Bytes::Owned(bytes, start, end) => &bytes[*start..*end],
+            Bytes::Kept(bytes) => bytes,
         }
     }
 }
 
 impl Source {
+    /// The same bytes as those of a source that stays, without a copy.
+    ///
+    /// # Safety
+    /// They must be all bytes of a source that is never dropped, which are aligned, and which a zero byte follows.
+    pub unsafe fn kept(bytes: &'static [u8]) -> Self {
+        Self { bytes: Bytes::Kept(bytes) }
+    }
+
     fn copy(bytes: &[u8]) -> Self {
         let translated = bytecode::translate(bytes);
         let bytes = translated.as_deref().unwrap_or(bytes);
@@ -107,7 +118,7 @@ impl Source {
         }
         match &mut self.bytes {
             Bytes::Mapped(map) => bools::pack(map),
-            Bytes::ReadOnly(_) => 0,
+            Bytes::ReadOnly(_) | Bytes::Kept(_) => 0,
             Bytes::Owned(bytes, start, end) => bools::pack(&mut bytes[*start..*end]),
         };
     }

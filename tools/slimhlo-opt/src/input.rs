@@ -79,15 +79,14 @@ pub unsafe extern "C" fn convert(context: MlirContext, path: *const c_char, byte
         unsafe { (ContextRef::from_raw(context), CStr::from_ptr(path).to_string_lossy(), (*bytes).get()) };
     // SAFETY: given by the caller.
     let context = unsafe { context.to_ref() };
-    let source = Source::new(given);
+    // SAFETY: the bytes come of `read`, whose source is never dropped.
+    let source = unsafe { Source::kept(given) };
     let artifact = source.is_bytecode();
     let module = slimhlo_forms::diagnosed(context, || {
         slimhlo_forms::parse(context, &source, (!artifact).then_some(&path))
     });
     match module {
         Ok(module) => {
-            // Constants may be gigabytes, and the context has them now.
-            drop(source);
             let converted = match converted(module) {
                 Ok(converted) => converted,
                 Err(error) => {

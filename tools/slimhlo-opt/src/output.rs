@@ -88,6 +88,9 @@ fn emitted(
     mut to: Out,
 ) -> Result<(), Box<dyn Error>> {
     let version = if version.is_empty() { Version::CURRENT } else { version.parse()? };
+    // The driver's context is gone, but its constants' pages would wait for others that fit.
+    // SAFETY: it may be called at any time.
+    unsafe { libmimalloc_sys::mi_collect(true) };
     file.rewind()?;
     let source = Source::read(&file)?;
     let module = slimhlo_forms::diagnosed(context, || slimhlo_forms::parse(context, &source, None))?;
