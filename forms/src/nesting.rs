@@ -49,7 +49,8 @@ pub fn check(text: &[u8]) -> Result<(), Fault> {
         }
         if depth > MAX_BRACKETS {
             let message = format!(
-                "brackets are nested {depth} deep; at most {MAX_BRACKETS} are read, which are those of {MAX_DEPTH} regions"
+                "brackets are nested {depth} deep; at most {MAX_BRACKETS} are read, which are those of \
+                 {MAX_DEPTH} regions"
             );
             return Err(fault(text, at, message));
         }

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every form that a module comes and goes in: what jaxlib writes is read, and what is written jaxlib reads, as the same module.
+"""Every form that a module comes and goes in: what jaxlib writes is read, and what is written jaxlib reads, as the same
+module.
 
     python test/oracle/forms.py --convert target/debug/convert-forms --corpus target/oracle --sample 200
 
-Each module goes in as jaxlib's text, generic text and bytecode, and out in the same forms; and for versions of StableHLO, of which a
-sample takes a few per module and --all each, a portable artifact of jaxlib's is read and compared with what jaxlib reads of it, one is written
-and compared with what comes back of jaxlib's own, and VHLO's text goes there and back. Where jaxlib writes no artifact of a version, we may
-refuse it, too. jaxlib has two writers: StableHLO's own, and one of XLA's that makes other ops first of what an old version lacks (tan, batching
-dimensions). Where only the latter writes, we have to refuse. All comparisons are of generic text with locations, by jaxlib. Beside the corpora there is a module of each narrow float, for
-which MLIR 23 has numbers in bytecode and MLIR 22 has none.
+Each module goes in as jaxlib's text, generic text and bytecode, and out in the same forms; and for versions of
+StableHLO, of which a sample takes a few per module and --all each, a portable artifact of jaxlib's is read and compared
+with what jaxlib reads of it, one is written and compared with what comes back of jaxlib's own, and VHLO's text goes
+there and back. Where jaxlib writes no artifact of a version, we may refuse it, too. jaxlib has two writers: StableHLO's
+own, and one of XLA's that makes other ops first of what an old version lacks (tan, batching dimensions). Where only the
+latter writes, we have to refuse. All comparisons are of generic text with locations, by jaxlib. Beside the corpora
+there is a module of each narrow float, for which MLIR 23 has numbers in bytecode and MLIR 22 has none.
 
-Artifacts of a module in versions between which nothing that it has in it changed are the same bytes behind the version's number. Each
-is written and read here; jaxlib, and the way through VHLO's text, are asked about one of them.
+Artifacts of a module in versions between which nothing that it has in it changed are the same bytes behind the
+version's number. Each is written and read here; jaxlib, and the way through VHLO's text, are asked about one of them.
 """
 
 from __future__ import annotations

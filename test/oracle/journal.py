@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a long run has found so far, in a file, so that it can be ended at any time and go on where it was.
 
-The first line says what the results depend on; where that is not what is run now, the file begins anew. Each other line is a key and
-its result. A line that was cut off when the run ended is no result.
+The first line says what the results depend on; where that is not what is run now, the file begins anew. Each other line
+is a key and its result. A line that was cut off when the run ended is no result.
 """
 
 from __future__ import annotations

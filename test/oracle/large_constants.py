@@ -3,9 +3,10 @@
 
     python test/oracle/large_constants.py --opt target/debug/slimhlo-opt --mib 1024
 
-A module of one constant goes through in each form: text, bytecode, a portable artifact. The most memory that a process has of its own (not the
-file that it maps, whose pages are the system's), less what it has for a small module, must be less than three constants: MLIR keeps
-one, and its parser of text reads into another. What comes out is the constant that went in.
+A module of one constant goes through in each form: text, bytecode, a portable artifact. The most memory that a process
+has of its own (not the file that it maps, whose pages are the system's), less what it has for a small module, must be
+less than three constants: MLIR keeps one, and its parser of text reads into another. What comes out is the constant
+that went in.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ import tempfile
 import time
 
 COPIES = 3.0
-SMALL = "func.func @main() -> tensor<2xi8> {\n  %0 = stablehlo.constant dense<1> : tensor<2xi8>\n  return %0 : tensor<2xi8>\n}\n"
+SMALL = """func.func @main() -> tensor<2xi8> {
+  %0 = stablehlo.constant dense<1> : tensor<2xi8>
+  return %0 : tensor<2xi8>
+}
+"""
 
 
 def write_text(path: pathlib.Path, data: bytes, mib: int) -> None:
@@ -34,7 +39,7 @@ def write_text(path: pathlib.Path, data: bytes, mib: int) -> None:
 
 
 def peak(command: list[str]) -> int:
-    """Bytes that a command has had of its own at most, as far as looking every few milliseconds tells; it must succeed."""
+    """Bytes that a command has had of its own at most, as far as a look every few milliseconds tells; it must succeed."""
     process = subprocess.Popen(command)
     most = 0
     while process.poll() is None:
@@ -66,7 +71,7 @@ def occurrences(path: pathlib.Path, pattern: bytes, most: int) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--opt", required=True, type=pathlib.Path, metavar="BIN", help="the driver; the command is beside it")
+    parser.add_argument("--opt", required=True, type=pathlib.Path, metavar="BIN", help="the driver, beside the command")
     parser.add_argument("--mib", type=int, default=64, metavar="N", help="size of the constant")
     args = parser.parse_args()
 
@@ -100,7 +105,8 @@ def main() -> int:
             same = occurrences(target, pattern, args.mib) == args.mib
             good = copies < COPIES and same
             passed, failed = passed + good, failed + (not good)
-            print(f"{'ok  ' if good else 'FAIL'} {what}: {copies:.2f} copies{'' if same else ', and another constant'}", flush=True)
+            other = "" if same else ", and another constant"
+            print(f"{'ok  ' if good else 'FAIL'} {what}: {copies:.2f} copies{other}", flush=True)
     print(
         f"{passed} passed, {failed} failed: a constant of {args.mib} MiB, at most {worst:.2f} copies, "
         f"{time.monotonic() - started:.0f} s"

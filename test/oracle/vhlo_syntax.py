@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""VHLO as text, valid and broken: the same verdict from jaxlib and from our reader, the same StableHLO, and a place for what is wrong.
+"""VHLO as text, valid and broken: the same verdict from jaxlib and from our reader, the same StableHLO, and a place for
+what is wrong.
 
     python test/oracle/vhlo_syntax.py --convert target/debug/convert-forms --count 4000 --seed 1
 
-Modules of all ops (the seeds), of narrow floats and of the types and attributes that VHLO has are made portable artifacts of an old, a
-middle and the newest version by jaxlib, and printed by jaxlib as what they are, VHLO. Each text is read as it is, and then with one to three
-of its tokens changed as syntax.py changes them. jaxlib's verdict is what it says when it makes StableHLO of the text. What only one of
-the two takes, what both take for different modules, and what is refused without a place in the text, or with an end of the process, fails
-the run, unless vhlo_syntax_known.toml has a reason for it.
+Modules of all ops (the seeds), of narrow floats and of the types and attributes that VHLO has are made portable
+artifacts of an old, a middle and the newest version by jaxlib, and printed by jaxlib as what they are, VHLO. Each text
+is read as it is, and then with one to three of its tokens changed as syntax.py changes them. jaxlib's verdict is what
+it says when it makes StableHLO of the text. What only one of the two takes, what both take for different modules, and
+what is refused without a place in the text, or with an end of the process, fails the run, unless vhlo_syntax_known.toml
+has a reason for it.
 """
 
 from __future__ import annotations
@@ -104,14 +106,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="S")
     parser.add_argument("--only", default="", metavar="PATTERN", help="only modules whose origin or text matches")
     parser.add_argument("--dump", type=pathlib.Path, metavar="DIR", help="write each disagreeing module there")
+    if sys.argv[1:] == ["--sources"]:
+        print(json.dumps([dataclasses.astuple(piece) for piece in sources()]))
+        return 0
     args = parser.parse_args()
 
     started = time.monotonic()
     # In a process of its own, for jaxlib may end it.
-    listing = "import json, dataclasses, vhlo_syntax; print(json.dumps([dataclasses.astuple(p) for p in vhlo_syntax.sources()]))"
-    done = subprocess.run(
-        [sys.executable, "-c", listing], cwd=pathlib.Path(__file__).parent, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, __file__, "--sources"], capture_output=True, text=True, check=True)
     whole = [syntax.Piece(*piece) for piece in json.loads(done.stdout.splitlines()[-1])]
     whole = [piece for piece in whole if re.search(args.only, piece.origin) or re.search(args.only, piece.text)]
     chosen = whole + syntax.mutants(whole, args.count, args.seed)
@@ -119,7 +121,8 @@ def main() -> int:
     converter = fuzz_forms.Limited(args.convert)
     answers = [read(converter, piece.text) for piece in chosen]
     converter.end()
-    taken = [at for at, (verdict, ours) in enumerate(zip(judged, answers, strict=True)) if verdict.valid and ours.generic]
+    pairs = list(zip(judged, answers, strict=True))
+    taken = [at for at, (verdict, ours) in enumerate(pairs) if verdict.valid and ours.generic]
     again = dict(zip(taken, verdicts.judge([answers[at].generic or "" for at in taken]), strict=True))
 
     known = tomllib.loads(KNOWN.read_text()).get("known", [])
