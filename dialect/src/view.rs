@@ -8,11 +8,9 @@
 use crate::ffi;
 use crate::types::Tensor;
 use melior::ContextRef;
-use melior::ir::attribute::{
-    BoolAttribute, DenseElementsAttribute, DictionaryAttribute, IntegerAttribute, StringAttribute,
-};
+use melior::ir::attribute::{BoolAttribute, DictionaryAttribute, IntegerAttribute, StringAttribute};
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, AttributeLike, Location, OperationRef, RegionRef, Type, Value, ValueLike};
+use melior::ir::{Attribute, Location, OperationRef, RegionRef, Type, Value, ValueLike};
 use std::fmt;
 use std::ops::Range;
 
@@ -316,24 +314,6 @@ impl<'c: 'a, 'a> OpView<'c, 'a> {
         StringAttribute::try_from(attribute)
             .map(|string| Some(ffi::string_value(string)))
             .map_err(|_| OpError(format!("attribute '{name}' must be a string, but is {attribute}")))
-    }
-
-    /// An integer elements attribute (`dense<...> : tensor<..xi64>`), with its values in row-major order.
-    ///
-    /// # Errors
-    /// It is there and of another kind; its name.
-    pub fn elements(&self, name: &str) -> Result<Option<(Tensor<'c>, Vec<i64>)>, OpError> {
-        let Some(attribute) = self.attribute(name) else { return Ok(None) };
-        let read = DenseElementsAttribute::try_from(attribute).ok().and_then(|dense| {
-            let tensor = Tensor::new(dense.r#type())?;
-            let values =
-                (0..dense.len()).map(|index| dense.i64_element(index).ok()).collect::<Option<Vec<_>>>()?;
-            Some((tensor, values))
-        });
-        match read {
-            Some(read) => Ok(Some(read)),
-            None => reject!("attribute '{name}' must hold i64 elements, but is {attribute}"),
-        }
     }
 
     /// Number of regions.

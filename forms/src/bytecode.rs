@@ -29,6 +29,26 @@ pub enum Damage {
     /// It is not what it says it is.
     #[error("the bytecode is cut off or damaged: {0}")]
     Broken(&'static str),
+    /// The same, and where.
+    #[error("the bytecode is cut off or damaged at byte {at}: {what}")]
+    BrokenAt {
+        /// What is wrong.
+        what: &'static str,
+        /// From the beginning of the bytecode.
+        at: usize,
+    },
+    /// The same of a number that is too large.
+    #[error("the bytecode is cut off or damaged at byte {at}: {what} ({number}; there are {there})")]
+    Number {
+        /// What is wrong.
+        what: &'static str,
+        /// From the beginning of the bytecode.
+        at: usize,
+        /// What stands there.
+        number: u64,
+        /// How many there are of what it counts.
+        there: usize,
+    },
     /// It is nested too deeply.
     #[error("{what} are nested {depth} deep; at most {MAX_DEPTH} are read")]
     Deep {
@@ -37,6 +57,25 @@ pub enum Damage {
         /// How deeply, at least.
         depth: usize,
     },
+}
+
+impl Damage {
+    /// With a place, unless it has one, which is nearer. No number stands at the very beginning.
+    fn at(self, at: usize) -> Self {
+        match self {
+            Self::Broken(what) => Self::BrokenAt { what, at },
+            Self::Number { what, at: 0, number, there } => Self::Number { what, at, number, there },
+            placed => placed,
+        }
+    }
+
+    /// With the number that is wrong, and how many there are.
+    fn of(self, number: u64, there: usize) -> Self {
+        match self {
+            Self::Broken(what) => Self::Number { what, at: 0, number, there },
+            other => other,
+        }
+    }
 }
 
 type Result<T> = std::result::Result<T, Damage>;

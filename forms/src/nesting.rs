@@ -4,6 +4,7 @@
 //! and MLIR 22's ends at `array<index: 1>`, since it asks how wide an index is. It also takes pairs,
 //! `dense<(1.0, 2.0)>`, for elements that are not complex, and then holds less than the type says.
 
+use crate::source::Fault;
 use std::collections::HashMap;
 
 /// How deeply regions may be nested, in any form, and attributes and types in bytecode. MLIR's parser, its reader
@@ -18,8 +19,8 @@ const MAX_BRACKETS: usize = 2 * MAX_DEPTH + 50;
 /// Whether MLIR's parser has stack enough for a text, and knows how wide elements of its arrays are.
 ///
 /// # Errors
-/// The depth that it is limited to or the type of elements that has no width, and the line where that is.
-pub fn check(text: &[u8]) -> Result<(), String> {
+/// The depth that it is limited to or the type of elements that has no width, and the place of it.
+pub fn check(text: &[u8]) -> Result<(), Fault> {
     let (mut depth, mut at) = (0usize, 0);
     let mut aliases = HashMap::new();
     while let Some(&byte) = text.get(at) {
@@ -31,16 +32,12 @@ pub fn check(text: &[u8]) -> Result<(), String> {
             }
             b'<' => {
                 if let Some(ty) = index_elements(text, at - 1, &mut aliases) {
-                    let line = line_of(text, at);
-                    return Err(format!(
-                        "line {line}: elements of array<{ty}: ...> must be integers or floats"
-                    ));
+                    let message = format!("elements of array<{ty}: ...> must be integers or floats");
+                    return Err(fault(text, at, message));
                 }
                 if let Some(ty) = pairs_of(text, at - 1) {
-                    let line = line_of(text, at);
-                    return Err(format!(
-                        "line {line}: elements of {ty} are not complex, and so are no pairs"
-                    ));
+                    let message = format!("elements of {ty} are not complex, and so are no pairs");
+                    return Err(fault(text, at, message));
                 }
                 depth += 1;
             }
@@ -51,11 +48,11 @@ pub fn check(text: &[u8]) -> Result<(), String> {
             _ => {}
         }
         if depth > MAX_BRACKETS {
-            let line = line_of(text, at);
-            return Err(format!(
-                "line {line}: brackets are nested {depth} deep; at most {MAX_BRACKETS} are read, \
-                 which are those of {MAX_DEPTH} regions"
-            ));
+            let message = format!(
+                "brackets are nested {depth} deep; at most {MAX_BRACKETS} are read, which are those of \
+                 {MAX_DEPTH} regions"
+            );
+            return Err(fault(text, at, message));
         }
     }
     Ok(())
@@ -81,8 +78,11 @@ fn pairs_of(text: &[u8], at: usize) -> Option<&str> {
     (!may_be_complex).then(|| std::str::from_utf8(&rest[..=ty.len()]).ok())?
 }
 
-fn line_of(text: &[u8], at: usize) -> usize {
-    1 + memchr::memchr_iter(b'\n', &text[..at]).count()
+/// What is wrong with the byte before `end`.
+fn fault(text: &[u8], end: usize, message: String) -> Fault {
+    let line = 1 + memchr::memchr_iter(b'\n', &text[..end]).count();
+    let column = end - memchr::memrchr(b'\n', &text[..end - 1]).map_or(0, |before| before + 1);
+    Fault { place: Some((line, column)), message }
 }
 
 /// `index` or an alias of it, if the `<` at `at` opens an array of such elements. `aliases` says of those that have
@@ -148,17 +148,23 @@ fn end_of_string(text: &[u8], mut from: usize) -> usize {
 mod tests {
     use super::*;
 
+    /// The place of what is wrong, and what that is; nothing if nothing is.
+    fn said(text: &str) -> String {
+        check(text.as_bytes()).err().map_or_else(String::new, |fault| {
+            let (line, column) = fault.place.expect("text has places");
+            format!("{line}:{column}: {fault}")
+        })
+    }
+
     #[test]
     fn brackets_are_counted_outside_of_strings_and_comments() {
         let deep = |open: &str, close: &str, count: usize| {
             check(format!("\n{}{}", open.repeat(count), close.repeat(count)).as_bytes())
         };
+        let fault = deep("({", "})", MAX_DEPTH + 26).unwrap_err();
+        assert_eq!(fault.place, Some((2, MAX_BRACKETS + 1)));
+        assert!(fault.message.starts_with("brackets are nested 20051 deep"));
         assert_eq!(deep("({", "})", MAX_DEPTH), Ok(()));
-        assert!(
-            deep("({", "})", MAX_DEPTH + 26)
-                .unwrap_err()
-                .starts_with("line 2: brackets are nested 20051 deep")
-        );
         assert_eq!(deep("\"(\" //[\n", "", MAX_BRACKETS + 1), Ok(()));
         assert_eq!(deep("tensor<i1> -> ", "", MAX_BRACKETS + 1), Ok(()));
         assert!(deep("tuple<", ">", MAX_BRACKETS + 1).is_err());
@@ -166,10 +172,9 @@ mod tests {
 
     #[test]
     fn pairs_are_for_complex_elements() {
-        let said = |text: &str| check(text.as_bytes()).err().unwrap_or_default();
-        let wrong = "line 2: elements of tensor<4xf32> are not complex, and so are no pairs";
-        assert_eq!(said("\ndense<(1.0, 2.0)> : tensor<4xf32>"), wrong);
-        assert_eq!(said("\ndense < [ (1.0, 2.0)] >: tensor<4xf32>"), wrong);
+        let wrong = "elements of tensor<4xf32> are not complex, and so are no pairs";
+        assert_eq!(said("\ndense<(1.0, 2.0)> : tensor<4xf32>"), format!("2:6: {wrong}"));
+        assert_eq!(said("\ndense < [ (1.0, 2.0)] >: tensor<4xf32>"), format!("2:7: {wrong}"));
         for fine in [
             "dense<(1, 2)> : tensor<4xcomplex<f32>>",
             "dense<[(1, 2)]> : tensor<1x!c>",
@@ -182,14 +187,13 @@ mod tests {
 
     #[test]
     fn arrays_of_indices_are_told_from_others() {
-        let said = |text: &str| check(text.as_bytes()).err().unwrap_or_default();
         assert_eq!(
             said("\na = array<index: 1>"),
-            "line 2: elements of array<index: ...> must be integers or floats"
+            "2:10: elements of array<index: ...> must be integers or floats"
         );
         assert_eq!(
             said("!i = index\n!j = !i\na = array < !j: 1>"),
-            "line 3: elements of array<!j: ...> must be integers or floats"
+            "3:11: elements of array<!j: ...> must be integers or floats"
         );
         for fine in
             ["array<i64: 1>", "!index = i64\narray<!index: 1>", "my.array<index>", "array<!k: 1>", "array<"]

@@ -8,6 +8,7 @@ use crate::vhlo::from::{from_vhlo, is_vhlo};
 use crate::{Source, Version, ffi, wire};
 use melior::Context;
 use melior::diagnostic::DiagnosticSeverity;
+use melior::ir::Location;
 use melior::ir::operation::OperationLike;
 use std::cell::RefCell;
 use std::fmt::{Display, Write};
@@ -31,11 +32,12 @@ pub enum Error {
 /// call a text; without one they say `-`. `None` after a diagnostic.
 pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> Option<OwnedModule<'c>> {
     if let Some(version) = Version::of_artifact(source).filter(|version| !version.is_known()) {
-        wire::emit_error(context, &Error::UnknownVersion(version).to_string());
+        wire::emit_error(Location::unknown(context), &Error::UnknownVersion(version).to_string());
         return None;
     }
-    if let Err(why) = source.check() {
-        wire::emit_error(context, &why);
+    if let Err(fault) = source.check() {
+        let at = |(line, column)| Location::new(context, name.unwrap_or("-"), line, column);
+        wire::emit_error(fault.place.map_or_else(|| Location::unknown(context), at), &fault.message);
         return None;
     }
     if !is_converted(source) {
@@ -47,6 +49,11 @@ pub fn parse<'c>(context: &'c Context, source: &Source, name: Option<&str>) -> O
         from_vhlo(module.context(), &module)?;
     }
     module.as_operation().verify().then_some(module)
+}
+
+/// Whether MLIR's own parser takes it, whatever [`parse`] then says of what it has parsed. Nothing is reported.
+pub fn is_parsed(context: &Context, source: &Source) -> bool {
+    diagnosed(context, || ffi::parse(context, source, None, false)).is_ok()
 }
 
 /// Reads a module in any form: text, bytecode, portable artifacts, VHLO as text, files of `jax.export`.
@@ -94,6 +101,26 @@ pub fn diagnosed<T>(context: &Context, work: impl FnOnce() -> Option<T>) -> Resu
     context.detach_diagnostic_handler(handler);
     let said = said.borrow().join("\n");
     result.ok_or(Error::Invalid(if said.is_empty() { "not a module".into() } else { said }))
+}
+
+/// Does something; errors that are reported on the way at no place are kept back and returned, for whoever knows the place.
+pub fn without_place<T>(context: &Context, work: impl FnOnce() -> T) -> (T, Vec<String>) {
+    let said = Rc::new(RefCell::new(Vec::new()));
+    let handler = {
+        let said = said.clone();
+        context.attach_diagnostic_handler(move |diagnostic| {
+            let has_none = matches!(diagnostic.severity(), DiagnosticSeverity::Error)
+                && text_of(diagnostic.location()) == "loc(unknown)";
+            if has_none {
+                said.borrow_mut().push(text_of(diagnostic));
+            }
+            has_none
+        })
+    };
+    let result = work();
+    context.detach_diagnostic_handler(handler);
+    let said = said.take();
+    (result, said)
 }
 
 /// What something prints, as far as it is text: names in broken modules may be any bytes, which melior takes for an error, and the standard

@@ -23,12 +23,24 @@ pub struct Source {
     bytes: Bytes,
 }
 
+/// Why bytes are not given to MLIR.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// Line and column, from 1, where it is text.
+    pub place: Option<(usize, usize)>,
+    /// What is wrong.
+    pub message: String,
+}
+
 enum Bytes {
     /// Of a private mapping, which nobody else sees changes of.
     Mapped(MmapMut),
     ReadOnly(Mmap),
     /// From the first number on, up to the second.
     Owned(Vec<u8>, usize, usize),
+    /// Of a source that stays.
+    Kept(&'static [u8]),
 }
 
 impl Deref for Source {
@@ -39,11 +51,20 @@ impl Deref for Source {
             Bytes::Mapped(map) => map,
             Bytes::ReadOnly(map) => map,
             Bytes::Owned(bytes, start, end) => &bytes[*start..*end],
+            Bytes::Kept(bytes) => bytes,
         }
     }
 }
 
 impl Source {
+    /// The same bytes as those of a source that stays, without a copy.
+    ///
+    /// # Safety
+    /// They must be all bytes of a source that is never dropped, which are aligned, and which a zero byte follows.
+    pub unsafe fn kept(bytes: &'static [u8]) -> Self {
+        Self { bytes: Bytes::Kept(bytes) }
+    }
+
     fn copy(bytes: &[u8]) -> Self {
         let translated = bytecode::translate(bytes);
         let bytes = translated.as_deref().unwrap_or(bytes);
@@ -97,7 +118,7 @@ impl Source {
         }
         match &mut self.bytes {
             Bytes::Mapped(map) => bools::pack(map),
-            Bytes::ReadOnly(_) => 0,
+            Bytes::ReadOnly(_) | Bytes::Kept(_) => 0,
             Bytes::Owned(bytes, start, end) => bools::pack(&mut bytes[*start..*end]),
         };
     }
@@ -106,9 +127,9 @@ impl Source {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Fault> {
         if self.is_bytecode() {
-            bytecode::check(self).map_err(|why| why.to_string())
+            bytecode::check(self).map_err(|why| Fault { place: None, message: why.to_string() })
         } else {
             nesting::check(self)
         }

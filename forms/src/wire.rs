@@ -10,7 +10,7 @@ pub use text::{Parser, Printer};
 
 use melior::dialect::DialectRegistry;
 use melior::ir::operation::OperationRef;
-use melior::ir::{Attribute, AttributeLike, Type, TypeLike};
+use melior::ir::{Attribute, AttributeLike, Location, Type, TypeLike};
 use melior::{Context, ContextRef, StringRef};
 use mlir_sys::{
     MlirAttribute, MlirContext, MlirDialectRegistry, MlirNamedAttribute, MlirOperation, MlirStringRef,
@@ -485,18 +485,18 @@ pub fn load(context: &Context) -> Option<()> {
         // SAFETY: the context is alive; null is for a dialect that is not registered.
         let dialect = unsafe { mlirContextGetOrLoadDialect(context.to_raw(), StringRef::new(name).to_raw()) };
         if dialect.ptr.is_null() && name != "shape" {
-            emit_error(context, &format!("the dialect '{name}' is not registered"));
+            emit_error(Location::unknown(context), &format!("the dialect '{name}' is not registered"));
             return None;
         }
     }
     Some(())
 }
 
-/// Reports an error at no place in particular.
-pub fn emit_error(context: &Context, message: &str) {
+/// Reports an error at a place.
+pub fn emit_error(place: Location<'_>, message: &str) {
     let message = std::ffi::CString::new(message).unwrap_or_default();
-    // SAFETY: the context is alive, and the message a C string, which is copied.
-    unsafe { mlirEmitError(mlirLocationUnknownGet(context.to_raw()), message.as_ptr()) }
+    // SAFETY: the place is one of a context that is alive, and the message a C string, which is copied.
+    unsafe { mlirEmitError(place.to_raw(), message.as_ptr()) }
 }
 
 /// The entries of a dictionary attribute.

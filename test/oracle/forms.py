@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every form that a module comes and goes in: what jaxlib writes is read, and what is written jaxlib reads, as the same module.
+"""Every form that a module comes and goes in: what jaxlib writes is read, and what is written jaxlib reads, as the same
+module.
 
     python test/oracle/forms.py --convert target/debug/convert-forms --corpus target/oracle --sample 200
 
-Each module goes in as jaxlib's text, generic text and bytecode, and out in the same forms; and for versions of StableHLO, of which a
-sample takes a few per module and --all each, a portable artifact of jaxlib's is read and compared with what jaxlib reads of it, one is written
-and compared with what comes back of jaxlib's own, and VHLO's text goes there and back. Where jaxlib writes no artifact of a version, we may
-refuse it, too. All comparisons are of generic text with locations, by jaxlib. Beside the corpora there is a module of each narrow float, for
-which MLIR 23 has numbers in bytecode and MLIR 22 has none.
+Each module goes in as jaxlib's text, generic text and bytecode, and out in the same forms; and for versions of
+StableHLO, of which a sample takes a few per module and --all each, a portable artifact of jaxlib's is read and compared
+with what jaxlib reads of it, one is written and compared with what comes back of jaxlib's own, and VHLO's text goes
+there and back. Where jaxlib writes no artifact of a version, we may refuse it, too. jaxlib has two writers: StableHLO's
+own, and one of XLA's that makes other ops first of what an old version lacks (tan, batching dimensions). Where only the
+latter writes, we have to refuse. All comparisons are of generic text with locations, by jaxlib. Beside the corpora
+there is a module of each narrow float, for which MLIR 23 has numbers in bytecode and MLIR 22 has none.
+
+Artifacts of a module in versions between which nothing that it has in it changed are the same bytes behind the
+version's number. Each is written and read here; jaxlib, and the way through VHLO's text, are asked about one of them.
 """
 
 from __future__ import annotations
@@ -16,6 +22,7 @@ import argparse
 import collections
 import concurrent.futures
 import dataclasses
+import functools
 import io
 import multiprocessing
 import pathlib
@@ -24,12 +31,13 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import journal
 import roundtrip
 
 JOBS = 2
-SPAN = 50
+SPAN = 25
 VERSIONS = [f"0.{minor}.0" for minor in range(9, 21)] + [f"1.{minor}.0" for minor in range(18)]
 SAMPLED = 3  # versions per module of a sample, besides the oldest and the newest
 
@@ -42,25 +50,13 @@ NARROW = (
 KNOWN = (
     (
         "artifact out",
-        r"'stablehlo\.tan' op is no op of StableHLO",
-        "jaxlib writes tan as other ops for versions before 1.4, we say that they lack it",
-    ),
-    (
-        "artifact out",
-        r"has attribute '(input|operand)_batching_dims', which StableHLO (0|1\.0)\..* lacks",
-        "jaxlib writes batching dimensions as indices for versions before 1.1, we say that they lack them",
-    ),
-    (
-        "artifact out",
-        r"!quant\.uniform<.*:f32:0, .* which StableHLO 0\.(9|1[0-7])\..* lacks",
-        "jaxlib writes a type of 0.18 for versions that do not have it",
-    ),
-    (
-        "artifact out",
         r"'chlo\.scan' op has a region",
         "jaxlib writes what the op is made of, we say that artifacts have no form for it",
     ),
 )
+
+LACKING = re.compile(r"is no op of StableHLO|, which StableHLO \S+ lacks$")
+"""What the converter says of what a version has not."""
 
 _DEFAULTS = re.compile(
     r'(backend_config = "", )|(, precision_config = \[(#stablehlo<precision DEFAULT>(, )?)+\])'
@@ -72,6 +68,19 @@ class Refused(Exception):
     """The converter takes no such module."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """A module in some form, or why there is none."""
+
+    data: bytes | None
+    why: str = ""
+
+    def get(self) -> bytes:
+        if self.data is None:
+            raise Refused(self.why)
+        return self.data
+
+
 @dataclasses.dataclass
 class Converter:
     """The process of forms/src/bin/convert-forms.rs; it is started again if it dies."""
@@ -80,24 +89,39 @@ class Converter:
     process: subprocess.Popen[bytes] | None = None
 
     def __call__(self, data: bytes, form: str) -> bytes:
+        """The module in a form."""
+        return self.all(data, [form])[0].get()
+
+    def all(self, data: bytes, forms: Sequence[str]) -> list[Answer]:
+        """The module in each form, for which it is read once."""
         if self.process is None or self.process.poll() is not None:
-            self.process = subprocess.Popen(
-                [self.binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
-        to, back = self.process.stdin, self.process.stdout
-        assert to and back
+            self.start()
+        assert self.process and self.process.stdin and self.process.stdout
         try:
-            to.write(f"{form} {len(data)}\n".encode() + data)
-            to.flush()
-            head = back.readline().split()
+            self.process.stdin.write(f"{','.join(forms)} {len(data)}\n".encode() + data)
+            self.process.stdin.flush()
         except BrokenPipeError:
-            head = []
+            pass
+        return [self.answer() for _ in forms]
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [self.binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    def end(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+    def answer(self) -> Answer:
+        assert self.process and self.process.stdout
+        head = self.process.stdout.readline().split()
         if len(head) != 2:
-            raise Refused(f"died with status {self.process.wait()}")
-        answer = back.read(int(head[1]))
-        if head[0] != b"ok":
-            raise Refused(answer.decode(errors="replace")[:400])
-        return answer
+            return Answer(None, f"died with status {self.process.wait()}")
+        answer = self.process.stdout.read(int(head[1]))
+        return Answer(answer) if head[0] == b"ok" else Answer(None, answer.decode(errors="replace")[:400])
 
 
 def narrow_floats() -> list[tuple[str, str]]:
@@ -124,7 +148,20 @@ def bare(generic: str) -> str:
     return "\n".join(_LOCATION.sub("", line) for line in lines)
 
 
-def plain(generic: str) -> str:
+def body(artifact: bytes) -> tuple[bytes, bytes]:
+    """The format's version and what comes after the producer's name, in which StableHLO's version is."""
+    head, _, rest = artifact.partition(b"\0")
+    return head[: head.find(b"StableHLO_v")], rest
+
+
+def why_not(error: Exception) -> str:
+    """What is said of an error."""
+    if isinstance(error, Refused):
+        return f"refused: {error}"
+    return f"jaxlib cannot read it: {str(error)[:300]}"
+
+
+def plain_text(generic: str) -> str:
     """The same without attributes that say what goes without saying, which artifacts leave out."""
     return _DEFAULTS.sub("", bare(generic))
 
@@ -145,12 +182,14 @@ class Checker:
         import jaxlib_ir
         from jax._src.lib import _jax
         from jaxlib.mlir import ir, passmanager
+        from jaxlib.mlir.dialects import stablehlo
 
-        self.ir, self.lib, self.portable = ir, jaxlib_ir, _jax.mlir
+        self.ir, self.lib, self.portable, self.stablehlo = ir, jaxlib_ir, _jax.mlir, stablehlo
         self.context = jaxlib_ir.make_context()
         with self.context:
             self.passes = passmanager.PassManager.parse("builtin.module(canonicalize,cse)")
         self.convert = Converter(binary)
+        self.errors = (ir.MLIRError, ValueError, RuntimeError)
         self.counts: collections.Counter[str] = collections.Counter()
         self.misses: list[tuple[str, str, str]] = []
 
@@ -163,35 +202,51 @@ class Checker:
     def generic(self, data: str | bytes) -> str:
         return roundtrip.comparable(self.lib.generic(self.lib.parse(data, self.context)))
 
-    def compare(
-        self, name: str, check: str, expected: str, make: Callable[[], str | bytes], *, living: bool = False
-    ) -> None:
+    def compare(self, name: str, check: str, expected: str, answer: Answer) -> None:
         self.counts[check] += 1
         try:
-            data = make()
-            found = self.living(self.lib.parse(data, self.context)) if living else self.generic(data)
-        except Refused as error:
-            self.misses.append((name, check, f"refused: {error}"))
-        except (self.ir.MLIRError, ValueError) as error:
-            self.misses.append((name, check, f"jaxlib cannot read it: {str(error)[:300]}"))
+            found = self.generic(answer.get())
+        except (Refused, *self.errors) as error:
+            self.misses.append((name, check, why_not(error)))
         else:
             if found != expected:
                 self.misses.append((name, check, roundtrip.first_difference(expected, found)))
 
-    def artifact(self, text: str, version: str) -> bytes | None:
+    def artifact(self, module: object, version: str) -> bytes | None:
         """jaxlib's own portable artifact; None if there is none of this version."""
         try:
             with self.context, self.ir.Location.unknown(self.context):
-                module = self.ir.Module.parse(text)
                 return self.portable.serialize_portable_artifact(module, version, True)
-        except (self.ir.MLIRError, ValueError, RuntimeError):
+        except self.errors:
             return None
+
+    def is_refused(self, module: object, version: str) -> bool:
+        """Whether StableHLO's own writer has no artifact of this version."""
+        handler = self.context.attach_diagnostic_handler(lambda _: True)
+        try:
+            self.stablehlo.serialize_portable_artifact(module, version)
+        except self.errors:
+            return True
+        finally:
+            handler.detach()
+        return False
 
     def read(self, artifact: bytes) -> str:
         """What jaxlib makes of an artifact."""
         with self.context, self.ir.Location.unknown(self.context):
-            module = self.portable.deserialize_portable_artifact(artifact)
-            return self.living(module)
+            return self.living(self.portable.deserialize_portable_artifact(artifact))
+
+    def outcome(self, known: dict[object, str | Exception], key: object, make: Callable[[], str]) -> str:
+        """What is made, once for each key; or the error that was met, again."""
+        if key not in known:
+            try:
+                known[key] = make()
+            except (Refused, *self.errors) as error:
+                known[key] = error
+        found = known[key]
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def forms(self, name: str, text: str) -> None:
         module = self.lib.parse(text, self.context)
@@ -200,65 +255,119 @@ class Checker:
         try:
             if self.generic(generic) != expected:
                 raise ValueError("not the same")
-        except (self.ir.MLIRError, ValueError):
+        except self.errors:
             return  # a module that jaxlib itself does not read back
         bytecode = io.BytesIO()
         module.operation.write_bytecode(bytecode)
-        for form, data in (("text", text.encode()), ("generic", generic.encode()), ("bytecode", bytecode.getvalue())):
-            self.compare(name, f"{form} in", expected, lambda data=data: self.convert(data, "generic").decode())
-        self.compare(name, "text out", expected, lambda: self.convert(text.encode(), "text").decode())
-        self.compare(name, "bytecode out", expected, lambda: self.convert(text.encode(), "bytecode"))
+        text_in, text_out, bytecode_out = self.convert.all(text.encode(), ["generic", "text", "bytecode"])
+        [generic_in] = self.convert.all(generic.encode(), ["generic"])
+        [bytecode_in] = self.convert.all(bytecode.getvalue(), ["generic"])
+        for check, answer in (
+            ("text in", text_in),
+            ("generic in", generic_in),
+            ("bytecode in", bytecode_in),
+            ("text out", text_out),
+            ("bytecode out", bytecode_out),
+        ):
+            self.compare(name, check, expected, answer)
 
     def versions(self, name: str, text: str, versions: list[str]) -> None:
-        original = self.living(self.lib.parse(text, self.context))
-        for version in versions:
-            theirs = self.artifact(text, version)
-            if theirs is None:
-                self.counts["refused by jaxlib"] += 1
-                try:
-                    ours = self.read(self.convert(text.encode(), f"artifact:{version}"))
-                    if ours != original and bare(ours) != bare(original):
-                        why = roundtrip.first_difference(original, ours)
-                        self.misses.append((name, "refused by jaxlib", f"{version}: {why}"))
-                except Refused:
-                    pass
-                except (self.ir.MLIRError, ValueError, RuntimeError) as error:
-                    self.misses.append((name, "refused by jaxlib", f"{version}: {str(error)[:300]}"))
+        """Artifacts of these versions."""
+        module = self.lib.parse(text, self.context)
+        theirs = [self.artifact(module, version) for version in versions]
+        ours = self.convert.all(text.encode(), [f"artifact:{version}" for version in versions])
+        asked = self.lib.parse(text, self.context)
+        original = self.living(module)
+        read: dict[object, str | Exception] = {}
+        parsed: dict[object, str | Exception] = {}
+        through: dict[object, str | Exception] = {}
+
+        def reading(artifact: bytes) -> str:
+            return self.outcome(read, body(artifact), lambda: self.read(artifact))
+
+        def parsing(generic: bytes) -> str:
+            return self.outcome(parsed, generic, lambda: self.living(self.lib.parse(generic, self.context)))
+
+        for version, artifact, mine in zip(versions, theirs, ours, strict=True):
+            if artifact is None:
+                self.without_theirs(name, version, original, mine, reading)
                 continue
             try:
-                expected = self.read(theirs)
-            except (self.ir.MLIRError, ValueError, RuntimeError):
+                expected = reading(artifact)
+            except self.errors:
                 continue  # jaxlib's own artifact is not read by jaxlib
-            self.compare(name, "artifact in", expected, lambda: self.convert(theirs, "generic").decode(), living=True)
-            self.counts["artifact out"] += 1
-            try:
-                ours = self.read(self.convert(text.encode(), f"artifact:{version}"))
-                # jaxlib makes StableHLO of chlo first: what went in is as good. Old versions have no ranges of a file.
-                if ours not in (expected, original) and plain(ours) != plain(original):
-                    why = roundtrip.first_difference(expected, ours)
-                    self.misses.append((name, "artifact out", f"{version}: {why}"))
-            except (Refused, self.ir.MLIRError, ValueError, RuntimeError) as error:
-                self.misses.append((name, "artifact out", f"{version}: {str(error)[:300]}"))
-            self.compare(
-                name,
-                "VHLO's text",
-                expected,
-                lambda: self.convert(self.convert(theirs, f"vhlo:{version}"), "generic").decode(),
-                living=True,
-            )
+
+            def vhlo(artifact: bytes = artifact, version: str = version) -> str:
+                return parsing(self.convert(self.convert(artifact, f"vhlo:{version}"), "generic"))
+
+            def back(artifact: bytes = artifact) -> str:
+                return self.outcome(through, body(artifact), functools.partial(vhlo, artifact))
+
+            self.hold(name, "artifact in", version, (expected,), lambda: parsing(self.convert(artifact, "generic")))
+            # jaxlib makes StableHLO of chlo first: what went in is as good. Old versions have no ranges of a file.
+            if LACKING.search(mine.why) and self.is_refused(asked, version):
+                self.counts["refused by StableHLO's writer"] += 1
+            else:
+                self.hold(name, "artifact out", version, (expected, original), lambda: reading(mine.get()), plain=True)
+            self.hold(name, "VHLO's text", version, (expected,), back)
+
+    def without_theirs(
+        self, name: str, version: str, original: str, mine: Answer, reading: Callable[[bytes], str]
+    ) -> None:
+        """Where jaxlib has no artifact of a version, there is none, or it says what went in."""
+        self.counts["refused by jaxlib"] += 1
+        try:
+            found = reading(mine.get())
+        except Refused:
+            return
+        except self.errors as error:
+            self.misses.append((name, "refused by jaxlib", f"{version}: {why_not(error)}"))
+            return
+        if bare(found) != bare(original):
+            why = roundtrip.first_difference(original, found)
+            self.misses.append((name, "refused by jaxlib", f"{version}: {why}"))
+
+    def hold(
+        self,
+        name: str,
+        check: str,
+        version: str,
+        expected: Sequence[str],
+        make: Callable[[], str],
+        *,
+        plain: bool = False,
+    ) -> None:
+        """What is made is one of what is expected; `plain`, perhaps but for what goes without saying."""
+        self.counts[check] += 1
+        try:
+            found = make()
+        except (Refused, *self.errors) as error:
+            self.misses.append((name, check, f"{version}: {why_not(error)}"))
+            return
+        if found in expected or plain and plain_text(found) == plain_text(expected[-1]):
+            return
+        self.misses.append((name, check, f"{version}: {roundtrip.first_difference(expected[0], found)}"))
 
 
-def check(job: Job) -> tuple[collections.Counter[str], list[tuple[str, str, str]]]:
+Result = tuple[str, dict[str, int], list[tuple[str, str, str]]]
+"""A module's name, how many checks of each kind were made on it, and the misses."""
+
+
+def check(job: Job) -> list[Result]:
     """All checks on all modules of the job."""
     checker = Checker(job.binary)
+    results: list[Result] = []
     for name, text in job.modules:
+        checker.counts, checker.misses = collections.Counter(), []
         checker.forms(name, text)
         chosen = VERSIONS
         if job.versions < len(VERSIONS):
             some = random.Random(name).sample(VERSIONS[1:-1], max(job.versions - 2, 0))
             chosen = [VERSIONS[0], *some, VERSIONS[-1]]
         checker.versions(name, text, chosen)
-    return checker.counts, checker.misses
+        results.append((name, dict(checker.counts), checker.misses))
+    checker.convert.end()
+    return results
 
 
 def tell(miss: tuple[str, str, str]) -> str | None:
@@ -269,6 +378,30 @@ def tell(miss: tuple[str, str, str]) -> str | None:
     return reason
 
 
+@dataclasses.dataclass
+class Tally:
+    """Checks and misses so far; of misses, those that are accepted."""
+
+    counts: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    missed: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    known: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    modules: int = 0
+
+    def add(self, counts: dict[str, int], misses: Sequence[Sequence[str]]) -> None:
+        self.modules += 1
+        self.counts.update(counts)
+        self.missed.update(what for _, what, _ in misses)
+        self.known.update(reason for name, what, said in misses if (reason := tell((name, what, said))))
+
+    @property
+    def failed(self) -> int:
+        return self.missed.total() - self.known.total()
+
+    @property
+    def passed(self) -> int:
+        return self.counts.total() - self.missed.total()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--convert", required=True, metavar="BIN", help="convert-forms")
@@ -277,6 +410,8 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="every module, and every version")
     parser.add_argument("--only", default="", metavar="PATTERN", help="only modules whose names match")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes")
+    parser.add_argument("--shard", type=journal.shard, default=(1, 1), metavar="I/N", help="the I-th of N parts")
+    parser.add_argument("--journal", type=pathlib.Path, metavar="FILE", help="go on where a run that wrote it ended")
     args = parser.parse_args()
 
     started = time.monotonic()
@@ -284,31 +419,37 @@ def main() -> int:
     # In any order, so that what a long run has found before its end is of all kinds.
     chosen = random.Random(0).sample(chosen, len(chosen) if args.all else min(args.sample, len(chosen)))
     chosen += [module for module in narrow_floats() if re.search(args.only, module[0])]
+    programs = len(chosen)
+    # Half of JAX's tests are the same program as another.
+    chosen = journal.part([(name, text) for text, name in {text: name for name, text in chosen}.items()], args.shard)
     versions = len(VERSIONS) if args.all else SAMPLED + 2
-    spans = [tuple(chosen[i : i + SPAN]) for i in range(0, len(chosen), SPAN)]
+    found = journal.Journal(args.journal, journal.stamp(args.convert, __file__, roundtrip.__file__, also=[versions]))
+    tally = Tally()
+    for name, _ in chosen:
+        if name in found.results:
+            tally.add(*found.results[name])
+    waiting = [module for module in chosen if module[0] not in found.results]
+    if tally.modules:
+        print(f"{tally.modules} modules were checked before", flush=True)
+    jobs = [Job(args.convert, tuple(waiting[i : i + SPAN]), versions) for i in range(0, len(waiting), SPAN)]
     context = multiprocessing.get_context("spawn")
-    counts: collections.Counter[str] = collections.Counter()
-    misses: list[tuple[str, str, str]] = []
-    known: collections.Counter[str] = collections.Counter()
     with concurrent.futures.ProcessPoolExecutor(args.jobs, mp_context=context) as pool:
-        for done, (some, found) in enumerate(pool.map(check, [Job(args.convert, span, versions) for span in spans]), 1):
-            counts += some
-            misses += found
-            known.update(reason for reason in map(tell, found) if reason)
+        for done, results in enumerate(pool.map(check, jobs), 1):
+            for name, counts, misses in results:
+                tally.add(counts, misses)
+                found.add(name, (counts, misses))
             if done % 10 == 0:
-                passed, missed = counts.total() - len(misses), len(misses) - known.total()
-                print(f"{done * SPAN} of {len(chosen)} modules: {passed} checks passed, {missed} missed", flush=True)
-    missed = collections.Counter(what for _, what, _ in misses)
-    for what, count in sorted(counts.items()):
-        print(f"{what:22s} {count - missed[what]:7d} of {count}")
-    for reason, count in known.items():
+                part = f"{tally.modules} of {len(chosen)} modules in {time.monotonic() - started:.0f} s"
+                print(f"{part}: {tally.passed} checks passed, {tally.failed} missed", flush=True)
+    for what, count in sorted(tally.counts.items()):
+        print(f"{what:30s} {count - tally.missed[what]:7d} of {count}")
+    for reason, count in tally.known.items():
         print(f"{count} known: {reason}")
-    total, failed = counts.total() - known.total(), len(misses) - known.total()
     print(
-        f"{total - failed} passed, {failed} failed: {known.total()} known, {len(chosen)} modules in all forms, "
-        f"{time.monotonic() - started:.0f} s"
+        f"{tally.passed} passed, {tally.failed} failed: {tally.known.total()} known, "
+        f"{tally.modules} modules of {programs} programs in all forms, {time.monotonic() - started:.0f} s"
     )
-    return 0 if total and not failed else 1
+    return 0 if tally.passed and not tally.failed else 1
 
 
 if __name__ == "__main__":

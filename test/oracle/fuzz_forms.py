@@ -52,15 +52,15 @@ def limited() -> None:
 class Limited(forms.Converter):
     """A converter that is ended when it takes too long."""
 
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [self.binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=limited
+        )
+
     def __call__(self, data: bytes, form: str) -> bytes:
         if self.process is None or self.process.poll() is not None:
-            self.process = subprocess.Popen(
-                [self.binary],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                preexec_fn=limited,
-            )
+            self.start()
+        assert self.process
         timer = threading.Timer(SECONDS, self.process.kill)
         timer.start()
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The PJRT layer around XLA's plugins for GPUs and TPUs, which compile without a device.
 
-    python test/oracle/pjrt.py --library LIBSLIMHLO_PJRT --compile COMPILE --opt SLIMHLO_OPT [--all]
+    python test/oracle/pjrt.py --library LIBSLIMHLO_PJRT --compile COMPILE --opt SLIMHLO_OPT [--all --journal FILE]
 
 Three questions, the answers to all of which are the plugins':
 
@@ -11,6 +11,8 @@ Three questions, the answers to all of which are the plugins':
   own memory statistics must be those of the smaller one, and the layer's summary must have both. That other process has the layer
   around both plugins at once, and so two LLVMs of theirs, jaxlib's and the layer's.
 * Does a program that is not JAX (COMPILE, tools/pjrt/examples/compile.rs) get the same?
+
+All programs take a long time; with a journal, beside which modules are kept, a run goes on where another was ended.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import time
 from collections.abc import Iterator
 
 import jax_start
+import journal
 import opt
 import targets
 
@@ -75,15 +78,17 @@ def plugin(platform: str) -> str:
     return str(pathlib.Path(next(iter(spec.submodule_search_locations))) / file)
 
 
-def work(folder: pathlib.Path, library: str | None) -> None:
-    """In a process of its own: compiles all modules of a folder, `<target>-<program>-<form>.mlir`, and prints what they take."""
+def work(library: str | None) -> None:
+    """In a process of its own: compiles the modules that standard input names, `<target>-<program>-<form>.mlir`, and prints what
+    they take, and what the layer's summary says of each."""
     jax_start.start()
     if library:
         around(library)
-    for path in sorted(folder.glob("*.mlir")):
+    summary = pathlib.Path(os.environ["SLIMHLO_SUMMARY"]) if library else None
+    for path in map(pathlib.Path, sys.stdin.read().splitlines()):
         target, program, form = path.stem.split("-")
-        if library and form == "after":
-            continue
+        if summary:
+            summary.write_text("")
         answer = {"target": target, "program": program, "form": form}
         started = time.monotonic()
         try:
@@ -97,6 +102,9 @@ def work(folder: pathlib.Path, library: str | None) -> None:
         except Exception as error:  # XLA's errors have no common base
             answer["error"] = str(error)[:200]
         answer["seconds"] = round(time.monotonic() - started, 1)
+        if summary:
+            # None if the layer was not asked at all.
+            answer["said"] = next(map(json.loads, summary.read_text().splitlines()), None)
         print(json.dumps(answer), flush=True)
 
 
@@ -116,12 +124,28 @@ class Checks:
 Answers = dict[tuple[str, str, str], dict]
 
 
-def answers(folder: pathlib.Path, library: str | None, **variables: str) -> Answers:
+def answers(folder: pathlib.Path, library: str | None, found: journal.Journal, **variables: str) -> Answers:
+    """What is said of all modules of a folder."""
     # Other tests may have libtpu loaded at the same time, on which it insists to be alone where there is a TPU.
     variables |= {"ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
-    command = [sys.executable, __file__, "--work", str(folder)] + (["--library", library] if library else [])
-    done = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, check=True, text=True)
-    each = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    paths = [path for path in sorted(folder.glob("*.mlir")) if not library or path.stem.endswith("-before")]
+    layer = f" {journal.stamp(library)}" if library else ""
+    keys = {path: path.stem + layer for path in paths}
+    waiting = [path for path in paths if keys[path] not in found.results]
+    if waiting:
+        command = [sys.executable, __file__, "--work"] + (["--library", library] if library else [])
+        with subprocess.Popen(
+            command, env=os.environ | variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as worker:
+            assert worker.stdin and worker.stdout
+            worker.stdin.write("".join(f"{path}\n" for path in waiting))
+            worker.stdin.close()
+            lines = (line for line in worker.stdout if line.startswith("{"))
+            for path, line in zip(waiting, lines, strict=True):
+                found.add(keys[path], json.loads(line))
+        if worker.returncode:
+            raise subprocess.CalledProcessError(worker.returncode, command)
+    each = [found.results[key] for key in keys.values()]
     return {(one["target"], one["program"], one["form"]): one for one in each}
 
 
@@ -133,7 +157,7 @@ def mib(taken: dict[str, int] | None) -> str:
     return "-" if taken is None else f"{total(taken) / 2**20:.1f}"
 
 
-def write_modules(folder: pathlib.Path, driver: str, names: Names) -> None:
+def write_modules(folder: pathlib.Path, driver: str, names: Names, found: journal.Journal) -> None:
     """Each program as JAX lowers it for a target, and as slimhlo-opt leaves it. That is of the artifact which JAX hands to a plugin: there
     constants come first, and for another order of ops XLA may pack buffers otherwise."""
     jax_start.start()
@@ -144,6 +168,8 @@ def write_modules(folder: pathlib.Path, driver: str, names: Names) -> None:
     for target, ours in names.items():
         for name in ours:
             before = folder / f"{target}-{name}-before.mlir"
+            if before.stem in found.results:
+                continue  # written by the run that the journal is of
             before.write_text(programs.PROGRAMS[name](TARGETS[target]).as_text())
             artifact, after = artifact_of(before), folder / f"{target}-{name}-after.mlir"
             artifact.write_bytes(
@@ -158,7 +184,7 @@ def artifact_of(module: pathlib.Path) -> pathlib.Path:
     return module.with_suffix(".artifact")
 
 
-def compare(checks: Checks, plain: Answers, layered: Answers, said: dict[tuple[str, str], dict]) -> None:
+def compare(checks: Checks, plain: Answers, layered: Answers) -> None:
     for target in {target for target, _, _ in layered}:
         ours = [answer for (where, _, _), answer in plain.items() if where == target]
         compiled = sum("bytes" in answer for answer in ours)
@@ -169,7 +195,7 @@ def compare(checks: Checks, plain: Answers, layered: Answers, said: dict[tuple[s
         before, after = plain[target, program, "before"], plain[target, program, "after"]
         tried = [one["bytes"] for one in (before, after) if "bytes" in one]
         smallest = min(tried, key=total, default=None)
-        line = said.get((TARGETS[target], program), {})
+        line = answer.get("said") or {}
         outcome = line.get("outcome", "not in the summary")
         what = f"{target} {program}: {mib(before.get('bytes'))} -> {mib(after.get('bytes'))} MiB, {outcome}"
         if smallest is None:
@@ -182,17 +208,6 @@ def compare(checks: Checks, plain: Answers, layered: Answers, said: dict[tuple[s
         for form, one in (("before", before), ("after", after)):
             if "bytes" in one:
                 checks.check(line.get(form) == one["bytes"] | {"total": total(one["bytes"])}, f"{what}: {form} as said")
-
-
-def summary(path: pathlib.Path, names: Names) -> dict[tuple[str, str], dict]:
-    """The layer's summary by platform and program. Programs come in the order of their files."""
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    found: dict[tuple[str, str], dict] = {}
-    for target, ours in names.items():
-        platform = TARGETS[target]
-        of_platform = [line for line in lines if line["platform"] == platform]
-        found |= {(platform, name): line for name, line in zip(sorted(ours), of_platform, strict=True)}
-    return found
 
 
 def what_was_kept(checks: Checks, driver: str, folder: pathlib.Path) -> None:
@@ -266,10 +281,11 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="all reference programs")
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS), help="what to compile for")
     parser.add_argument("--keep", type=pathlib.Path, help="keep modules in this folder")
-    parser.add_argument("--work", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--journal", type=pathlib.Path, metavar="FILE", help="go on where a run that wrote it ended")
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.work:
-        work(args.work, args.library)
+        work(args.library)
         return 0
     jax_start.start()
     found = [target for target in args.targets if not targets.missing(targets.find(target))]
@@ -279,21 +295,20 @@ def main() -> int:
 
     names = {target: list(programs.PROGRAMS if args.all else args.names or SAMPLE[target]) for target in found}
     checks = Checks()
-    with kept(args.keep) as folder:
-        write_modules(folder, args.opt, names)
-        plain = answers(folder, None)
-        path = folder / "summary.jsonl"
-        path.unlink(missing_ok=True)
-        path.touch()
+    found_before = journal.Journal(args.journal, journal.stamp(args.opt, __file__))
+    with kept(args.keep or (args.journal and args.journal.with_suffix(".modules"))) as folder:
+        write_modules(folder, args.opt, names, found_before)
+        plain = answers(folder, None, found_before)
         layered = answers(
             folder,
             args.library,
+            found_before,
             SLIMHLO_PJRT_MODE="verify",
             SLIMHLO_THRESHOLD="0",
-            SLIMHLO_SUMMARY=str(path),
+            SLIMHLO_SUMMARY=str(folder / "summary.jsonl"),
             SLIMHLO_DUMP=str(folder / "dump"),
         )
-        compare(checks, plain, layered, summary(path, names))
+        compare(checks, plain, layered)
         what_was_kept(checks, args.opt, folder / "dump")
         without_jax(checks, args, folder, plain, found)
     smaller = sum(

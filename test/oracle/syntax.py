@@ -126,6 +126,8 @@ def closing(tokens: list[str], at: int) -> int:
 def change(tokens: list[str], pool: list[str], rng: random.Random) -> str:
     """Changes one place of a module's tokens; returns what was done."""
     solid = [place for place, token in enumerate(tokens) if token.strip()]
+    if not solid:
+        return "nothing left"
     at = rng.choice(solid)
     after = next((place for place in solid if place > at), at)
     token = tokens[at]

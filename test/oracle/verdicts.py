@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """jaxlib's verdict on many modules, in processes of its own, since jaxlib may itself crash on a broken module.
 
-Run as a script it is the worker: modules come in as JSON lines, verdicts go out as JSON lines, one at a time.
+Run as a script it is the worker: modules come in as JSON lines, verdicts go out as JSON lines, one at a time. With `portable` modules are
+VHLO, and valid if StableHLO can be made of them.
 """
 
 from __future__ import annotations
@@ -29,28 +30,30 @@ class Verdict:
     generic: str = ""
 
 
-def judge(texts: Sequence[str]) -> list[Verdict]:
+def judge(texts: Sequence[str], *, portable: bool = False) -> list[Verdict]:
     """One verdict per text, in order."""
     step = (len(texts) + JOBS - 1) // JOBS or 1
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        parts = pool.map(_judge_part, [texts[i : i + step] for i in range(0, len(texts), step)])
+        parts = pool.map(
+            lambda part: _judge_part(part, portable), [texts[i : i + step] for i in range(0, len(texts), step)]
+        )
         return [verdict for part in parts for verdict in part]
 
 
-def _judge_part(texts: Sequence[str]) -> list[Verdict]:
+def _judge_part(texts: Sequence[str], portable: bool) -> list[Verdict]:
     verdicts: list[Verdict] = []
     while len(verdicts) < len(texts):
-        verdicts.extend(_one_worker(texts[len(verdicts) :]))
+        verdicts.extend(_one_worker(texts[len(verdicts) :], portable))
     return verdicts
 
 
-def _one_worker(texts: Sequence[str]) -> list[Verdict]:
+def _one_worker(texts: Sequence[str], portable: bool) -> list[Verdict]:
     """Verdicts until the worker is through or dies; the module that kills it gets no answer."""
     verdicts: list[Verdict] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as source:
         source.writelines(json.dumps(text) + "\n" for text in texts)
         source.seek(0)
-        command = [sys.executable, str(pathlib.Path(__file__))]
+        command = [sys.executable, str(pathlib.Path(__file__)), *(["portable"] if portable else [])]
         worker = subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert worker.stdout is not None
         while True:
@@ -69,8 +72,11 @@ def _one_worker(texts: Sequence[str]) -> list[Verdict]:
 
 def _worker() -> None:
     from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
 
     import jaxlib_ir
+
+    portable = "portable" in sys.argv
 
     context = jaxlib_ir.make_context()
     for number, line in enumerate(sys.stdin):
@@ -78,10 +84,23 @@ def _worker() -> None:
             context = jaxlib_ir.make_context()
         text = json.loads(line)
         try:
-            verdict = Verdict(True, generic=jaxlib_ir.generic(jaxlib_ir.parse(text, context), locations=False))
+            said: list[str] = []
+            if portable:
+                # The error that is raised does not say why.
+                handler = context.attach_diagnostic_handler(lambda diagnostic: said.append(diagnostic.message) or True)
+                with context:
+                    module = stablehlo.deserialize_portable_artifact(context, text)
+            else:
+                module = jaxlib_ir.parse(text, context)
+            verdict = Verdict(True, generic=jaxlib_ir.generic(module, locations=False))
         except ir.MLIRError as error:
             messages = [str(diagnostic.message) for diagnostic in error.error_diagnostics]
             verdict = Verdict(False, messages[0] if messages else error.message)
+        except ValueError as error:
+            verdict = Verdict(False, said[0] if said else str(error))
+        finally:
+            if portable:
+                handler.detach()
         sys.stdout.write(json.dumps(dataclasses.asdict(verdict)) + "\n")
         sys.stdout.flush()
 

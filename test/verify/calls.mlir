@@ -78,3 +78,12 @@ func.func @alias_type(%x: tensor<4xf32>) {
   %0 = stablehlo.custom_call @f(%x) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4xf32>) -> tensor<3xf32>
   return
 }
+
+// -----
+
+// As many as the type says, of which a splat can say that there are any number.
+func.func @layout_of_many(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{operand_layouts[0] lists 4294967296 dimensions, but tensor<2x3xf32> has 2}}
+  %0 = stablehlo.custom_call @f(%x) {operand_layouts = [dense<0> : tensor<4294967296xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}

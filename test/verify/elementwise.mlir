@@ -155,3 +155,19 @@ func.func @part_of_complex(%a: tensor<2xcomplex<f32>>) {
   %0 = "stablehlo.real"(%a) : (tensor<2xcomplex<f32>>) -> tensor<2xf64>
   return
 }
+
+// -----
+
+func.func @chlo_shape(%x: tensor<2xf32>) {
+  // expected-error@+1 {{result is of type tensor<3xf32>, but operand #0 of type tensor<2xf32>}}
+  %0 = chlo.erfc %x : tensor<2xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @chlo_rank(%x: tensor<*xf32>) {
+  // expected-error@+1 {{result is of type tensor<3xf32>, but operand #0 of type tensor<*xf32>: either both have a rank or none has}}
+  %0 = chlo.erfc %x : tensor<*xf32> -> tensor<3xf32>
+  return
+}

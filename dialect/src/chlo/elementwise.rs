@@ -12,9 +12,9 @@ use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::{Attribute, AttributeLike, OperationRef, Type, TypeLike, ValueLike};
 
 /// The result is of the operand's type, but for what only one of them knows of its shape.
-const UNARY: Rules = Rules::NONE.verify(verify_same_type).infer(infer_same_type);
-const BINARY: Rules = UNARY;
-const PREDICATE: Rules = Rules::NONE.infer(infer_predicate);
+const UNARY: Rules = Rules::NONE.verify(verify_unary).infer(infer_same_type);
+const BINARY: Rules = Rules::NONE.verify(verify_same_type).infer(infer_same_type);
+const PREDICATE: Rules = Rules::NONE.verify(verify_ranks).infer(infer_predicate);
 
 /// Rules of the elementwise ops and constants.
 pub const TABLE: Table = &[
@@ -49,6 +49,21 @@ pub const TABLE: Table = &[
         Rules::NONE.verify(verify_constant_like).infer(infer_constant_like).fold(fold_constant_like),
     ),
 ];
+
+fn verify_unary(op: &OpView<'_, '_>) -> Verdict {
+    verify_ranks(op)?;
+    verify_same_type(op)
+}
+
+/// Either both have a rank or none has.
+fn verify_ranks(op: &OpView<'_, '_>) -> Verdict {
+    let (operand, result) = (op.operand_type(0)?, op.result_type(0)?);
+    require!(
+        operand.is_unranked_tensor() == result.is_unranked_tensor(),
+        "result is of type {result}, but operand #0 of type {operand}: either both have a rank or none has"
+    );
+    Ok(())
+}
 
 fn verify_same_type(op: &OpView<'_, '_>) -> Verdict {
     let first = op.operand_type(0)?;

@@ -94,9 +94,7 @@ fn layouts_fit(name: &str, layouts: Attribute<'_>, types: &[Type<'_>]) -> Verdic
     );
     for (index, &ty) in types.iter().enumerate() {
         require!(!ty.is_tuple(), "{name} #{index} is a tuple, which has no layout");
-        let layout = layouts.element(index).ok().and_then(Dense::new);
-        let order = layout.and_then(|layout| (0..layout.len()).map(|place| layout.integer(place)).collect());
-        let Some(order): Option<Vec<i64>> = order else {
+        let Some(layout) = layouts.element(index).ok().and_then(Dense::new) else {
             reject!("{name}_layouts[{index}] must list dimensions of {name} #{index}")
         };
         let rank = ffi::shape(ty).map(<[i64]>::len);
@@ -104,13 +102,22 @@ fn layouts_fit(name: &str, layouts: Attribute<'_>, types: &[Type<'_>]) -> Verdic
             // The rank may be anything.
             continue;
         }
+        let rank = rank.unwrap_or(0);
+        // Before they are read: a splat may say that there are any number.
+        require!(
+            layout.len() == rank,
+            "{name}_layouts[{index}] lists {} dimensions, but {ty} has {rank}",
+            layout.len()
+        );
+        let order: Option<Vec<i64>> = (0..rank).map(|place| layout.integer(place)).collect();
+        let Some(order) = order else {
+            reject!("{name}_layouts[{index}] must list dimensions of {name} #{index}")
+        };
         let mut sorted = order.clone();
         sorted.sort_unstable();
         require!(
-            sorted.len() == rank.unwrap_or(0)
-                && (0..).zip(&sorted).all(|(place, &dimension)| place == dimension),
-            "{name}_layouts[{index}] = {order:?} does not order the {} dimensions of {ty}",
-            rank.unwrap_or(0)
+            (0..).zip(&sorted).all(|(place, &dimension)| place == dimension),
+            "{name}_layouts[{index}] = {order:?} does not order the {rank} dimensions of {ty}"
         );
     }
     Ok(())

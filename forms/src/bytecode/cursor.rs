@@ -43,7 +43,7 @@ impl<'a> Cursor<'a> {
     /// So many bytes.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         if count > self.left() {
-            return Err(CUT);
+            return Err(CUT.at(self.at));
         }
         self.at += count;
         Ok(&self.bytes[self.at - count..self.at])
@@ -75,24 +75,30 @@ impl<'a> Cursor<'a> {
 
     /// How many of something there are, each of which takes a byte or more.
     pub fn count(&mut self) -> Result<usize> {
+        let start = self.at;
         let count = self.number()?;
-        self.fits(count)
+        self.room(count, start)
     }
 
     /// A count for which there is room.
     pub fn fits(&self, count: u64) -> Result<usize> {
-        usize::try_from(count).ok().filter(|&count| count <= self.left()).ok_or(COUNT)
+        self.room(count, self.at)
+    }
+
+    fn room(&self, count: u64, at: usize) -> Result<usize> {
+        let fits = usize::try_from(count).ok().filter(|&count| count <= self.left());
+        fits.ok_or(COUNT.of(count, self.left()).at(at))
     }
 
     /// The place of something among so many.
     pub fn index(&mut self, of: usize) -> Result<usize> {
-        let index = self.number()?;
-        within(index, of)
+        let start = self.at;
+        within(self.number()?, of).map_err(|damage| damage.at(start))
     }
 
     /// Text up to a zero byte, which is skipped.
     pub fn text(&mut self) -> Result<&'a [u8]> {
-        let length = memchr::memchr(0, &self.bytes[self.at..self.end]).ok_or(CUT)?;
+        let length = memchr::memchr(0, &self.bytes[self.at..self.end]).ok_or(CUT.at(self.at))?;
         let text = self.take(length)?;
         self.at += 1;
         Ok(text)
@@ -101,16 +107,18 @@ impl<'a> Cursor<'a> {
     /// A section, which is skipped.
     pub fn section(&mut self) -> Result<Section<'a>> {
         let id = self.byte()?;
-        let length = usize::try_from(self.number()?).map_err(|_| COUNT)?;
+        let length = usize::try_from(self.number()?).map_err(|_| COUNT.at(self.at))?;
         let mut alignment = None;
         if id & 0x80 != 0 {
             let wanted = usize::try_from(self.number()?).ok().filter(|size| size.is_power_of_two());
-            alignment = Some(wanted.ok_or(Damage::Broken("a section is aligned to no power of two"))?);
+            alignment =
+                Some(wanted.ok_or(Damage::Broken("a section is aligned to no power of two").at(self.at))?);
             // The bytes begin at a page.
-            let padded = alignment.and_then(|size| self.at.checked_next_multiple_of(size)).ok_or(CUT)?;
+            let padded =
+                alignment.and_then(|size| self.at.checked_next_multiple_of(size)).ok_or(CUT.at(self.at))?;
             self.at = padded;
         }
-        let end = self.at.checked_add(length).filter(|&end| end <= self.end).ok_or(CUT)?;
+        let end = self.at.checked_add(length).filter(|&end| end <= self.end).ok_or(CUT.at(self.at))?;
         let inside = Self { end, ..*self };
         self.at = end;
         Ok(Section { id: id & 0x7f, alignment, inside })
@@ -119,8 +127,8 @@ impl<'a> Cursor<'a> {
 
 /// An index as one of so many.
 pub fn within(index: u64, of: usize) -> Result<usize> {
-    let index = usize::try_from(index).ok().filter(|&index| index < of);
-    index.ok_or(Damage::Broken("an index in it is of nothing that is there"))
+    let there = usize::try_from(index).ok().filter(|&index| index < of);
+    there.ok_or(Damage::Broken("an index in it is of nothing that is there").of(index, of))
 }
 
 /// Appends a number as [`Cursor::number`] reads it.

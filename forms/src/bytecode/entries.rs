@@ -60,7 +60,7 @@ impl<'a> Entries<'a> {
 pub fn check<'a>(file: &File<'a>) -> Result<Entries<'a>> {
     let entries = Entries::read(file)?;
     let mut checker = Checker {
-        kinds: entries.types.iter().map(|ty| kind(file, *ty)).collect::<Result<_>>()?,
+        kinds: entries.types.iter().map(|ty| placed(kind(file, *ty), ty)).collect::<Result<_>>()?,
         file,
         entries: &entries,
         parts: Vec::with_capacity(entries.count() + 1),
@@ -69,13 +69,18 @@ pub fn check<'a>(file: &File<'a>) -> Result<Entries<'a>> {
     };
     for (index, entry) in entries.attributes.iter().chain(&entries.types).enumerate() {
         checker.parts.push(checker.uses.len());
-        checker.entry(index, *entry)?;
+        placed(checker.entry(index, *entry), entry)?;
     }
     checker.parts.push(checker.uses.len());
     checker.nesting()?;
     checker.tensors()?;
     checker.sparse()?;
     Ok(entries)
+}
+
+/// What is wrong with an entry is wrong where it is.
+fn placed<T>(result: Result<T>, entry: &Entry<'_>) -> Result<T> {
+    result.map_err(|damage| damage.at(entry.inside.at))
 }
 
 /// What matters of a type to constants of it.
@@ -281,6 +286,12 @@ impl Checker<'_, '_> {
         Ok(())
     }
 
+    /// Where an entry is, attributes before types.
+    fn place(&self, index: usize) -> usize {
+        let Entries { attributes, types } = self.entries;
+        attributes.iter().chain(types).nth(index).map_or(0, |entry| entry.inside.at)
+    }
+
     /// How deeply entries are nested: each comes after all that it is made of, or there is a circle.
     fn nesting(&self) -> Result<()> {
         const NEW: usize = 0;
@@ -302,7 +313,10 @@ impl Checker<'_, '_> {
                             depths[part] = OPEN;
                             open.push((part, self.parts[part]));
                         }
-                        OPEN => return Err(Damage::Broken("an attribute or a type is a part of itself")),
+                        OPEN => {
+                            let what = Damage::Broken("an attribute or a type is a part of itself");
+                            return Err(what.at(self.place(part)));
+                        }
                         _ => {}
                     }
                 } else {
@@ -330,10 +344,12 @@ impl Checker<'_, '_> {
             }
             _ => true,
         };
-        if self.kinds.iter().all(fits) {
-            Ok(())
-        } else {
-            Err(Damage::Broken("a type is made of one that it cannot be made of"))
+        match self.kinds.iter().position(|kind| !fits(kind)) {
+            None => Ok(()),
+            Some(index) => {
+                let what = Damage::Broken("a type is made of one that it cannot be made of");
+                Err(what.at(self.entries.types[index].inside.at))
+            }
         }
     }
 

@@ -80,23 +80,29 @@ impl<'a> Walk<'_, 'a> {
         self.regions.push(Region { blocks: 1, ..Region::default() });
         self.todo.push(Task::Ops(at.fits(ops)? as u64));
         while let Some(task) = self.todo.pop() {
-            match task {
-                Task::Return(outside) => at = outside,
-                Task::EndScope => drop(self.scopes.pop()),
-                Task::EndRegion => self.end_region()?,
-                Task::Ops(0) | Task::Blocks(0) | Task::Regions(0) => {}
-                Task::Ops(left) => {
-                    self.todo.push(Task::Ops(left - 1));
-                    self.op(&mut at)?;
-                }
-                Task::Blocks(left) => {
-                    self.todo.push(Task::Blocks(left - 1));
-                    self.block(&mut at)?;
-                }
-                Task::Regions(left) => {
-                    self.todo.push(Task::Regions(left - 1));
-                    self.region(&mut at)?;
-                }
+            let start = at.at;
+            self.task(task, &mut at).map_err(|damage| damage.at(start))?;
+        }
+        Ok(())
+    }
+
+    fn task(&mut self, task: Task<'a>, at: &mut Cursor<'a>) -> Result<()> {
+        match task {
+            Task::Return(outside) => *at = outside,
+            Task::EndScope => drop(self.scopes.pop()),
+            Task::EndRegion => self.end_region()?,
+            Task::Ops(0) | Task::Blocks(0) | Task::Regions(0) => {}
+            Task::Ops(left) => {
+                self.todo.push(Task::Ops(left - 1));
+                self.op(at)?;
+            }
+            Task::Blocks(left) => {
+                self.todo.push(Task::Blocks(left - 1));
+                self.block(at)?;
+            }
+            Task::Regions(left) => {
+                self.todo.push(Task::Regions(left - 1));
+                self.region(at)?;
             }
         }
         Ok(())

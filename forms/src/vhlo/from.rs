@@ -4,9 +4,11 @@
 //! granted, so that nothing is to be done for it.
 
 use super::attributes::Attributes;
+use super::ops::OPS;
 use super::rules::{self, Default, Form, Group, What};
 use super::{kinds, types};
 use crate::ir::{CAST, New, Op};
+use crate::read::without_place;
 use crate::wire::{self, Parts};
 use melior::ContextRef;
 use melior::ir::attribute::ArrayAttribute;
@@ -29,7 +31,12 @@ pub fn from_vhlo<'c>(context: ContextRef<'c>, module: &Module<'c>) -> Option<()>
     let from = From { context, attributes: Attributes(context) };
     for op in module.inside() {
         if let Some(name) = op.name().strip_prefix("vhlo.") {
-            from.op(op, name)?;
+            // What is made of an op's parts has no place of its own.
+            let (done, said) = without_place(wire::owner(&context), || from.op(op, name));
+            if let Err(Wrong(what)) = done {
+                op.error(&said.iter().fold(what, |all, why| format!("{all}: {why}")));
+                return None;
+            }
         }
     }
     for op in module.inside() {
@@ -55,39 +62,50 @@ fn uncast<'c>(context: ContextRef<'c>, op: Op<'c>) {
     }
 }
 
+/// What is wrong with an op.
+struct Wrong(String);
+
 struct From<'c> {
     context: ContextRef<'c>,
     attributes: Attributes<'c>,
 }
 
 impl<'c> From<'c> {
-    fn op(&self, op: Op<'c>, versioned: &str) -> Option<()> {
+    fn op(&self, op: Op<'c>, versioned: &str) -> Result<(), Wrong> {
         let base = versioned.rsplit_once("_v").map_or(versioned, |(base, _)| base);
+        if let Some(missing) = self.missing(op, versioned) {
+            return Err(Wrong(format!("requires attribute '{missing}'")));
+        }
         for argument in op.block_arguments() {
             let Some(ty) = types::to_builtin(self.context, argument.ty()) else {
-                op.error(&format!("has a block argument of type {}, which StableHLO lacks", argument.ty()));
-                return None;
+                let ty = argument.ty();
+                return Err(Wrong(format!("has a block argument of type {ty}, which StableHLO lacks")));
             };
             argument.set_type(ty);
         }
         let mut result_types = Vec::new();
         for result in op.results() {
             let Some(ty) = types::to_builtin(self.context, result.ty()) else {
-                op.error(&format!("has a result of type {}, which StableHLO lacks", result.ty()));
-                return None;
+                return Err(Wrong(format!("has a result of type {}, which StableHLO lacks", result.ty())));
             };
             result_types.push(ty);
         }
         let attributes = self.attributes(op, base)?;
         let new = New { name: name(op, base), attributes, types: result_types };
-        if op.become_(&new).is_none() {
-            op.error(&format!("is no {}", new.name));
-            return None;
-        }
-        Some(())
+        op.become_(&new).map(drop).ok_or_else(|| Wrong(format!("is no {}", new.name)))
     }
 
-    fn attributes(&self, op: Op<'c>, base: &str) -> Option<Named<'c>> {
+    /// An attribute that is always there, and is not.
+    fn missing(&self, op: Op<'c>, versioned: &str) -> Option<&'static str> {
+        let kind = OPS.iter().find(|kind| kind.name == versioned)?;
+        if kind.attributes.is_empty() {
+            return None;
+        }
+        let all = op.attributes();
+        kind.attributes.iter().copied().find(|name| all.iter().all(|(there, _)| there != name))
+    }
+
+    fn attributes(&self, op: Op<'c>, base: &str) -> Result<Named<'c>, Wrong> {
         let mut all = op.attributes();
         all.retain(|(name, _)| !(base == "dynamic_conv" && name == "padding"));
         let layouts = ["operand_layouts", "result_layouts"];
@@ -99,10 +117,7 @@ impl<'c> From<'c> {
             match self.group(group, &all) {
                 Ok(Some(attribute)) => attributes.push((group.name.to_owned(), attribute)),
                 Ok(None) => {}
-                Err(part) => {
-                    op.error(&format!("has no valid attribute '{part}'"));
-                    return None;
-                }
+                Err(part) => return Err(Wrong(format!("has no valid attribute '{part}'"))),
             }
         }
         let grouped = |name: &str| {
@@ -123,12 +138,11 @@ impl<'c> From<'c> {
                 // Not there.
                 None if self.attributes.boolean_of(attribute) == Some(false) => {}
                 None => {
-                    op.error(&format!("has attribute '{name}' that is no attribute of StableHLO"));
-                    return None;
+                    return Err(Wrong(format!("has attribute '{name}' that is no attribute of StableHLO")));
                 }
             }
         }
-        Some(attributes)
+        Ok(attributes)
     }
 
     fn spelled(&self, form: Form, attribute: Attribute<'c>) -> Option<Attribute<'c>> {

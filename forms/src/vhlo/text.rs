@@ -210,7 +210,10 @@ fn parse_named<'c>(parser: &Parser<'c>, kind: &Kind, parts: &mut Parts<'c>) -> O
             Field::Bool => match parser.keyword()? {
                 "true" => parts.numbers.push(1),
                 "false" => parts.numbers.push(0),
-                _ => return None,
+                word => {
+                    parser.error(&format!("expected 'true' or 'false', but found '{word}'"));
+                    return None;
+                }
             },
             Field::Float => parts.numbers.push(parser.float()?.to_bits() as i64),
             Field::List => {
@@ -219,7 +222,7 @@ fn parse_named<'c>(parser: &Parser<'c>, kind: &Kind, parts: &mut Parts<'c>) -> O
                 parts.numbers.extend(sizes);
             }
             Field::Text => parts.text = wire::string_bytes(parser.text()?.into())?,
-            Field::Type => parts.types.push(parser.r#type()?),
+            Field::Type => parts.types.push(parse_own(parser)?),
             Field::Attribute | Field::Flagged | Field::Optional => parts.attributes.push(parser.attribute()?),
             Field::Attributes => {
                 parser.expect("[")?;
@@ -343,9 +346,9 @@ pub fn parse_type<'c>(context: ContextRef<'c>, parser: &Parser<'c>) -> Option<Ty
 fn parse_type_parts<'c>(name: &str, parser: &Parser<'c>, parts: &mut Parts<'c>) -> Option<()> {
     let several = |parts: &mut Parts<'c>| {
         let before = parts.types.len();
-        parts.types.push(parser.r#type()?);
+        parts.types.push(parse_own(parser)?);
         while parser.optional(",") {
-            parts.types.push(parser.r#type()?);
+            parts.types.push(parse_own(parser)?);
         }
         parts.numbers.push((parts.types.len() - before) as i64);
         Some(())
@@ -355,7 +358,7 @@ fn parse_type_parts<'c>(name: &str, parser: &Parser<'c>, parts: &mut Parts<'c>) 
             let shape = parser.dimensions()?;
             parts.numbers.push(shape.len() as i64);
             parts.numbers.extend(shape);
-            parts.types.push(parser.r#type()?);
+            parts.types.push(parse_own(parser)?);
             if name == "tensor_v1" && parser.optional(",") {
                 parts.attributes.push(parser.attribute()?);
                 parts.kind = kinds::ty("tensor_v1") + 1;
@@ -409,16 +412,26 @@ fn parse_type_parts<'c>(name: &str, parser: &Parser<'c>, parts: &mut Parts<'c>) 
             parts.numbers.extend(zeros);
         }
         "tuple_v1" | "future_v1" => several(parts)?,
-        _ => parts.types.push(parser.r#type()?),
+        _ => parts.types.push(parse_own(parser)?),
     }
     Some(())
 }
 
+/// A type of VHLO.
+fn parse_own<'c>(parser: &Parser<'c>) -> Option<Type<'c>> {
+    let ty = parser.r#type()?;
+    if Parts::of_type(ty).is_none() {
+        parser.error(&format!("'{ty}' is no type of VHLO"));
+        return None;
+    }
+    Some(ty)
+}
+
 /// Storage and expressed type, and the comma after them.
 fn parse_stored<'c>(parser: &Parser<'c>, parts: &mut Parts<'c>) -> Option<()> {
-    parts.types.push(parser.r#type()?);
+    parts.types.push(parse_own(parser)?);
     parser.expect(":")?;
-    parts.types.push(parser.r#type()?);
+    parts.types.push(parse_own(parser)?);
     parser.expect(",")
 }
 

@@ -93,6 +93,7 @@ impl Program<'_> {
             (Verdict::Unknown, _) => ("unknown", Some("the plugin does not say what it takes, or may take")),
             (Verdict::NotSmaller, _) => ("not-smaller", None),
             (Verdict::Rejected(why), _) => ("rejected", Some(why)),
+            (Verdict::NotCompiled(why), _) => ("not-compiled", Some(why)),
             (Verdict::Untouched, Some((Outcome::Failed(why), _))) => ("failed", Some(why)),
             (Verdict::Untouched, Some((Outcome::Small, _))) => ("small", None),
             (Verdict::Untouched, _) => ("unchanged", None),

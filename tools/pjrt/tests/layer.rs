@@ -194,9 +194,10 @@ fn what_does_not_fit_in_any_form_is_the_callers_error() {
 }
 
 #[test]
-fn other_errors_are_the_callers_at_once() {
+fn other_errors_are_the_callers() {
     let module = include_str!("gather.mlir").replace("@jit_gather", "@fake_fails");
-    for (mode, times) in [("needed", 1), ("verify", 1), ("always", 2)] {
+    // Modes that compile slimhlo's form in any case ask whether the plugin fails on that, too.
+    for (mode, times) in [("needed", 1), ("verify", 2), ("always", 2)] {
         let ran = Run::of(&module, &[("SLIMHLO_PJRT_MODE", mode)]).run();
         assert!(ran.errors().ends_with("error 13: the fake fails\n"), "{}", ran.errors());
         assert_eq!(ran.compiled().len(), times);

@@ -11,12 +11,15 @@
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/WithColor.h"
 
 #include <csignal>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace mlir;
 
@@ -37,7 +40,7 @@ struct Callbacks {
   bool (*read)(const char *path, Bytes *bytes);
   bool (*isVhlo)(const Bytes *bytes);
   bool (*convert)(MlirContext context, const char *path, Bytes *bytes);
-  bool (*emit)(MlirContext context, const Bytes *bytes, const char *version, bool text,
+  bool (*emit)(MlirContext context, int descriptor, const char *version, bool text,
                WriteBytes write, void *user);
   void (*print)(void *printer, const char *text, size_t size);
   void *(*begin)(WriteBytes write, void *user);
@@ -95,6 +98,18 @@ static std::unique_ptr<MLIRContext> makeContext(DialectRegistry &registry,
   return context;
 }
 
+/// Says what went wrong with a stream, if anything did; otherwise its destructor would, by an
+/// abort.
+static LogicalResult flushed(llvm::raw_fd_ostream &stream, const llvm::Twine &name) {
+  stream.flush();
+  if (!stream.has_error())
+    return success();
+  llvm::WithColor::error(llvm::errs(), "slimhlo-opt")
+      << "cannot write " << name << ": " << stream.error().message() << "\n";
+  stream.clear_error();
+  return failure();
+}
+
 /// Runs, and writes VHLO of what comes of it.
 static LogicalResult runToVhlo(std::unique_ptr<llvm::MemoryBuffer> buffer, llvm::raw_ostream &to,
                                DialectRegistry &registry, MlirOptMainConfig config,
@@ -103,16 +118,25 @@ static LogicalResult runToVhlo(std::unique_ptr<llvm::MemoryBuffer> buffer, llvm:
     llvm::errs() << "error: a portable artifact is one module; the input is not to be split\n";
     return failure();
   }
-  std::string bytecode;
-  llvm::raw_string_ostream stream(bytecode);
-  config.emitBytecode(true);
-  if (failed(MlirOptMain(stream, std::move(buffer), registry, config)))
+  // Pages that are mapped afterwards: a string would grow by copies of what may be gigabytes.
+  int descriptor = memfd_create("slimhlo-opt", MFD_CLOEXEC);
+  if (descriptor < 0) {
+    llvm::errs() << "error: no memory for what is written: " << llvm::sys::StrError() << "\n";
     return failure();
-  Bytes bytes{bytecode.data(), bytecode.size()};
+  }
+  {
+    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/false);
+    config.emitBytecode(true);
+    LogicalResult ran = MlirOptMain(stream, std::move(buffer), registry, config);
+    if (failed(flushed(stream, "what is written")) || failed(ran)) {
+      close(descriptor);
+      return failure();
+    }
+  }
   bool text = vhloVersion.getNumOccurrences() > 0;
   const std::string &version = text ? vhloVersion : artifactVersion;
-  return success(callbacks.emit(wrap(makeContext(registry, config).get()), &bytes, version.c_str(),
-                                text, writeTo, &to));
+  return success(callbacks.emit(wrap(makeContext(registry, config).get()), descriptor,
+                                version.c_str(), text, writeTo, &to));
 }
 
 /// Threads of MLIR's pool run passes, which recurse along operands. Only what is used of a stack is
@@ -124,18 +148,6 @@ static void setStackOfThreads(size_t bytes) {
   if (!pthread_attr_setstacksize(&attributes, bytes))
     pthread_setattr_default_np(&attributes);
   pthread_attr_destroy(&attributes);
-}
-
-/// Says what went wrong with a stream, if anything did; otherwise its destructor would, by an
-/// abort.
-static LogicalResult flushed(llvm::raw_fd_ostream &stream, const llvm::Twine &name) {
-  stream.flush();
-  if (!stream.has_error())
-    return success();
-  llvm::WithColor::error(llvm::errs(), "slimhlo-opt")
-      << "cannot write " << name << ": " << stream.error().message() << "\n";
-  stream.clear_error();
-  return failure();
 }
 
 /// Reads `input`, runs, and writes to `to`.

@@ -46,12 +46,13 @@ pub struct Callbacks {
     pub read: unsafe extern "C" fn(path: *const c_char, bytes: *mut Bytes) -> bool,
     /// Whether bytes are a portable artifact, or VHLO as text.
     pub is_vhlo: unsafe extern "C" fn(bytes: *const Bytes) -> bool,
-    /// Makes StableHLO, as bytecode, of such; text that is wrong stays as it is, for MLIR to say what is wrong. False after a message.
+    /// Makes StableHLO, as bytecode, of such; text that MLIR's parser refuses stays as it is, for MLIR to say why. False after a message.
     pub convert: unsafe extern "C" fn(context: MlirContext, path: *const c_char, bytes: *mut Bytes) -> bool,
-    /// Writes bytecode of StableHLO as VHLO of a version, as a portable artifact or as text. False after a message.
+    /// Writes bytecode of StableHLO, which is in a file that is closed, as VHLO of a version: as a portable artifact or
+    /// as text. False after a message.
     pub emit: unsafe extern "C" fn(
         context: MlirContext,
-        bytes: *const Bytes,
+        descriptor: c_int,
         version: *const c_char,
         text: bool,
         write: WriteBytes,

@@ -5,10 +5,11 @@
 use crate::callbacks::{Bytes, said};
 use melior::ContextRef;
 use mlir_sys::MlirContext;
-use slimhlo_forms::Source;
+use rustix::fs::{MemfdFlags, memfd_create};
+use slimhlo_forms::{OwnedModule, Source};
 use std::ffi::{CStr, OsStr, c_char};
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -22,8 +23,11 @@ pub unsafe extern "C" fn read(path: *const c_char, bytes: *mut Bytes) -> bool {
     let source = if path == Path::new("-") { standard_input() } else { file(path) };
     match source {
         Ok(source) => {
-            if let Err(why) = source.check() {
-                eprintln!("{}: error: {why}", path.display());
+            if let Err(fault) = source.check() {
+                // As MLIR names places.
+                let name = if path == Path::new("-") { "<stdin>".into() } else { path.display().to_string() };
+                let at = fault.place.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+                eprintln!("{name}{at}: error: {fault}");
                 return false;
             }
             // MLIR's buffers live as long as its context, and that as long as the process.
@@ -75,19 +79,22 @@ pub unsafe extern "C" fn convert(context: MlirContext, path: *const c_char, byte
         unsafe { (ContextRef::from_raw(context), CStr::from_ptr(path).to_string_lossy(), (*bytes).get()) };
     // SAFETY: given by the caller.
     let context = unsafe { context.to_ref() };
-    let source = Source::new(given);
+    // SAFETY: the bytes come of `read`, whose source is never dropped.
+    let source = unsafe { Source::kept(given) };
     let artifact = source.is_bytecode();
     let module = slimhlo_forms::diagnosed(context, || {
         slimhlo_forms::parse(context, &source, (!artifact).then_some(&path))
     });
     match module {
         Ok(module) => {
-            let Some(converted) =
-                slimhlo_forms::bytecode(module.as_operation(), "slimhlo", slimhlo_forms::BYTECODE_VERSION)
-            else {
-                return false;
+            let converted = match converted(module) {
+                Ok(converted) => converted,
+                Err(error) => {
+                    eprintln!("{path}: error: it cannot be handed on as bytecode: {}", said(&error));
+                    return false;
+                }
             };
-            let converted: &'static Source = Box::leak(Box::new(Source::new(&converted)));
+            let converted: &'static Source = Box::leak(Box::new(converted));
             // SAFETY: given by the caller.
             unsafe { *bytes = Bytes { data: converted.as_ptr(), size: converted.len() } };
             true
@@ -96,6 +103,42 @@ pub unsafe extern "C" fn convert(context: MlirContext, path: *const c_char, byte
             eprintln!("{path}: error: {error}");
             false
         }
-        Err(_) => true,
+        // What MLIR's own parser says comes with the line of the source.
+        Err(_) if !slimhlo_forms::is_parsed(context, &source) => true,
+        Err(error) => {
+            let name = if path == "-" { "<stdin>" } else { &*path };
+            for line in error.to_string().lines() {
+                eprintln!("{}", as_mlir_says(&path, name, line));
+            }
+            false
+        }
+    }
+}
+
+/// The module as bytecode, in pages of its own: a vector would grow by copies.
+fn converted(module: OwnedModule<'_>) -> io::Result<Source> {
+    let mut file = File::from(memfd_create("slimhlo-opt", MemfdFlags::CLOEXEC)?);
+    let mut to = BufWriter::new(&file);
+    let written = slimhlo_forms::bytecode_to(
+        module.as_operation(),
+        "slimhlo",
+        slimhlo_forms::BYTECODE_VERSION,
+        &mut to,
+    )?;
+    to.flush()?;
+    drop(to);
+    if !written {
+        return Err(io::Error::other("MLIR has no bytecode for it"));
+    }
+    file.rewind()?;
+    Source::read(&file)
+}
+
+/// A line of an [`Error`](slimhlo_forms::Error), `"path":2:8: message`, as MLIR's driver has it.
+fn as_mlir_says(path: &str, name: &str, line: &str) -> String {
+    let place = line.strip_prefix('"').and_then(|rest| rest.strip_prefix(path)?.strip_prefix("\":"));
+    match place.and_then(|rest| rest.split_once(": ")) {
+        Some((place, message)) => format!("{name}:{place}: error: {message}"),
+        None => format!("{name}: error: {line}"),
     }
 }

@@ -2,17 +2,18 @@
 
 //! Where the driver writes, and what becomes of what MLIR prints.
 
-use crate::callbacks::{Bytes, WriteBytes, said};
+use crate::callbacks::{WriteBytes, said};
 use melior::ir::operation::OperationPrintingFlags;
 use melior::{Context, ContextRef};
 use mlir_sys::MlirContext;
-use slimhlo_forms::Version;
 use slimhlo_forms::bools::Unpacker;
+use slimhlo_forms::{Source, Version};
 use slimhlo_output::{Output, Target};
 use std::error::Error;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
-use std::io::{self, Write};
-use std::os::fd::AsRawFd;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::slice;
@@ -57,42 +58,51 @@ pub unsafe extern "C" fn open(opened: *mut c_void, path: *const c_char) -> c_int
 /// See [`Callbacks::emit`](crate::callbacks::Callbacks::emit).
 ///
 /// # Safety
-/// The context and the bytes must be alive, the version a C string, and `write` take `user`.
+/// The context must be alive, the descriptor nobody else's, the version a C string, and `write` take `user`.
 pub unsafe extern "C" fn emit(
     context: MlirContext,
-    bytes: *const Bytes,
+    descriptor: c_int,
     version: *const c_char,
     text: bool,
     write: WriteBytes,
     user: *mut c_void,
 ) -> bool {
     // SAFETY: given by the caller.
-    let (context, given, version) =
-        unsafe { (ContextRef::from_raw(context), (*bytes).get(), CStr::from_ptr(version).to_string_lossy()) };
+    let (context, file, version) = unsafe {
+        let version = CStr::from_ptr(version).to_string_lossy();
+        (ContextRef::from_raw(context), File::from_raw_fd(descriptor), version)
+    };
     // SAFETY: given by the caller.
     let context = unsafe { context.to_ref() };
-    match emitted(context, given, &version, text) {
-        Ok(bytes) => {
-            // SAFETY: given by the caller.
-            unsafe { write(user, bytes.as_ptr(), bytes.len()) };
-            true
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            false
-        }
-    }
+    // What fails to be written is for the stream that it goes to.
+    emitted(context, file, &version, text, Out { write, user })
+        .inspect_err(|error| eprintln!("error: {error}"))
+        .is_ok()
 }
 
-fn emitted(context: &Context, bytes: &[u8], version: &str, text: bool) -> Result<Vec<u8>, Box<dyn Error>> {
+fn emitted(
+    context: &Context,
+    mut file: File,
+    version: &str,
+    text: bool,
+    mut to: Out,
+) -> Result<(), Box<dyn Error>> {
     let version = if version.is_empty() { Version::CURRENT } else { version.parse()? };
-    let module = slimhlo_forms::read_module(context, bytes)?;
-    Ok(if text {
+    // The driver's context is gone, but its constants' pages would wait for others that fit.
+    // SAFETY: it may be called at any time.
+    unsafe { libmimalloc_sys::mi_collect(true) };
+    file.rewind()?;
+    let source = Source::read(&file)?;
+    let module = slimhlo_forms::diagnosed(context, || slimhlo_forms::parse(context, &source, None))?;
+    // Constants may be gigabytes, and the context has them now.
+    drop((source, file));
+    if text {
         // These follow the driver's flags.
-        slimhlo_forms::vhlo_text(&module, version, OperationPrintingFlags::new())?
+        to.write_all(&slimhlo_forms::vhlo_text(&module, version, OperationPrintingFlags::new())?)?;
     } else {
-        slimhlo_forms::write_portable_artifact(&module, version)?
-    })
+        slimhlo_forms::write_portable_artifact_to(&module, version, &mut to)??;
+    }
+    Ok(())
 }
 
 struct Out {

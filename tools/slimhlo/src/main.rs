@@ -7,6 +7,7 @@ mod allocator;
 mod compile;
 mod diagnostics;
 mod ffi;
+mod folder;
 mod guarded;
 mod json;
 mod lower;

@@ -7,8 +7,8 @@ use crate::module::{self, Input};
 use crate::output::{self, Target};
 use crate::plan::{Plan, Refusal};
 use crate::progress::Progress;
-use crate::{EXIT_STATUS, InputArgs, json, page_plan, plan};
-use anyhow::{Context, Result};
+use crate::{EXIT_STATUS, InputArgs, folder, json, page_plan, plan};
+use anyhow::{Context, Result, ensure};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use console::{Term, style};
@@ -30,6 +30,7 @@ use std::process::ExitCode;
   slimhlo report step.mlir --pareto --html memory.html     the page, with the frontier of bytes and time
   slimhlo report step.mlir --json | jq '.program.footprint.peak'
   python lower.py | slimhlo report
+  slimhlo report dump/                            a line for each module of a folder, before and after
 
 {EXIT_STATUS}"))]
 pub struct Args {
@@ -76,6 +77,11 @@ pub fn main(args: &Args) -> Result<ExitCode> {
             .exit();
     }
     page.iter().chain(&json).try_for_each(output::check)?;
+    if let Some(folder) = args.input.input.as_deref().filter(|path| path.is_dir()) {
+        let one = page.is_some() || args.plan || args.pareto;
+        ensure!(!one, "--html, --plan and --pareto are for one module, and {} is a folder", folder.display());
+        return folder::report(folder, &args.input, json.as_ref(), args.quiet);
+    }
     let mut input = Input::open(args.input.input.as_deref())?;
 
     let progress = Progress::new(args.quiet);

@@ -193,3 +193,40 @@ fn sparse_tensors_are_not_counted_as_dense() {
     assert!(compiled.err.contains("which is sparse; kernels are made of dense tensors alone"));
     assert_eq!(folder.names(), ["sparse.mlir"]);
 }
+
+/// As the PJRT layer keeps modules.
+#[test]
+fn a_folder_is_a_line_for_each_program() {
+    let folder = Folder::new();
+    let module = |size: u32| {
+        format!(
+            "func.func @main(%a: tensor<{size}xf32>) -> tensor<{size}xf32> {{ return %a : tensor<{size}xf32> }}"
+        )
+    };
+    folder.write("7-0000-jit_f-before.mlir", module(1 << 20));
+    folder.write("7-0000-jit_f-after.mlir", module(1 << 18));
+    folder.write("7-0001-jit_g-before.mlir", module(1 << 22));
+    folder.write("notes.txt", "no module");
+    let run = |args: &[&str]| folder.run(&[&["report", "."], args].concat());
+    let text = run(&[]).exits(0);
+    let lines: Vec<Vec<&str>> =
+        text.text().lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0], ["7-0001-jit_g", "32.0", "MiB"]);
+    let shrunk = ["7-0000-jit_f", "8.00", "MiB", "2.00", "MiB", "6.00", "MiB", "saved,", "75", "%"];
+    assert_eq!(lines[1], shrunk);
+    let json = run(&["--json"]).exits(0).json();
+    assert_eq!(json["programs"][1]["after"]["peak"], 2 << 20);
+    assert_eq!(json["programs"][0]["after"], Value::Null);
+    assert!(
+        run(&["--html", "page.html"]).exits(1).err.contains("--html, --plan and --pareto are for one module")
+    );
+
+    folder.write("7-0002-broken-before.mlir", "func.func @main(");
+    let broken = run(&[]).exits(1);
+    assert!(broken.text().contains("7-0002-broken") && broken.err.contains("7-0002-broken-before.mlir:1:"));
+
+    let empty = Folder::new();
+    assert!(
+        empty.run(&["report", "."]).exits(1).err.contains("there is no file in . whose name ends in .mlir")
+    );
+}

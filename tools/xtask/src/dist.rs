@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //! `cargo xtask dist`: an archive that runs on a Debian 12 (or anything as new) without LLVM's packages.
 //!
-//! Programs, `libslimhlo.so` and the CMake package as `cmake --install` puts them, completions and manual pages, and beside them the
+//! Programs, `libslimhlo.so` and the CMake package as `cmake --install` puts them, completions, manual pages and the wheel, and beside them the
 //! shared libraries that they need, except for those that every system has. All find each other by where they lie ($ORIGIN), so the
 //! folder can be put anywhere. A stock `mlir-opt` that loads the plugin has these libraries already, and takes its own.
 
@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::setup;
 use crate::shell::Shell;
+use crate::{setup, wheel};
 
 /// What to make.
 #[derive(clap::Args)]
@@ -22,6 +22,9 @@ pub struct Args {
     /// Only the folder, no archive of it
     #[arg(long)]
     no_archive: bool,
+    /// Without the Python package, which takes an environment with JAX to build
+    #[arg(long)]
+    no_wheel: bool,
 }
 
 /// Libraries of every Debian, whose package manager needs them: glibc's, and those of the C++ compiler.
@@ -53,7 +56,7 @@ const MODULE: &str = "func.func @main(%x: tensor<4xf32>) -> tensor<10xf32> {
 
 /// Builds, bundles, tries and packs.
 pub fn main(shell: &Shell, args: &Args) -> Result<()> {
-    setup::ensure(shell, false)?;
+    setup::ensure(shell, !args.no_wheel)?;
     if which::which("patchelf").is_err() {
         setup::install(shell, &["patchelf"])?;
     }
@@ -70,6 +73,13 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     run(shell, folder.join("bin/slimhlo"), ["manual".into(), folder.join("share").into()])?;
     for file in ["README.md", "CHANGELOG.md"] {
         fs::copy(shell.root.join(file), folder.join("share/slimhlo").join(file))?;
+    }
+    if !args.no_wheel {
+        wheel::tools(shell)?;
+        shell.show(&wheel::command(shell))?;
+        let wheel = wheel::find(shell)?;
+        let name = wheel.file_name().unwrap_or_default();
+        fs::copy(&wheel, folder.join("share/slimhlo").join(name))?;
     }
     attempt(shell, &folder, &dist.join("root"))?;
     println!("{}: {} libraries beside the programs", folder.display(), bundled.len());

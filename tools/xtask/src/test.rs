@@ -223,7 +223,7 @@ impl Step {
             Step::Forms => oracle::forms(run),
             Step::FuzzForms => oracle::fuzz_forms(run),
             Step::Mutate => oracle::mutate(run),
-            Step::Syntax => oracle::generated(run, "syntax.py", 1500),
+            Step::Syntax => oracle::syntax(run),
             Step::Differential => oracle::differential(run),
             Step::Folds => oracle::generated(run, "folds.py", 1500),
             Step::Stream => oracle::generated(run, "stream.py", 250),

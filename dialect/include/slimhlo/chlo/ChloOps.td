@@ -68,7 +68,7 @@ class CHLO_Op<string mnemonic, list<Trait> traits = []> : RustOp<Chlo_Dialect, m
 //===----------------------------------------------------------------------===//
 
 class CHLO_UnaryOp<string mnemonic, Type operandType, Type resultType>
-    : CHLO_Op<mnemonic, [Elementwise, Pure, RustInferTypes]> {
+    : CHLO_Op<mnemonic, [Pure, RustInferTypes]> {
   let arguments = (ins Arg<operandType, "tensor to map">:$operand);
   let results = (outs Res<resultType, "tensor of the same shape">:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";

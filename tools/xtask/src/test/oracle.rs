@@ -38,8 +38,25 @@ pub(super) fn roundtrip(run: &mut Run) -> Result<Outcome> {
 pub(super) fn forms(run: &mut Run) -> Result<Outcome> {
     let folder = run.shell.target.join(CORPUS).to_string_lossy().into_owned();
     let mut args = vec!["--corpus", &folder];
-    args.extend(run.all.then_some("--all"));
-    with_converter(run, "forms.py", &args)
+    let found = run.shell.target.join("xtask/forms.jsonl").to_string_lossy().into_owned();
+    // What takes minutes goes on where it was ended.
+    args.extend(run.all.then_some(["--all", "--journal", &found]).into_iter().flatten());
+    let mut outcome = with_converter(run, "forms.py", &args)?;
+    let mib = if run.all { "1024" } else { "64" };
+    let large = with_driver(run, "large_constants.py", &["--mib", mib])?;
+    outcome.passed += large.passed;
+    outcome.failed += large.failed;
+    Ok(outcome)
+}
+
+/// Text of StableHLO and of VHLO.
+pub(super) fn syntax(run: &mut Run) -> Result<Outcome> {
+    let count = (if run.all { 1500 * MORE } else { 1500 }).to_string();
+    let mut outcome = with_driver(run, "syntax.py", &["--count", &count, "--seed", "1"])?;
+    let vhlo = with_converter(run, "vhlo_syntax.py", &["--count", &count, "--seed", "1"])?;
+    outcome.passed += vhlo.passed;
+    outcome.failed += vhlo.failed;
+    Ok(outcome)
 }
 
 pub(super) fn fuzz_forms(run: &mut Run) -> Result<Outcome> {

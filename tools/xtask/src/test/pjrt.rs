@@ -53,7 +53,8 @@ pub(super) fn pjrt(run: &mut Run) -> Result<Outcome> {
         compile.to_string_lossy().into_owned(),
     ];
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-    words.extend(run.all.then_some("--all"));
+    let found = run.shell.target.join("xtask/pjrt.jsonl").to_string_lossy().into_owned();
+    words.extend(run.all.then_some(["--all", "--journal", &found]).into_iter().flatten());
     let with_xla = oracle::with_driver(run, "pjrt.py", &words)?;
     let figure = format!("{} MiB; {}", size >> 20, with_xla.figure);
     Ok(Outcome::tests(passed + with_xla.passed, failed + with_xla.failed, figure))
