@@ -14,6 +14,8 @@
 mod index;
 mod memory;
 
+use index::index_bits;
+
 use super::code::{Code, Scalar};
 use super::{map, numbers, shape};
 use crate::framework::PassError;
@@ -40,8 +42,6 @@ pub const BUSY: i64 = MULTIPROCESSORS * 8;
 pub const THREADS: i64 = BUSY * BLOCK;
 /// Blocks with which no multiprocessor waits for one block's threads alone.
 pub const FULL: i64 = MULTIPROCESSORS * 2;
-/// Elements of a tensor up to which indices have 32 bits: the rest of 2^31 is what a thread's last step may overshoot by.
-const MOST_NARROW: i64 = (1 << 31) - (1 << 26);
 /// Calls of [`Kernel::element`] within each other.
 const DEEPEST: usize = 400;
 /// Cost up to which a source is computed whether it is needed or not, and from which on it has to be, lest its parts be
@@ -138,22 +138,6 @@ pub fn returned<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Vec<Value<'c, 'a>
 /// The entry block of a function.
 pub fn body_of<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Option<BlockRef<'c, 'a>> {
     function.region(0).ok().and_then(|region| region.first_block())
-}
-
-/// Bits of indices that every tensor in a function can be indexed with.
-fn index_bits(function: OperationRef<'_, '_>) -> u32 {
-    let mut most = 0;
-    let mut note = |ty: Type<'_>| {
-        if let Some(tensor) = Tensor::new(ty) {
-            most = most.max(count_of(tensor.shape));
-        }
-    };
-    crate::rewrite::walk(function, |op| {
-        op.operands().for_each(|value| note(value.r#type()));
-        op.results().for_each(|value| note(value.r#type()));
-        melior::ir::operation::WalkResult::Advance
-    });
-    if most <= MOST_NARROW { 32 } else { 64 }
 }
 
 impl<'c: 'a, 'a> Kernel<'c, 'a> {

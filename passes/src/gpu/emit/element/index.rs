@@ -2,11 +2,17 @@
 
 //! Indices of elements, their row-major positions, and bounds.
 
-use super::{Kernel, MOST_NEIGHBOURS};
+use super::{Kernel, MOST_NEIGHBOURS, count_of};
 use crate::gpu::emit::code::{Int, common_divisor};
 use crate::ir;
+use crate::rewrite::walk;
+use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
-use melior::ir::{Type, Value, ValueLike};
+use melior::ir::{OperationRef, Type, Value, ValueLike};
+use slimhlo_dialect::types::Tensor;
+
+/// Elements of a tensor up to which indices have 32 bits: the rest of 2^31 is what a thread's last step may overshoot by.
+const MOST_NARROW: i64 = (1 << 31) - (1 << 26);
 
 impl<'c: 'a, 'a> Kernel<'c, 'a> {
     /// Row-major position of an element.
@@ -108,4 +114,20 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     pub fn all(&self, conditions: &[Value<'c, 'a>]) -> Option<Value<'c, 'a>> {
         conditions.iter().copied().reduce(|left, right| self.code.binary("arith.andi", left, right))
     }
+}
+
+/// Bits of indices that every tensor in a function can be indexed with.
+pub(super) fn index_bits(function: OperationRef<'_, '_>) -> u32 {
+    let mut most = 0;
+    let mut note = |ty: Type<'_>| {
+        if let Some(tensor) = Tensor::new(ty) {
+            most = most.max(count_of(tensor.shape));
+        }
+    };
+    walk(function, |op| {
+        op.operands().for_each(|value| note(value.r#type()));
+        op.results().for_each(|value| note(value.r#type()));
+        WalkResult::Advance
+    });
+    if most <= MOST_NARROW { 32 } else { 64 }
 }

@@ -186,9 +186,8 @@ fn first_launch<'c: 'a, 'a>(
     let group = Group::new(code, plan.size);
     let shared = (plan.size.shared_words(1) > 0).then(|| kernel.shared(0));
     let threads = plan.size.threads();
-    let cost = (0..op.result_count()).try_fold(0, |sum: u64, operand| -> Result<'c, u64> {
-        Ok(sum.saturating_add(kernel.cost(op.operand(operand)?)))
-    })?;
+    let cost = op.operands().take(op.result_count()).map(|operand| kernel.cost(operand));
+    let cost = cost.fold(0, u64::saturating_add);
     let (neighbours, together) = match plan.neighbours {
         _ if cost > LIGHT => (1, 1),
         1 => (1, TOGETHER),
