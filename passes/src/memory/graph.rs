@@ -327,7 +327,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                     let kept = scope.operand(kept);
                     return scope.forward(op, &[kept]);
                 }
-                if local == "add" && scope.scatters_into(op) {
+                if local == "add" && scope.storage.scatters_into_sums && scope.scatters_into(op) {
                     return;
                 }
             }

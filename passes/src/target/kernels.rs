@@ -13,6 +13,7 @@ pub(super) static STORAGE: Storage = Storage {
     widens: false,
     reductions: Reductions::Kernels { few: 32 },
     fuses_into_scatters: true,
+    scatters_into_sums: false,
     beside_products: Beside::Nothing,
     longest_row: 0,
     weighs_copies: true,

@@ -50,6 +50,8 @@ pub struct Storage {
     pub reductions: Reductions,
     /// Indices and updates of a scatter are computed within it.
     pub fuses_into_scatters: bool,
+    /// What is scattered into zeros and then added to something is scattered into that.
+    pub scatters_into_sums: bool,
     /// What the kernel of a product takes along.
     pub beside_products: Beside,
     /// What is made of each row of an array and a sum or extreme of that row (a softmax, a normalization) is one kernel, which reads the row

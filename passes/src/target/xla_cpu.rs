@@ -11,6 +11,7 @@ pub(super) static STORAGE: Storage = Storage {
     widens: true,
     reductions: Reductions::Library { tile: 32 },
     fuses_into_scatters: false,
+    scatters_into_sums: false,
     beside_products: Beside::Nothing,
     longest_row: 0,
     weighs_copies: false,

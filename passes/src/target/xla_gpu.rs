@@ -9,6 +9,7 @@ pub(super) static STORAGE: Storage = Storage {
     widens: false,
     reductions: Reductions::Kernels { few: 32 },
     fuses_into_scatters: true,
+    scatters_into_sums: true,
     beside_products: Beside::Given,
     // Softmax of rows of f32 is one kernel up to here, and five for rows of 20,000 (`test/oracle/referee.py --target h100`).
     longest_row: 1 << 14,

@@ -9,6 +9,7 @@ pub(super) static STORAGE: Storage = Storage {
     widens: false,
     reductions: Reductions::Kernels { few: 8 },
     fuses_into_scatters: false,
+    scatters_into_sums: false,
     beside_products: Beside::Anything,
     longest_row: 0,
     weighs_copies: true,
