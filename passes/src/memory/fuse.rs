@@ -237,9 +237,8 @@ impl Fusion<'_, '_, '_> {
         fusible
             && !self.apart[producer as usize].is_some_and(|update| self.happens_in_place(update))
             && match self.class(user) {
-                Class::Map(_) | Class::Broadcast | Class::Move | Class::Pad | Class::Read | Class::Gather => {
-                    true
-                }
+                Class::Map(_) | Class::Broadcast | Class::Move | Class::Read | Class::Gather => true,
+                Class::Pad => !self.storage.pads_alone,
                 Class::Join { alone } => !alone,
                 // An update happens in the memory of what is updated, unless it is computed on the fly itself.
                 Class::Update => {

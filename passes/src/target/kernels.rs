@@ -22,6 +22,7 @@ pub(super) static STORAGE: Storage = Storage {
     most_places: 15,
     orders_products: false,
     orders_filters: false,
+    pads_alone: false,
     copies_rows: false,
     stages_running_sums: false,
     // They are gone before kernels are made; but a branch would be a read-back.

@@ -71,6 +71,8 @@ pub struct Storage {
     /// Filters of convolutions are copied so that the features they make come first; all that reads them reads the
     /// copy.
     pub orders_filters: bool,
+    /// A pad is a kernel of its own, which reads its operand from memory.
+    pub pads_alone: bool,
     /// A concatenation along long rows is copied, not computed within what reads it.
     pub copies_rows: bool,
     /// Running sums go in two stages, with a copy for those not along rows.

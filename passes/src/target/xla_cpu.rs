@@ -20,6 +20,7 @@ pub(super) static STORAGE: Storage = Storage {
     most_places: 15,
     orders_products: true,
     orders_filters: false,
+    pads_alone: false,
     copies_rows: true,
     stages_running_sums: true,
     barriers_hold: false,

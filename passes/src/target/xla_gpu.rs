@@ -20,6 +20,7 @@ pub(super) static STORAGE: Storage = Storage {
     most_places: u32::MAX,
     orders_products: true,
     orders_filters: true,
+    pads_alone: false,
     copies_rows: false,
     stages_running_sums: false,
     barriers_hold: true,

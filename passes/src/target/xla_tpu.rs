@@ -18,6 +18,7 @@ pub(super) static STORAGE: Storage = Storage {
     most_places: u32::MAX,
     orders_products: false,
     orders_filters: false,
+    pads_alone: true,
     copies_rows: false,
     stages_running_sums: false,
     barriers_hold: true,

@@ -104,7 +104,7 @@ impl Fusion<'_, '_, '_> {
                     || node.operands.len() == 2
                         && node.operands.iter().any(|&operand| self.repeats_given(operand))
             }
-            (Beside::Anything, Class::Map(_)) => true,
+            (Beside::Anything, Class::Map(_) | Class::Join { .. }) => true,
             _ => false,
         }
     }
