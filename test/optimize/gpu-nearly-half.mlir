@@ -1,5 +1,6 @@
 // What saves not quite half at once is tried at the time that half may take, and kept for what later stages take off that time.
-// Causal attention, its value and gradient, as JAX lowers them (test/oracle/attention_programs.py). XLA for an H100: 3,088 -> 1,608 MiB at 1.03 of the time.
+// Causal attention, its value and gradient, as JAX lowers them (test/oracle/attention_programs.py).
+// XLA for an H100: 3,088 -> 1,608 MiB at 1.03 of the time (`cargo xtask bench memory --target gpu`).
 // RUN: slimhlo-opt %s --slimhlo-optimize --slimhlo-print-memory="plain=true top=0" -o /dev/null 2>&1 | FileCheck %s
 // RUN: slimhlo-opt %s --slimhlo-optimize=max-slowdown=1.05 --slimhlo-print-memory="plain=true top=0" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NO-SLOWER
 // CHECK: temporaries 1627652104

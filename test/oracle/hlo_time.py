@@ -495,6 +495,10 @@ class Reader:
             return float(max((one.elements for one in operands), default=0)) * max(1, len(operands) // 2)
         return float(each.elements * STEPS.get(each.opcode, 1))
 
+    def written_out(self, name: str) -> hlo.Computation:
+        """A fusion's body, or what one calls, with the fusions inside it written out."""
+        return hlo.inlined(self.module, self.module.computations[name])
+
     def traffic(self, computation: hlo.Computation) -> Traffic:
         """What a fusion touches, by what it asks of its parameters."""
         share = shares(computation)
@@ -503,8 +507,8 @@ class Reader:
             part = share.get(each.name, 0.0)
             if each.opcode == "parameter":
                 read += part * self.size(each)
-            elif each.opcode in ("fusion", "call"):
-                inner = [self.traffic(self.module.computations[name]) for name in each.called("calls", "to_apply")]
+            elif each.opcode == "call":
+                inner = [self.traffic(self.written_out(name)) for name in each.called("to_apply")]
                 steps += part * sum(one.steps for one in inner)
             else:
                 steps += part * self.steps_of(computation, each)
@@ -529,9 +533,9 @@ class Reader:
         for each in computation:
             if each.opcode in ("dot", "convolution", "scaled-dot"):
                 found.append((computation, each))
-            elif each.opcode in ("fusion", "call"):
-                for name in each.called("calls", "to_apply"):
-                    found += self.products_in(self.module.computations[name])
+            elif each.opcode == "call":
+                for name in each.called("to_apply"):
+                    found += self.products_in(self.written_out(name))
         return found
 
     def fusion(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:
@@ -542,7 +546,7 @@ class Reader:
             )
             made.unknown["fusions without a body"] += 1
             return made
-        computation = hlo.inlined(self.module, self.module.computations[names[0]])
+        computation = self.written_out(names[0])
         traffic = self.traffic(computation)
         # Vector memory is not seen from within a fusion: parameters have no space there.
         near = sum(array.size for one in within.operands(each) for array in one.arrays if array.space == 1)

@@ -244,9 +244,7 @@ def main() -> int:
         ours = mutate.describe(outcome)
         if outcome.accepted == verdict.valid and not outcome.crash:
             back = again.get(at)
-            # A blob of a name that the context has seen before gets another.
-            bare = lambda text: re.sub(r"(?<=dense_resource<)(\w+?)(_\d+)?(?=>)", r"\1", text)
-            if back is None or bare(back.generic) == bare(verdict.generic):
+            if back is None or named_alike(back.generic) == named_alike(verdict.generic):
                 counts["same"] += 1
                 continue
             ours = f"another module: {back.message or 'see the dump'}"
@@ -267,6 +265,11 @@ def main() -> int:
         f"{time.monotonic() - started:.0f} s"
     )
     return 1 if wrong or not counts["same"] else 0
+
+
+def named_alike(generic: str) -> str:
+    """A module without the numbers of its blobs: one of a name that the context has seen before gets another."""
+    return re.sub(r"(?<=dense_resource<)(\w+?)(_\d+)?(?=>)", r"\1", generic)
 
 
 def reason_for(known: list[dict[str, str]], piece: Piece, ours: str, theirs: str) -> str | None:

@@ -73,15 +73,6 @@ def read(converter: forms.Converter, text: str) -> Ours:
     return Ours(answer.data.decode() if answer.data is not None else None, answer.why)
 
 
-def named_alike(generic: str) -> str:
-    """A blob of a name that the context has seen before gets another."""
-    return re.sub(r"(?<=dense_resource<)(\w+?)(_\d+)?(?=>)", r"\1", generic)
-
-
-def judge(texts: list[str]) -> list[verdicts.Verdict]:
-    return verdicts.judge(texts, portable=True)
-
-
 def disagreement(verdict: verdicts.Verdict, ours: Ours, back: verdicts.Verdict | None) -> str | None:
     """What is wrong with an answer of ours; nothing if nothing is."""
     if ours.message.startswith("died"):
@@ -94,7 +85,7 @@ def disagreement(verdict: verdicts.Verdict, ours: Ours, back: verdicts.Verdict |
         return "valid"
     if back is None or not back.valid:
         return f"jaxlib does not read it: {back.message if back else ''}"
-    if named_alike(back.generic) != named_alike(verdict.generic):
+    if syntax.named_alike(back.generic) != syntax.named_alike(verdict.generic):
         return f"another module: {roundtrip.first_difference(verdict.generic, back.generic)}"
     return None
 
@@ -117,7 +108,7 @@ def main() -> int:
     whole = [syntax.Piece(*piece) for piece in json.loads(done.stdout.splitlines()[-1])]
     whole = [piece for piece in whole if re.search(args.only, piece.origin) or re.search(args.only, piece.text)]
     chosen = whole + syntax.mutants(whole, args.count, args.seed)
-    judged = judge([piece.text for piece in chosen])
+    judged = verdicts.judge([piece.text for piece in chosen], portable=True)
     converter = fuzz_forms.Limited(args.convert)
     answers = [read(converter, piece.text) for piece in chosen]
     converter.end()

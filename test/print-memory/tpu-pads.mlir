@@ -1,6 +1,7 @@
 // RUN: slimhlo-opt %s --split-input-file --slimhlo-print-memory="target=v5p plain=true top=0" -o /dev/null 2>&1 | FileCheck %s
 
-// XLA for a v5p pads what is in memory: 64 MiB of squares are stored. What is small lies in vector memory there, of which the model knows nothing.
+// XLA for a v5p pads what is in memory: 64 MiB of squares are stored.
+// What is small lies in vector memory there, of which the model knows nothing.
 // CHECK: temporaries 67108864
 func.func public @main(%a: tensor<2048x4096xf32>, %b: tensor<2048x4096xf32>) -> tensor<8192x4096xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>

@@ -131,6 +131,11 @@ fn is_tight(cost: &Cost) -> bool {
     cost.footprint.temporaries > cost.peak() / TIGHT
 }
 
+/// Whether a plan is smaller than another by what counts.
+fn saves(now: &Cost, plain: &Cost) -> bool {
+    now.peak().saturating_add(plain.peak() / TIGHT) < plain.peak()
+}
+
 /// A form of the program: what kernels are formed of, with its memory planned, and what that costs.
 struct Form<'c> {
     made: Operation<'c>,
@@ -180,8 +185,7 @@ fn update_in_place<'c>(
         let made = copy_of(module);
         context.run_pipeline(module, LOWER)?;
         let now = planned(module)?;
-        let smaller = now.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
-        if smaller && found.as_ref().is_none_or(|(_, best)| weight(&now) < weight(best)) {
+        if saves(&now, &plain) && found.as_ref().is_none_or(|(_, best)| weight(&now) < weight(best)) {
             planned_now = copy_of(module);
             found = Some((made, now));
         }
@@ -210,8 +214,7 @@ fn improve<'c>(
     let made = copy_of(module);
     context.run_pipeline(module, other.lower)?;
     let now = planned(module)?;
-    let smaller = now.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
-    if smaller && other.limit.allows(plain, &now) {
+    if saves(&now, plain) && other.limit.allows(plain, &now) {
         return Ok(Some((made, now)));
     }
     move_body(module, formed);

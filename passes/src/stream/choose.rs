@@ -353,12 +353,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             plan = self.replan(units, &group, &there).ok()?;
             there.extend(condensed_before(&mut plan));
             // From what is there now, a dot's result may be no larger than what it is computed from.
-            let condensed = Outside::condensed(&plan, &group);
-            if !condensed.is_empty() {
-                there.extend(condensed.into_iter().map(ir::key));
-                plan = self.replan(units, &group, &there).ok()?;
-                there.extend(condensed_before(&mut plan));
-            }
+            self.slice_condensed(&mut plan, &group, &mut there).ok()?;
         }
         None
     }

@@ -114,7 +114,7 @@ pub enum Beside {
     Nothing,
     /// Those whose other operands are given to the computation, and before it those that read no more than they make.
     Given,
-    /// All of as many bytes.
+    /// All of as many bytes, and concatenations before it.
     Anything,
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! XLA for TPUs, of libtpu as jax 0.10.2 wants it: fuses elementwise ops like the others, but gathers and scatters are loops of their own over
-//! stored operands, and the innermost two dimensions of every array are padded to tiles of 8 by 128.
+//! XLA for TPUs, of libtpu as jax 0.10.2 wants it: fuses elementwise ops like the others, products among them, but pads, gathers and
+//! scatters are kernels of their own over stored operands, and the innermost two dimensions of every array are padded to tiles of 8 by 128.
 
 use super::{Beside, Rates, Reductions, Schedule, Storage};
 

@@ -5,8 +5,8 @@
 //! XLA for GPUs makes a product and what is around it one kernel by Triton before it fuses anything else. After the product it takes
 //! ops that alone use what is before them, and whose other operands are given to the computation or repeat numbers or what is given: a
 //! bias, a scale, a sum that a loop carries. Before it, ops that read no more than they make, or of values that are given and that
-//! nothing else reads. XLA for TPUs takes elementwise ops on either side, whatever their operands are.
-//! `test/print-memory/products.mlir` has each of these, as XLA compiles them.
+//! nothing else reads. XLA for TPUs takes elementwise ops on either side, whatever their operands are, and concatenations before it.
+//! `test/print-memory/products.mlir` and `tpu-pads.mlir` have each of these, as XLA compiles them.
 
 use super::super::graph::{Class, Id};
 use super::Fusion;

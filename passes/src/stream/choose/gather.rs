@@ -47,13 +47,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         let (mut plan, mut there) = (alone.plan.clone(), alone.there.clone());
         let mut group = vec![first];
         for _ in 0..ROUNDS {
-            let condensed = if there.is_empty() { Vec::new() } else { Outside::condensed(&plan, &group) };
-            if condensed.is_empty() {
+            if there.is_empty() || !self.slice_condensed(&mut plan, &group, &mut there).ok()? {
                 break;
             }
-            there.extend(condensed.into_iter().map(ir::key));
-            plan = self.replan(units, &group, &there).ok()?;
-            there.extend(condensed_before(&mut plan));
         }
         // What it could save at most is soon known, and mostly too little.
         let largest = plan.chunks.iter().filter(|chunk| chunk.source.is_op()).map(|chunk| chunk.size);
@@ -108,12 +104,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                     plan = self.replan(units, &group, &there).ok()?;
                 }
                 there.extend(condensed_before(&mut plan));
-                let condensed = Outside::condensed(&plan, &group);
-                if !condensed.is_empty() {
-                    there.extend(condensed.into_iter().map(ir::key));
-                    plan = self.replan(units, &group, &there).ok()?;
-                    there.extend(condensed_before(&mut plan));
-                }
+                self.slice_condensed(&mut plan, &group, &mut there).ok()?;
                 (wanted, sought) = self.worth_sharing(&plan);
             }
         }
@@ -147,6 +138,24 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             consumer.plan(&mut plan, there)?;
         }
         Ok(plan)
+    }
+
+    /// Has a plan slice what it would compute although a dot's result is no larger than what that is computed from; whether there is
+    /// any.
+    pub(super) fn slice_condensed(
+        &self,
+        plan: &mut Plan<'c, 'a>,
+        group: &[(usize, Consumer<'c, 'a>)],
+        there: &mut Keys,
+    ) -> Result<bool, Stop> {
+        let condensed = Outside::condensed(plan, group);
+        if condensed.is_empty() {
+            return Ok(false);
+        }
+        there.extend(condensed.into_iter().map(ir::key));
+        *plan = self.replan(plan.units, group, there)?;
+        there.extend(condensed_before(plan));
+        Ok(true)
     }
 
     /// Those of some values that the loop computes on its way and something outside needs which it can hand out: what uses
@@ -272,12 +281,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
                 plan = self.replan(units, &group, &there).map_err(|_| Stop::No)?;
                 there.extend(condensed_before(&mut plan));
             }
-            let condensed = Outside::condensed(&plan, &group);
-            if !condensed.is_empty() {
-                there.extend(condensed.into_iter().map(ir::key));
-                plan = self.replan(units, &group, &there).map_err(|_| Stop::No)?;
-                there.extend(condensed_before(&mut plan));
-            }
+            self.slice_condensed(&mut plan, &group, &mut there).map_err(|_| Stop::No)?;
             let computed = || plan.chunks.iter().enumerate().filter(|(_, chunk)| chunk.source.is_op());
             let largest = computed().map(|(_, chunk)| chunk.size).max().unwrap_or(0);
             let values = computed().filter(|(_, chunk)| !chunk.kind.free).map(|(at, _)| at).collect();

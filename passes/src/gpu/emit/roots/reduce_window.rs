@@ -163,6 +163,18 @@ impl Scan<'_> {
         [from, code.binary("arith.minui", code.add(from, code.index(self.chunk)), code.index(n))]
     }
 
+    /// The row that a task is of, by its index, and the bounds of its chunk. Rows that follow each other go to threads that do.
+    fn place<'c: 'a, 'a>(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        rows: &[i64],
+        task: Value<'c, 'a>,
+    ) -> (Vec<Value<'c, 'a>>, [Value<'c, 'a>; 2]) {
+        let (code, count) = (&kernel.code, count_of(rows));
+        let row = kernel.indices(rows, code.rem(task, count));
+        (row, self.bounds(kernel, code.div(task, count)))
+    }
+
     /// What comes before a chunk, of all rows' chunks.
     fn start<'c: 'a, 'a>(
         &self,
@@ -194,9 +206,7 @@ fn totals<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, reducer: &Reducer<'c, 'a>, scan: 
     let code = &kernel.code;
     let rows = scan.rows();
     kernel.grid_stride(count_of(&rows) * scan.chunks, |task| {
-        // Rows that follow each other go to threads that do.
-        let row = kernel.indices(&rows, code.rem(task, count_of(&rows)));
-        let [from, to] = scan.bounds(kernel, code.div(task, count_of(&rows)));
+        let (row, [from, to]) = scan.place(kernel, &rows, task);
         let first = reducer.inputs(kernel, &scan.index(kernel, &row, from))?;
         let next = code.add(from, code.index(1));
         let parts = code.for_loop(next, to, code.index(1), &flat(&first), |at, parts| {
@@ -222,8 +232,7 @@ fn totals_by_blocks<'c: 'a, 'a>(
     let group = Group::new(code, Size::Block);
     let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| scan.merge(kernel, reducer, left, right);
     group.tasks(code, count_of(&rows) * scan.chunks, |task| {
-        let row = kernel.indices(&rows, code.rem(task, count_of(&rows)));
-        let [from, to] = scan.bounds(kernel, code.div(task, count_of(&rows)));
+        let (row, [from, to]) = scan.place(kernel, &rows, task);
         let input = |at: Value<'c, 'a>| reducer.inputs(kernel, &scan.index(kernel, &row, at));
         let inputs = |places: &[Value<'c, 'a>]| places.iter().map(|at| input(*at)).collect();
         // Threads for which there is no element have the last one, which nobody takes from them.
@@ -283,8 +292,7 @@ fn chunks_by_blocks<'c: 'a, 'a>(
     let group = Group::new(code, Size::Block);
     let merge = |left: &[Scalar<'c, 'a>], right: &[Scalar<'c, 'a>]| scan.merge(kernel, reducer, left, right);
     group.tasks(code, count_of(&rows) * scan.chunks, |task| {
-        let row = kernel.indices(&rows, code.rem(task, count_of(&rows)));
-        let bounds = scan.bounds(kernel, code.div(task, count_of(&rows)));
+        let (row, bounds) = scan.place(kernel, &rows, task);
         let input = |at: Value<'c, 'a>| reducer.inputs(kernel, &scan.index(kernel, &row, at));
         let output = |at: Value<'c, 'a>, _: &[Scalar<'c, 'a>], sums: &[Scalar<'c, 'a>]| {
             let results = reducer.finish(kernel, sums)?;
@@ -306,8 +314,7 @@ fn chunks<'c: 'a, 'a>(
     let code = &kernel.code;
     let rows = scan.rows();
     kernel.grid_stride(count_of(&rows) * scan.chunks, |task| {
-        let row = kernel.indices(&rows, code.rem(task, count_of(&rows)));
-        let [from, to] = scan.bounds(kernel, code.div(task, count_of(&rows)));
+        let (row, [from, to]) = scan.place(kernel, &rows, task);
         let start = scan.start(kernel, reducer, task)?;
         code.for_loop(from, to, code.index(1), &flat(&start), |at, parts| {
             let index = scan.index(kernel, &row, at);
