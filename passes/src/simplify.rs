@@ -15,6 +15,7 @@
 //!   sign fix of an index that cannot be negative);
 //! * `dynamic_slice` and `gather` at constant indices, starts clamped twice; sums, differences and products of floats that are the
 //!   same everywhere, where rounding leaves no choice;
+//! * `dynamic_iota`, `dynamic_pad` and others like them, of a shape that is known after all;
 //! * sharding constraints in programs for one device;
 //! * floats times 1, plus -0.0, minus 0.0, over 1; reductions over dimensions of size 1 from a neutral value,
 //!   and of a mask that is true or false everywhere.
@@ -53,6 +54,7 @@
 
 pub(crate) mod concat;
 pub(crate) mod dot;
+pub(crate) mod dynamic;
 pub(crate) mod number;
 pub(crate) mod shape;
 pub(crate) mod site;
@@ -98,11 +100,17 @@ const EVERYWHERE: Rules = &[
     ("stablehlo.convert", &[number::convert_of_convert]),
     ("stablehlo.divide", &[number::neutral_operand]),
     ("stablehlo.dot_general", &[dot::dot_of_transpose]),
+    ("stablehlo.dynamic_broadcast_in_dim", &[dynamic::static_broadcast]),
+    ("stablehlo.dynamic_gather", &[dynamic::static_gather]),
+    ("stablehlo.dynamic_iota", &[dynamic::static_iota]),
+    ("stablehlo.dynamic_pad", &[dynamic::static_pad]),
+    ("stablehlo.dynamic_reshape", &[dynamic::static_reshape]),
     ("stablehlo.dynamic_slice", &[number::constant_dynamic_slice]),
     ("stablehlo.maximum", &[number::idle_limit]),
     ("stablehlo.minimum", &[number::idle_limit]),
     ("stablehlo.multiply", &[number::splat_arithmetic, number::neutral_operand]),
     ("stablehlo.negate", &[number::splat_arithmetic]),
+    ("stablehlo.real_dynamic_slice", &[dynamic::static_slice]),
     ("stablehlo.reduce", &[number::reduce_of_splat]),
     ("stablehlo.reshape", &[shape::reshape_of_reshape, shape::move_of_splat]),
     ("stablehlo.reverse", &[shape::reverse_of_broadcast]),

@@ -54,3 +54,23 @@ func.func @main(%x: tensor<2x70xf32>) -> (tensor<2x70xf32>, tensor<2x5xf32>) {
   %1 = stablehlo.slice %0 [0:2, 0:5] : (tensor<2x70xf32>) -> tensor<2x5xf32>
   return %0, %1 : tensor<2x70xf32>, tensor<2x5xf32>
 }
+
+// -----
+
+// What is made of one of the beginnings may stand before the other: the sort comes before both.
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[S:[0-9]+]]:2 = call @sort_0(%arg0, %arg1)
+// CHECK-NEXT: %[[N:[0-9]+]] = call @convert_0(%[[S]]#0)
+// CHECK-NEXT: return %[[S]]#1, %[[N]]
+func.func @main(%x: tensor<3x8xf32>, %i: tensor<3x8xi32>) -> (tensor<3x2xf32>, tensor<3x2xi64>) {
+  %0:2 = "stablehlo.sort"(%x, %i) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %less = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %less : tensor<i1>
+  }) : (tensor<3x8xf32>, tensor<3x8xi32>) -> (tensor<3x8xf32>, tensor<3x8xi32>)
+  %1 = stablehlo.slice %0#1 [0:3, 0:2] : (tensor<3x8xi32>) -> tensor<3x2xi32>
+  %2 = stablehlo.convert %1 : (tensor<3x2xi32>) -> tensor<3x2xi64>
+  %3 = stablehlo.slice %0#0 [0:3, 0:2] : (tensor<3x8xf32>) -> tensor<3x2xf32>
+  return %3, %2 : tensor<3x2xf32>, tensor<3x2xi64>
+}

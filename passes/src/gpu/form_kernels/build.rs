@@ -56,11 +56,10 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
     /// Replaces all that is computed by calls, and erases it. Gives how many kernels there are.
     pub fn run(mut self) -> Result<usize, PassError<'c>> {
         let count = self.partition.nodes.len();
-        // A kernel is called where its last root was.
         let mut at: HashMap<usize, usize> = HashMap::new();
         for (kernel, made) in self.partition.kernels.iter().enumerate() {
-            if let Some(&last) = made.roots.iter().max() {
-                at.insert(last, kernel);
+            if let Some(root) = made.called_at() {
+                at.insert(root, kernel);
             }
         }
         for node in 0..count {
@@ -114,9 +113,8 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
             })
             .collect();
         given.extend(again);
-        let roots = &self.partition.kernels[kernel].roots;
-        let last = *roots.iter().max().unwrap_or(&0);
-        let op = self.partition.nodes[last].op;
+        let root = self.partition.kernels[kernel].called_at().unwrap_or(0);
+        let op = self.partition.nodes[root].op;
         let signature = self.signature(kernel, &nodes, &given);
         let name = match self.known.get(&signature) {
             Some(name) => name.clone(),

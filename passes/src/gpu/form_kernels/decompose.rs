@@ -64,6 +64,10 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
                 "stablehlo.optimization_barrier"
                     | "sdy.sharding_constraint"
                     | "sdy.propagation_barrier"
+                    | "sdy.reshard"
+                    | "sdy.constant"
+                    | "chlo.constant"
+                    | "arith.constant"
                     | "stablehlo.custom_call"
                     | "chlo.top_k"
                     | "chlo.ragged_dot"
@@ -81,6 +85,7 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
     for op in found {
         match op_name(op) {
             "chlo.top_k" => top_k(&builder, op)?,
+            "sdy.constant" | "chlo.constant" | "arith.constant" => constant(&builder, op),
             "chlo.ragged_dot" => ragged_dot::ragged_dot(&builder, op)?,
             name if name.starts_with(BROADCASTS) => broadcast_operands(&builder, op),
             name if name.starts_with(BATCH_NORM) => batch_norm::batch_norm(&builder, op)?,
@@ -100,6 +105,17 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
         firsts::shorten(&builder, op)?;
     }
     empty::empty(&builder, module)
+}
+
+/// Makes other dialects' constants of tensors our own.
+fn constant<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) {
+    let (Some(value), Ok(result)) = (attribute_of(op, "value"), op.result(0)) else { return };
+    if Tensor::new(result.r#type()).is_none() {
+        return;
+    }
+    builder.set_insertion_point_before(op);
+    let made = builder.insert("stablehlo.constant", &[], &[("value", value)], result.r#type(), op.location());
+    replace(builder, op, &[made]);
 }
 
 /// What the ops of batch normalization are called.

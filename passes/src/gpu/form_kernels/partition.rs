@@ -57,6 +57,14 @@ pub struct Kernel {
     evaluations: Vec<f64>,
 }
 
+impl Kernel {
+    /// The root in whose place the kernel is called: the last, before which nobody needs the others. Slices of a sort may
+    /// stand between each other's users, so it is called for the first of them; all that it reads is there by then.
+    pub fn called_at(&self) -> Option<usize> {
+        if self.kind == "sort" { self.roots.iter().min().copied() } else { self.roots.iter().max().copied() }
+    }
+}
+
 /// A function's ops, and the kernels that it is made of.
 pub struct Partition<'c, 'a> {
     pub nodes: Vec<Node<'c, 'a>>,
