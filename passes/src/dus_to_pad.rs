@@ -482,9 +482,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                     self.build.pad(
                         tiled,
                         padding,
-                        low,
-                        &high,
-                        &vec![0; array.rank()],
+                        [low, &high, &vec![0; array.rank()]],
                         result.r#type(),
                         location,
                     )

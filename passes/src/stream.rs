@@ -169,6 +169,7 @@ mod outside;
 pub(crate) mod own_shards;
 mod parts;
 pub(crate) mod plan;
+mod sizes;
 mod wide;
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
@@ -180,10 +181,11 @@ use crate::target::Target;
 use crate::ties::Ties;
 use choose::Rewrite;
 use choose::neighbours::Neighbours;
-use consumer::{Consumer, Role, SMALL};
+use consumer::Consumer;
 use cuts::Cuts;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Type};
+use sizes::{ROUNDS, Sizes};
 use slimhlo_dialect::ffi::{self, op_name};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -212,50 +214,14 @@ crate::pass_options! {
     }
 }
 
-/// Bytes that chunks may take.
-#[derive(Clone, Copy)]
-struct Sizes {
-    /// About how much a chunk may take.
-    chunk_bytes: i64,
-    /// The same where little memory does not matter.
-    whole_chunk: i64,
-    /// How much it should take if that is little beside what the loop saves.
-    least_turn: i64,
-    /// The same where a turn has dots in it.
-    dot_turn: i64,
-    /// The same where a turn has loops of its own.
-    loop_turn: i64,
-    /// How much it may take at most where dots would otherwise be too thin.
-    stretch: i64,
-    /// How much a loop has to save.
-    least_saved: i64,
-}
-
 const LOOPS: Statistic = Statistic::new(c"num-loops", c"loops over chunks");
 const CONSUMERS: Statistic = Statistic::new(c"num-consumers", c"reductions and scatters done in chunks");
 
-/// How much more than a chunk a loop has to save.
-const GAIN: i64 = 4;
-/// How many times `chunk-bytes` a chunk may take where dots would be too thin otherwise.
-const STRETCH: i64 = 8;
-/// Which part of a program's arguments and results a chunk should not exceed, unless that is less than `LEAST_CHUNK` bytes.
-const FLOOR_SHARE: i64 = 64;
-const LEAST_CHUNK: i64 = 16 << 10;
-/// Bytes that a turn of a loop should store for its own cost to be no matter: between these, a `TURN_SHARE`th of a program's
-/// arguments and results, if `chunk-bytes` allows.
-const LEAST_TURN: i64 = GAIN * LEAST_CHUNK;
-const MOST_TURN: i64 = 1 << 20;
-const TURN_SHARE: i64 = FLOOR_SHARE / 2;
-/// The same for a turn with loops in it, which is to keep all threads busy.
-const LOOP_SHARE: i64 = 16;
 /// Which part of a program's arguments and results a loop may store rather than compute dots again.
 const SPARE: i64 = 2;
 /// How many consumers before one are asked whether they share its producers.
 const NEIGHBOURS: usize = 64;
-/// How often a plan is made again for values that turned out to be needed whole, and all consumers are gone over again.
-const ROUNDS: usize = 12;
-
-/// In how many of these consumers outside of the loops made are gone over again, too.
+/// In how many of the [`ROUNDS`] consumers outside of the loops made are gone over again, too.
 const FULL_ROUNDS: usize = 3;
 /// How often all rounds are done at most until they find nothing.
 const RUNS: usize = 6;
@@ -293,41 +259,10 @@ impl Stream {
         self.make_loops(root, context)
     }
 
-    /// About how much a chunk may take in a program of so many bytes of arguments and results.
-    fn chunk_of(&self, floor: i64) -> i64 {
-        self.chunk_bytes().min((floor / FLOOR_SHARE).max(LEAST_CHUNK))
-    }
-
-    fn chunk_bytes(&self) -> i64 {
-        i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX).clamp(1, i64::MAX / (2 * GAIN))
-    }
-
     /// How large chunks are to be, in bytes, in a program of so many bytes of arguments and results.
     fn sizes(&self, floor: i64) -> Sizes {
-        let asked = self.chunk_bytes();
-        if self.target.rates().is_some() {
-            // What time a turn takes is judged by who asks for chunks of this size.
-            return Sizes {
-                chunk_bytes: asked,
-                whole_chunk: asked,
-                least_turn: asked,
-                dot_turn: asked,
-                loop_turn: asked,
-                stretch: asked,
-                least_saved: asked,
-            };
-        }
-        // A program of little memory gets small chunks.
-        let chunk_bytes = self.chunk_of(floor);
-        Sizes {
-            chunk_bytes,
-            whole_chunk: asked,
-            least_turn: (floor / TURN_SHARE).clamp(LEAST_TURN, MOST_TURN).min(asked),
-            dot_turn: asked.min(floor / 4),
-            loop_turn: asked.min((floor / LOOP_SHARE).max(MOST_TURN)),
-            stretch: asked.saturating_mul(STRETCH).min(floor / 8).max(asked),
-            least_saved: chunk_bytes.saturating_mul(GAIN),
-        }
+        let asked = i64::try_from(self.chunk_bytes.0).unwrap_or(i64::MAX);
+        if self.target.rates().is_some() { Sizes::as_asked(asked) } else { Sizes::of_program(asked, floor) }
     }
 
     /// All consumers that a loop may pay for, in order; after the first rounds those in the loops made.

@@ -55,7 +55,7 @@ pub fn pad_of_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
         }
     }
     let ty = site.result.ty;
-    Some(site.build.pad(inner.operand, outer.padding, &low, &high, &interior, ty, site.location))
+    Some(site.build.pad(inner.operand, outer.padding, [&low, &high, &interior], ty, site.location))
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,7 +107,7 @@ pub fn concatenate_of_splats<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a
     let as_pad = |value: Value<'c, 'a>, scalar: &Splat<'c, 'a>, low: i64, high: i64| {
         let padding = scalar.materialize(&site.build, site.location);
         let (ty, none) = (site.result.ty, vec![0; rank]);
-        Some(site.build.pad(value, padding, &along(low), &along(high), &none, ty, site.location))
+        Some(site.build.pad(value, padding, [&along(low), &along(high), &none], ty, site.location))
     };
     // A lone element is copied as fast as any, while a pad would have to decide for each element of the result.
     let across = site.result.shape.iter().enumerate().all(|(d, &size)| d == dim || size == 1);
@@ -165,7 +165,7 @@ pub fn concatenate_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>>
     let values: Vec<Value> = pads.iter().map(|pad| pad.operand).collect();
     let joined = site.build.concatenate(&values, dim, site.location);
     let (low, high, interior) = (first.low, first.high, first.interior);
-    Some(site.build.pad(joined, first.padding, low, high, interior, site.result.ty, site.location))
+    Some(site.build.pad(joined, first.padding, [low, high, interior], site.result.ty, site.location))
 }
 
 //===----------------------------------------------------------------------===//
@@ -420,7 +420,7 @@ pub fn elementwise_of_pads<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>>
         Some(folded) => folded,
         None => compute(&outside, &[])?,
     };
-    Some(build.pad(inside, outside, like.low, like.high, like.interior, site.result.ty, location))
+    Some(build.pad(inside, outside, [like.low, like.high, like.interior], site.result.ty, location))
 }
 
 /// Two values padded with what is neutral, next to each other, combine to their concatenate padded once.
@@ -460,7 +460,7 @@ pub fn disjoint_sum<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
         return Some(joined);
     }
     let padding = scalar.materialize(&site.build, site.location);
-    Some(site.build.pad(joined, padding, left.low, &high, &none, site.result.ty, site.location))
+    Some(site.build.pad(joined, padding, [left.low, &high, &none], site.result.ty, site.location))
 }
 
 /// Whether a value is had from arguments that stay and from constants by ops that back ends fuse.
@@ -517,7 +517,7 @@ pub fn select_of_box<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let padding = scalar.materialize(&site.build, site.location);
     let above: Vec<i64> = (0..rank).map(|d| shape[d] - high[d]).collect();
     let none = vec![0; rank];
-    Some(site.build.pad(part, padding, &low, &above, &none, site.result.ty, site.location))
+    Some(site.build.pad(part, padding, [&low, &above, &none], site.result.ty, site.location))
 }
 
 //===----------------------------------------------------------------------===//
@@ -567,7 +567,7 @@ pub fn reduce_of_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
         return Some(reduced);
     }
     let (low, high, interior) = (pick(pad.low), pick(pad.high), pick(pad.interior));
-    Some(site.build.pad(reduced, initial, &low, &high, &interior, site.result.ty, site.location))
+    Some(site.build.pad(reduced, initial, [&low, &high, &interior], site.result.ty, site.location))
 }
 
 /// A product of integer matrices both padded with zeros along what is summed over needs none of them.

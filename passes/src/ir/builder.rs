@@ -365,14 +365,11 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
     }
 
     /// `stablehlo.pad`
-    #[expect(clippy::too_many_arguments, reason = "these are the operands and attributes of the op")]
     pub fn pad(
         &self,
         operand: Value<'c, 'a>,
         padding: Value<'c, 'a>,
-        low: &[i64],
-        high: &[i64],
-        interior: &[i64],
+        [low, high, interior]: [&[i64]; 3],
         result: Type<'c>,
         location: Location<'c>,
     ) -> Value<'c, 'a> {

@@ -40,7 +40,7 @@ pub fn padded<'c: 'a, 'a>(
     let none = vec![0; even.len()];
     let high: Vec<i64> = even.iter().zip(tensor.shape).map(|(even, size)| even - size).collect();
     let ty = Tensor::get(&even, tensor.element, None);
-    let value = build.pad(*value, zero, &none, &high, &none, ty, location);
+    let value = build.pad(*value, zero, [&none, &high, &none], ty, location);
     annotate(build, &known.mesh, value, layout)?;
     made.extend([value, zero]);
     Some(value)

@@ -62,7 +62,7 @@ pub fn static_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
         (padded == site.result.shape[d]).then_some(())?;
     }
     let padding = site.operand(1)?;
-    Some(site.build.pad(operand, padding, &low, &high, &interior, site.result.ty, site.location))
+    Some(site.build.pad(operand, padding, [&low, &high, &interior], site.result.ty, site.location))
 }
 
 /// A `real_dynamic_slice` between constants.

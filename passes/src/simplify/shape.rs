@@ -275,7 +275,7 @@ pub fn slice_of_pad<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     if no_padding {
         return Some(part);
     }
-    Some(site.build.pad(part, pad.padding, &low, &high, &interior, site.result.ty, site.location))
+    Some(site.build.pad(part, pad.padding, [&low, &high, &interior], site.result.ty, site.location))
 }
 
 /// A slice of an updated array is a slice of the update, or of the array before, if it lies within one of them.
@@ -510,5 +510,5 @@ pub fn pad_that_cuts<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let part = strided(site, pad.operand, &start, &ones, &count);
     let low: Vec<i64> = pad.low.iter().map(|&low| low.max(0)).collect();
     let high: Vec<i64> = pad.high.iter().map(|&high| high.max(0)).collect();
-    Some(site.build.pad(part, pad.padding, &low, &high, &vec![0; rank], site.result.ty, site.location))
+    Some(site.build.pad(part, pad.padding, [&low, &high, &vec![0; rank]], site.result.ty, site.location))
 }

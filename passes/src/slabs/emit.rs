@@ -464,7 +464,7 @@ impl<'c: 'a, 'a> Maker<'c, 'a, '_> {
             if low.iter().chain(&high).chain(&interior).all(|&padding| padding == 0) {
                 return inner;
             }
-            return build.pad(inner, padding, &low, &high, &interior, ty, location);
+            return build.pad(inner, padding, [&low, &high, &interior], ty, location);
         }
         match op_name(op) {
             "stablehlo.slice" => {

@@ -10,9 +10,9 @@
 //!   for each of them ([`Readers`]): a back end fuses it with a reduction that is its only reader, and stores it
 //!   for two. A barrier keeps the second copy from being merged with the first.
 
+use super::consumer::{Consumer, Role};
 use super::outside::is_small_reduction;
 use super::plan::Plan;
-use super::{Consumer, Role};
 use crate::ir::{self, bytes};
 use crate::ops::access::Source;
 use crate::ops::class::{self, is_costly};

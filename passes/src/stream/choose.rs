@@ -18,11 +18,12 @@ mod place;
 mod weigh;
 
 use super::beside::Sunk;
+use super::consumer::{Consumer, SMALL};
 use super::cuts::Cuts;
 use super::emit::Loop;
 use super::outside::{Outside, is_exported};
 use super::plan::{Facts, Plan};
-use super::{Consumer, ROUNDS, SMALL, Sizes};
+use super::sizes::{ROUNDS, Sizes};
 use crate::ir::{self, Builder, bytes};
 use crate::rewrite::{defining_op, is_unused};
 use crate::tables::{Keys, Marked};

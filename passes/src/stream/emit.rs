@@ -5,9 +5,9 @@
 mod chunks;
 
 use super::beside::{Readers, Sunk};
+use super::consumer::{Consumer, Role};
 use super::parts::Parts;
 use super::plan::{Chunk, Plan};
-use super::{Consumer, Role};
 use crate::counted::Open;
 use crate::hold;
 use crate::ir::{self, Builder, bytes, element_of, is_narrow};
@@ -239,7 +239,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
             };
             let zero = build.number(0.0, tensor.element, location);
             let ty = Tensor::get(&shape, tensor.element, None);
-            leaf.value = build.pad(chunk.value, zero, &only(low), &only(high), &none, ty, location);
+            leaf.value = build.pad(chunk.value, zero, [&only(low), &only(high), &none], ty, location);
         }
         leaf
     }

@@ -251,7 +251,7 @@ fn rewrite_counted<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>
             let none = build.number(none, element, location);
             let after = matrix.shape[row] - first - count;
             let all = Tensor::get(&[matrix.shape[row]], element, None);
-            value = build.pad(value, none, &[first], &[after], &[0], all, location);
+            value = build.pad(value, none, [&[first], &[after], &[0]], all, location);
         }
         build.broadcast(value, &[row], full(element), location)
     };

@@ -11,8 +11,8 @@
 
 mod fleeting;
 
+use super::consumer::{Consumer, Role, SMALL};
 use super::plan::Plan;
-use super::{Consumer, Role, SMALL};
 use crate::ir::{self, bytes, is_narrow};
 use crate::ops::access::Source;
 use crate::ops::class;

@@ -289,7 +289,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             None => self.zero(element)?,
         };
         let interior = vec![0; rank];
-        let mut result = self.build.pad(value, padding, &start, &end, &interior, ty, self.location);
+        let mut result = self.build.pad(value, padding, [&start, &end, &interior], ty, self.location);
         for (cell, value) in inside {
             let Some(value) = value else { continue };
             let (start, _) = corners(cell);

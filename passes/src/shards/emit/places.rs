@@ -102,7 +102,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             let zero = self.zero(element)?;
             let padded: Vec<i64> = (0..rank).map(|dim| low[dim] + size[dim] + high[dim]).collect();
             let ty = Tensor::get(&padded, element, None);
-            value = self.build.pad(value, zero, &low, &high, &vec![0; rank], ty, self.location);
+            value = self.build.pad(value, zero, [&low, &high, &vec![0; rank]], ty, self.location);
         }
         if alike.iter().all(|&alike| alike) {
             return Some(value);

@@ -205,7 +205,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         let high: Vec<i64> = here.iter().zip(frame).map(|(here, frame)| frame.1 - here.1).collect();
         let interior = vec![0; low.len()];
         let ty = Tensor::get(&corners(frame).1, element_of(value.r#type()), None);
-        self.build.pad(value, padding, &low, &high, &interior, ty, self.location)
+        self.build.pad(value, padding, [&low, &high, &interior], ty, self.location)
     }
 
     /// Lays values over each other, so that each part shows where it is needed: by choosing element by element, or by

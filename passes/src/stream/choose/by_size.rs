@@ -3,8 +3,9 @@
 //! A loop's chunk where the target's time is not known (XLA for CPU): as large as caches, products and sums want it, as a share of what
 //! the loop saves and of the program's arguments and results.
 
+use super::super::consumer::Consumer;
 use super::super::plan::Plan;
-use super::super::{Consumer, GAIN, STRETCH};
+use super::super::sizes::{GAIN, STRETCH};
 use super::dots::{names_products_of_vectors, read_again, wanted_units};
 use super::moved::{
     copied_updates, evened, is_strided, narrow_sums, rewritten, searched, sliced_temporaries, sums_up,

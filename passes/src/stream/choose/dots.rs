@@ -2,9 +2,9 @@
 
 //! What chunks mean for products: how many rows they have, what they read whole, and in which order.
 
+use super::super::consumer::{Consumer, Role};
 use super::super::outside::{EXPANDS, Outside};
 use super::super::plan::Plan;
-use super::super::{Consumer, Role};
 use super::ROWS;
 use super::place::is_in_loop;
 use crate::ir::{self, bytes};

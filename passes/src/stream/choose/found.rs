@@ -2,8 +2,8 @@
 
 //! A plan that was found worth its loop, and which of two is the better.
 
+use super::super::consumer::{Consumer, SMALL};
 use super::super::plan::Plan;
-use super::super::{Consumer, SMALL};
 use super::{SLACK, THIN};
 use crate::ir;
 use crate::tables::Keys;

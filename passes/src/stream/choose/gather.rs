@@ -2,9 +2,10 @@
 
 //! Which consumers go together: those that share what is costly with the first, and can be done at the same time.
 
+use super::super::consumer::{Consumer, Role};
 use super::super::outside::Outside;
 use super::super::plan::{Plan, Sought};
-use super::super::{Consumer, GAIN, ROUNDS, Role};
+use super::super::sizes::{GAIN, ROUNDS};
 use super::Rewrite;
 use super::moved::widened;
 use super::neighbours::Alone;

@@ -2,8 +2,8 @@
 
 //! What a plan's turns read, write and carry, in bytes, beside what they compute.
 
+use super::super::consumer::{Consumer, Role};
 use super::super::plan::{self, Plan};
-use super::super::{Consumer, Role};
 use super::place::is_in_loop;
 use super::{LEFT_OVER, MOST_DIVISORS};
 use crate::ir::{self, bytes, is_narrow};

@@ -2,7 +2,7 @@
 
 //! What is known about consumers as others are asked whether they share producers with them.
 
-use super::super::Consumer;
+use super::super::consumer::Consumer;
 use super::super::plan::Plan;
 use crate::ir;
 use crate::ops::access::Stop;

@@ -2,7 +2,7 @@
 
 //! Where a loop for several consumers can stand: behind all that it takes, before all that takes its results.
 
-use super::super::Consumer;
+use super::super::consumer::Consumer;
 use super::super::outside::Outside;
 use super::super::plan::Plan;
 use crate::ir;

@@ -3,10 +3,11 @@
 //! What a loop saves and what it stores besides its chunk; and its chunk, where the target takes time for each turn: as few turns as
 //! the bytes allow.
 
+use super::super::consumer::{Consumer, Role, SMALL};
 use super::super::emit::is_made_again;
 use super::super::outside::{Outside, sources};
 use super::super::plan::{self, Plan};
-use super::super::{Consumer, GAIN, Role, SMALL};
+use super::super::sizes::GAIN;
 use super::Rewrite;
 use super::by_size::BySize;
 use super::dots::{

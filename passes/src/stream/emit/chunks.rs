@@ -255,7 +255,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         high[along.dim] = 0;
         let others = low.iter().chain(&high).chain(&interior).any(|&padding| padding != 0);
         let inner = if others {
-            build.pad(operands[0], operands[1], &low, &high, &interior, ty, location)
+            build.pad(operands[0], operands[1], [&low, &high, &interior], ty, location)
         } else {
             operands[0]
         };

@@ -2,7 +2,7 @@
 
 //! Values that are needed only on the way to something small: to compute them again costs no memory.
 
-use super::super::SMALL;
+use super::super::consumer::SMALL;
 use crate::ir::{self, bytes};
 use crate::ops::class;
 use crate::rewrite::uses;
