@@ -15,6 +15,7 @@
 //!   sign fix of an index that cannot be negative);
 //! * `dynamic_slice` and `gather` at constant indices, starts clamped twice; sums, differences and products of floats that are the
 //!   same everywhere, where rounding leaves no choice;
+//! * `torch_index_select`, which is a gather;
 //! * `dynamic_iota`, `dynamic_pad` and others like them, of a shape that is known after all;
 //! * sharding constraints in programs for one device;
 //! * floats times 1, plus -0.0, minus 0.0, over 1; reductions over dimensions of size 1 from a neutral value,
@@ -55,6 +56,7 @@
 pub(crate) mod concat;
 pub(crate) mod dot;
 pub(crate) mod dynamic;
+pub(crate) mod index_select;
 pub(crate) mod number;
 pub(crate) mod shape;
 pub(crate) mod site;
@@ -115,6 +117,7 @@ const EVERYWHERE: Rules = &[
     ("stablehlo.reshape", &[shape::reshape_of_reshape, shape::move_of_splat]),
     ("stablehlo.reverse", &[shape::reverse_of_broadcast]),
     ("stablehlo.subtract", &[number::splat_arithmetic, number::neutral_operand]),
+    ("stablehlo.torch_index_select", &[index_select::gather_of_index_select]),
     (
         "stablehlo.transpose",
         &[shape::move_of_splat, shape::transpose_of_transpose, shape::transpose_of_broadcast],
