@@ -471,6 +471,16 @@ func.func @main(%x: WHOLE, %scale: EACH, %offset: EACH, %mean: EACH, %deviation:
 }
 """
 
+INDEX_SELECT = """
+func.func @main(%x: tensor<4x5xf32>, %i: tensor<3xi64>, %j: tensor<2x3xi32>, %k: tensor<4x2xi64>)
+    -> (tensor<4x3xf32>, tensor<2x3x5xf32>, tensor<4x2xf32>) {
+  %0 = "stablehlo.torch_index_select"(%x, %i) {dim = 1 : i64, batch_dims = 0 : i64} : (tensor<4x5xf32>, tensor<3xi64>) -> tensor<4x3xf32>
+  %1 = "stablehlo.torch_index_select"(%x, %j) {dim = 0 : i64, batch_dims = 0 : i64} : (tensor<4x5xf32>, tensor<2x3xi32>) -> tensor<2x3x5xf32>
+  %2 = "stablehlo.torch_index_select"(%x, %k) {dim = 1 : i64, batch_dims = 1 : i64} : (tensor<4x5xf32>, tensor<4x2xi64>) -> tensor<4x2xf32>
+  return %0, %1, %2 : tensor<4x3xf32>, tensor<2x3x5xf32>, tensor<4x2xf32>
+}
+"""
+
 
 def modules() -> Iterator[tuple[str, str, tuple[np.ndarray, ...]]]:
     """Programs with ops that JAX has no function for: name, text, arguments."""
@@ -488,6 +498,9 @@ def modules() -> Iterator[tuple[str, str, tuple[np.ndarray, ...]]]:
                 for whole in (1, 0, 0, 0, 0, 1)
             ]
             yield f"batch normalization {element} of dimension {index}", text, tuple(some)
+    # Indices beyond both ends: of 64 bits they are read as unsigned ones.
+    chosen = (rng.integers(-3, 8, shape).astype(dtype) for shape, dtype in ((3, np.int64), ((2, 3), np.int32), ((4, 2), np.int64)))
+    yield "torch_index_select", INDEX_SELECT, (values(rng, 4, 5), *chosen)
 
 
 def run(command: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], block: int) -> str | None:
