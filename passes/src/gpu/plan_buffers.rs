@@ -11,7 +11,7 @@
 //! * `arena+256`: bytes from the start of the arena, of which there are `slimhlo.arena` (an attribute of `@main`);
 //! * `const+0`: bytes from the start of the constants, of which there are `slimhlo.constants`.
 //!
-//! Offsets are multiples of 256. Where a value has to be at two places, it inserts calls of kernels that copy
+//! Offsets are multiples of 256, of less than 256 bytes of 16. Where a value has to be at two places, it inserts calls of kernels that copy
 //! (`slimhlo.copy`).
 //!
 //! # How
