@@ -18,8 +18,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Ops in one kernel, counted once for each place at which they are evaluated.
 const LARGEST: usize = 1500;
-/// Places at which one value is evaluated in one kernel.
-const MOST_PLACES: usize = 128;
 /// Ops that are looked at to find what a value costs.
 const FARTHEST: usize = 400;
 
@@ -57,6 +55,17 @@ pub struct Kernel {
     evaluations: Vec<f64>,
 }
 
+/// What is weighed, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices {
+    /// Traffic that a stored byte is worth, in bytes.
+    pub stored_byte: f64,
+    /// Places at which one value is evaluated in one kernel, at most.
+    pub most_places: usize,
+    /// What [`merge`](super::merge::merge) says of it.
+    pub apart: bool,
+}
+
 /// A function's ops, and the kernels that it is made of.
 pub struct Partition<'c, 'a> {
     pub nodes: Vec<Node<'c, 'a>>,
@@ -73,19 +82,16 @@ pub struct Partition<'c, 'a> {
     reads: HashSet<(usize, usize, u32)>,
     /// Arguments of the function that may not be written to, by value.
     read_only: HashSet<usize>,
-    /// Traffic that a stored byte is worth, in bytes.
-    stored_byte: f64,
+    choices: Choices,
     blocks: usize,
 }
 
 impl<'c: 'a, 'a> Partition<'c, 'a> {
-    /// Decides for a function. `read_only` are arguments that belong to the caller, `stored_byte` is the traffic that
-    /// a stored byte is worth, in bytes, and `apart` what [`merge`](super::merge::merge) says of it.
+    /// Decides for a function. `read_only` are arguments that belong to the caller.
     pub fn new(
         function: OperationRef<'c, 'a>,
         read_only: HashSet<usize>,
-        stored_byte: u64,
-        apart: bool,
+        choices: Choices,
     ) -> Result<Self, PassError<'c>> {
         let mut this = Self {
             nodes: Vec::new(),
@@ -97,7 +103,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             users: Vec::new(),
             reads: HashSet::new(),
             read_only,
-            stored_byte: stored_byte as f64,
+            choices,
             blocks: 0,
         };
         if let Some(block) = function.region(0).ok().and_then(|region| region.first_block()) {
@@ -107,7 +113,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         for node in (0..this.nodes.len()).rev() {
             this.decide(node);
         }
-        super::merge::merge(&mut this, apart);
+        super::merge::merge(&mut this, choices.apart);
         Ok(this)
     }
 
@@ -369,7 +375,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
     /// Whether a kernel would become too large.
     fn is_too_much(&self, node: usize) -> bool {
         self.nodes[node].demand.iter().any(|(&kernel, places)| {
-            places.len() > MOST_PLACES || self.kernels[kernel].size + places.len() > LARGEST
+            places.len() > self.choices.most_places || self.kernels[kernel].size + places.len() > LARGEST
         })
     }
 
