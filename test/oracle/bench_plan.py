@@ -232,11 +232,12 @@ def line(row: Row) -> str:
 def summary(kind: str, rows: Sequence[Row]) -> tuple[str, float]:
     """A set's means, and that of planned bytes over XLA's."""
     shares = [row.share for row in rows if row.share]
+    unknown = sum(1 for row in rows if row.xla is None)
     mean = math.exp(sum(map(math.log, shares)) / len(shares)) if shares else 0.0
     met = sum(1 for row in rows if not row.wrong)
     above = sum(1 for row in rows if "above XLA" in row.wrong)
     return (
-        f"{kind}: {met} of {len(rows)} goals met, {above} above XLA; planned bytes are {mean:.3f} of XLA's (geometric mean of {len(shares)})",
+        f"{kind}: {met} of {len(rows)} goals met, {above} above XLA, {unknown} that XLA does not compile; planned bytes are {mean:.3f} of XLA's (geometric mean of {len(shares)})",
         mean,
     )
 
@@ -313,6 +314,10 @@ def main() -> int:
         text, mean = summary(kind, chosen)
         print(text, flush=True)
         failed |= any(row.wrong for row in chosen)
+        # What is held against nothing holds nothing.
+        if chosen and all(row.xla is None for row in chosen):
+            failed = True
+            print("XLA compiles none of them")
         # A mean of some says nothing of all.
         if kind == "reference" and not args.names and mean > MEAN and target != "cpu":
             failed = True

@@ -3,7 +3,7 @@
 // Two arguments change places: one is saved first.
 
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: slimhlo.arena = 256
+// CHECK-SAME: slimhlo.arena = 64 
 // CHECK-NEXT: %[[S:[0-9]+]] = call @copy_0(%arg1) {slimhlo.buffers = ["arena+0"]}
 // CHECK-NEXT: %[[A:[0-9]+]] = call @copy_0(%arg0) {slimhlo.buffers = ["arg1"]}
 // CHECK-NEXT: %[[B:[0-9]+]] = call @copy_0(%[[S]]) {slimhlo.buffers = ["arg0"]}

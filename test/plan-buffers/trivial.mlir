@@ -3,7 +3,7 @@
 // Arguments and constants that are results, once or twice, are copied to where results lie.
 
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: slimhlo.constants = 256
+// CHECK-SAME: slimhlo.constants = 20 
 // CHECK: stablehlo.constant {slimhlo.buffers = ["const+0"]}
 // CHECK: call @copy_0(%arg0) {slimhlo.buffers = ["result0"]}
 // CHECK: call @copy_0(%arg0) {slimhlo.buffers = ["result1"]}

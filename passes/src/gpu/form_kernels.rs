@@ -63,6 +63,7 @@
 //! A reduction of another reduction's result (a mean of distances) makes the elements of that itself, if it needs each once and they would take
 //! more memory than all that they are made of.
 //!
+//! What a stored byte is worth and how many places there may be are options; `cargo xtask bench choices` shows what other numbers give.
 //! A kernel has at most 1500 ops, counted at each place where they are evaluated; what would be more is stored.
 //!
 //! What is read after it has been updated in place would force a copy of it: the smallest of what is computed from it on the
@@ -96,7 +97,7 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
-use partition::Partition;
+use partition::{Choices, Partition};
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, op_name};
 use slimhlo_dialect::types::Tensor;
 use std::collections::HashSet;
@@ -118,6 +119,8 @@ crate::pass_options! {
         apart: bool = false,
         /// Traffic that a stored byte is worth, in bytes: memory is what slimhlo is for.
         stored_byte: Bytes = Bytes(4),
+        /// Places at which one value is evaluated in one kernel, at most; what is evaluated at more is stored.
+        most_places: u64 = 128,
     }
 }
 
@@ -199,7 +202,12 @@ impl Pass for FormKernels {
                 read_only.insert(key(argument.into()));
             }
         }
-        let partition = Partition::new(main, read_only, self.stored_byte.0, self.apart)?;
+        let choices = Choices {
+            stored_byte: self.stored_byte.0 as f64,
+            most_places: usize::try_from(self.most_places).unwrap_or(usize::MAX),
+            apart: self.apart,
+        };
+        let partition = Partition::new(main, read_only, choices)?;
         let module_block = module
             .region(0)
             .ok()

@@ -11,7 +11,7 @@
 //! * `arena+256`: bytes from the start of the arena, of which there are `slimhlo.arena` (an attribute of `@main`);
 //! * `const+0`: bytes from the start of the constants, of which there are `slimhlo.constants`.
 //!
-//! Offsets are multiples of 256. Where a value has to be at two places, it inserts calls of kernels that copy
+//! Offsets are multiples of 256, of less than 256 bytes of 16. Where a value has to be at two places, it inserts calls of kernels that copy
 //! (`slimhlo.copy`).
 //!
 //! # How
@@ -45,11 +45,13 @@ mod model;
 mod order;
 mod pack;
 
+use super::estimate;
 use super::form_kernels::{attributes_at, entry, ops::size_of};
-use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
+use crate::framework::{Anchor, Changed, OptionValue, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::functions::{functions, name_of};
 use crate::ir::Builder;
 use crate::rewrite::{remove_attribute, set_attribute, set_discardable_attribute};
+use crate::target::Target;
 use assign::{Assign, Copy, Place, Plan};
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{
@@ -81,6 +83,8 @@ crate::pass_options! {
 
 const COPIES: Statistic = Statistic::new(c"num-copies", c"copies that are needed");
 const ARENA: Statistic = Statistic::new(c"arena-bytes", c"bytes of the arena");
+const TIME: Statistic =
+    Statistic::new(c"estimated-us", c"microseconds that the kernels take, by the estimate");
 
 /// The function that an op calls.
 pub(crate) fn callee(op: OperationRef<'_, '_>) -> String {
@@ -139,7 +143,7 @@ pub(crate) fn aliases<'c: 'a, 'a>(
 impl Pass for PlanBuffers {
     const ARGUMENT: &'static str = "slimhlo-plan-buffers";
     const ANCHOR: Anchor = Anchor::Module;
-    const STATISTICS: &'static [Statistic] = &[COPIES, ARENA];
+    const STATISTICS: &'static [Statistic] = &[COPIES, ARENA, TIME];
 
     fn dependent_dialects(registry: &DialectRegistry) {
         melior::dialect::DialectHandle::func().insert_dialect(registry);
@@ -162,6 +166,10 @@ impl Pass for PlanBuffers {
         context.count(&COPIES, plan.copies.len() as u64);
         context.count(&ARENA, plan.arena);
         apply(module, main, &model, &plan)?;
+        let rates = Target::parse("kernels").ok().and_then(|target| target.rates());
+        if let Some(cost) = rates.and_then(|rates| estimate::cost(module, rates)) {
+            context.count(&TIME, (cost.seconds * 1e6) as u64);
+        }
         if self.check || cfg!(debug_assertions) {
             check::check(module)?;
         }

@@ -14,7 +14,7 @@
 //! most as long as [`Limit::Usual`] allows.
 //!
 //! If the arena is still large, other forms of the program are planned, too: values in chunks of several sizes
-//! ([`CHUNKS`]), and what the default pipeline makes of it for this target. Each costs the bytes of its plan and the
+//! ([`CHUNKS`]), and what the default pipeline makes of it for this target, in its usual time and in `max-slowdown`. Each costs the bytes of its plan and the
 //! estimated time of its kernels (`estimate.rs`). Of those that are smaller than the plan without them and take at most
 //! `max-slowdown` times as long, the one whose bytes times seconds are least is kept: a tenth less memory is not worth
 //! twice the time and thousands of launches. If none does, it is the fastest that takes half of the bytes or less,
@@ -52,7 +52,7 @@ fn in_place(slabs: Bytes) -> String {
 }
 
 /// Bytes of the slabs that are tried: around what an H100's L2 cache holds, as those of [`CHUNKS`]. Smaller ones take
-/// less memory, larger ones fewer launches.
+/// less memory, larger ones fewer launches; `cargo xtask bench choices` shows both for each.
 const SLABS: [Bytes; 3] = [Bytes(4 << 20), Bytes(16 << 20), Bytes(64 << 20)];
 
 /// The share of all memory that it has to save.
@@ -72,8 +72,11 @@ const CHUNKS: [(&str, [Bytes; 3]); 2] = [
     ("kernels", [Bytes(8 << 20), Bytes(16 << 20), Bytes(32 << 20)]),
 ];
 
-/// The default pipeline, for our kernels.
-const DEFAULT: &str = "slimhlo-optimize{target=kernels},func.func(canonicalize,cse)";
+/// The default pipeline, for our kernels, within a bound of time.
+fn default_pipeline(limit: Limit) -> String {
+    let limit = limit.print();
+    format!("slimhlo-optimize{{target=kernels max-slowdown={limit}}},func.func(canonicalize,cse)")
+}
 
 crate::pass_options! {
     /// Lower a module to kernels with planned memory.
@@ -105,7 +108,7 @@ const REFORMED: Statistic =
 const LOWER: &str = "slimhlo-form-kernels,slimhlo-plan-buffers";
 /// The same, with kernels left apart.
 const APART: &str = "slimhlo-form-kernels{apart=true},slimhlo-plan-buffers";
-/// And with as little stored as can be.
+/// And with as little stored as can be; `cargo xtask bench choices` shows what other prices of a byte give.
 const LEAN: &str = "slimhlo-form-kernels{stored-byte=64},slimhlo-plan-buffers";
 
 /// The cost of a planned module.
@@ -272,7 +275,11 @@ impl ToKernels {
                 }
             }
         }
-        attempt(DEFAULT)?;
+        // What takes longer may take much less: bytes times seconds tell.
+        attempt(&default_pipeline(Limit::Usual))?;
+        if self.max_slowdown.most() > Limit::Usual.most() {
+            attempt(&default_pipeline(self.max_slowdown))?;
+        }
         let chosen = best.or(fastest);
         context.count(&REFORMED, u64::from(chosen.is_some()));
         let Some(chosen) = chosen else {

@@ -12,8 +12,11 @@ use crate::{ElementType, Slot};
 /// The version of the format that this build writes, and the only one it reads.
 pub const FORMAT: u32 = 2;
 
-/// Every buffer a kernel is given starts at a multiple of this many bytes: kernels may load and store vectors.
+/// The arena, the constants, arguments and results start at multiples of this many bytes.
 pub const ALIGNMENT: u64 = 256;
+
+/// Every buffer a kernel is given starts at a multiple of this many bytes: kernels may load and store vectors.
+pub const OFFSETS: u64 = 16;
 
 /// `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{ALIGNMENT, Error, FORMAT, Kernel, Manifest, Result, Selector, Slot, Step, Tensor};
+use crate::{Error, FORMAT, Kernel, Manifest, OFFSETS, Result, Selector, Slot, Step, Tensor};
 
 /// The largest block that any chip takes.
 const MAX_BLOCK: u32 = 1024;
@@ -191,8 +191,8 @@ impl Checker<'_> {
                     manifest.check_inside(slot, parameter.bytes, what)?;
                     if let Slot::Arena(offset) | Slot::Constant(offset) = slot {
                         check!(
-                            offset % ALIGNMENT == 0,
-                            "step {number}: `{slot}` is not at a multiple of {ALIGNMENT} bytes"
+                            offset % OFFSETS == 0,
+                            "step {number}: `{slot}` is not at a multiple of {OFFSETS} bytes"
                         );
                     }
                     // Nothing is written to a buffer without bytes, wherever it is.

@@ -231,7 +231,7 @@ fn buffers_that_do_not_exist_are_refused() {
     refused("/steps/0/buffers/0", json!("result9"), &["step 0", "no `result9`"]);
     refused("/steps/0/buffers/2", json!("arena+1024"), &["step 0", "arena+1024", "1024 bytes"]);
     refused("/steps/0/buffers/2", json!("arena+18446744073709551360"), &["step 0", "end beyond"]);
-    refused("/steps/0/buffers/2", json!("arena+16"), &["multiple of 256"]);
+    refused("/steps/0/buffers/2", json!("arena+8"), &["multiple of 16"]);
     refused("/steps/0/buffers/1", json!("const+256"), &["step 0", "end beyond"]);
     refused("/steps/0/buffers", json!(["arg0"]), &["takes 3 buffers, not 1"]);
     refused("/steps/1/condition/0/buffers/0", json!("arg7"), &["step 2", "no `arg7`"]);

@@ -20,6 +20,7 @@ use crate::{setup, wheel};
   cargo xtask bench corpus --write-docs                programs of 30 libraries, with memory limits
   cargo xtask bench model --target h100                how far the memory model and its times are from XLA's
   cargo xtask bench plan                               what slimhlo compile allocates, against XLA for an H100
+  cargo xtask bench choices                            what other values of its constants would give
   cargo xtask bench calibrate                          how far the estimates are from what the GPU here takes")]
 pub struct Args {
     /// Benchmarks to run; all but `corpus` when none is named
@@ -56,6 +57,8 @@ enum Benchmark {
     /// What slimhlo compile allocates for the reference programs, some larger ones, a sample of JAX's tests and programs of libraries at
     /// small sizes, against their floors and XLA for --target; launches and read-backs of each
     Plan,
+    /// What other values of the constants that slimhlo compile plans by would give for the reference programs: bytes and estimated time
+    Choices,
     /// The machine code of the reference programs' kernels: instructions, widths of accesses and bytes in flight, against what
     /// full bandwidth takes
     Code,
@@ -91,6 +94,7 @@ impl Benchmark {
             Benchmark::RunTime => ("bench_run_time.py", vec![]),
             Benchmark::Passes => ("bench_passes.py", vec![]),
             Benchmark::Plan => ("bench_plan.py", vec![]),
+            Benchmark::Choices => ("plan_choices.py", vec![]),
             Benchmark::Code => ("bench_code.py", vec![]),
             Benchmark::Compile => ("bench_compile.py", vec![]),
             Benchmark::Jit => ("jit.py", vec!["--time"]),

@@ -7,8 +7,11 @@ mod custom_call;
 mod empty;
 mod firsts;
 mod map;
+mod matrices;
 mod ragged_dot;
+mod reflectors;
 mod scan;
+mod triangles;
 mod turned_dot;
 
 use crate::framework::{PassContext, PassError};

@@ -18,8 +18,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Ops in one kernel, counted once for each place at which they are evaluated.
 const LARGEST: usize = 1500;
-/// Places at which one value is evaluated in one kernel.
-const MOST_PLACES: usize = 128;
 /// Ops that are looked at to find what a value costs.
 const FARTHEST: usize = 400;
 
@@ -65,6 +63,17 @@ impl Kernel {
     }
 }
 
+/// What is weighed, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices {
+    /// Traffic that a stored byte is worth, in bytes.
+    pub stored_byte: f64,
+    /// Places at which one value is evaluated in one kernel, at most.
+    pub most_places: usize,
+    /// What [`merge`](super::merge::merge) says of it.
+    pub apart: bool,
+}
+
 /// A function's ops, and the kernels that it is made of.
 pub struct Partition<'c, 'a> {
     pub nodes: Vec<Node<'c, 'a>>,
@@ -81,19 +90,16 @@ pub struct Partition<'c, 'a> {
     reads: HashSet<(usize, usize, u32)>,
     /// Arguments of the function that may not be written to, by value.
     read_only: HashSet<usize>,
-    /// Traffic that a stored byte is worth, in bytes.
-    stored_byte: f64,
+    choices: Choices,
     blocks: usize,
 }
 
 impl<'c: 'a, 'a> Partition<'c, 'a> {
-    /// Decides for a function. `read_only` are arguments that belong to the caller, `stored_byte` is the traffic that
-    /// a stored byte is worth, in bytes, and `apart` what [`merge`](super::merge::merge) says of it.
+    /// Decides for a function. `read_only` are arguments that belong to the caller.
     pub fn new(
         function: OperationRef<'c, 'a>,
         read_only: HashSet<usize>,
-        stored_byte: u64,
-        apart: bool,
+        choices: Choices,
     ) -> Result<Self, PassError<'c>> {
         let mut this = Self {
             nodes: Vec::new(),
@@ -105,7 +111,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             users: Vec::new(),
             reads: HashSet::new(),
             read_only,
-            stored_byte: stored_byte as f64,
+            choices,
             blocks: 0,
         };
         if let Some(block) = function.region(0).ok().and_then(|region| region.first_block()) {
@@ -115,7 +121,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         for node in (0..this.nodes.len()).rev() {
             this.decide(node);
         }
-        super::merge::merge(&mut this, apart);
+        super::merge::merge(&mut this, choices.apart);
         Ok(this)
     }
 
@@ -377,7 +383,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
     /// Whether a kernel would become too large.
     fn is_too_much(&self, node: usize) -> bool {
         self.nodes[node].demand.iter().any(|(&kernel, places)| {
-            places.len() > MOST_PLACES || self.kernels[kernel].size + places.len() > LARGEST
+            places.len() > self.choices.most_places || self.kernels[kernel].size + places.len() > LARGEST
         })
     }
 

@@ -44,8 +44,13 @@ struct Class {
     bytes: u64,
 }
 
-/// Offsets are multiples of this.
-pub const ALIGN: u64 = 256;
+/// What a value of so many bytes begins at a multiple of. Kernels count on 16 bytes, for vectors of elements; those that are as long
+/// as a warp's loads begin where these do. Numbers that loops carry would take many times their size by that.
+pub fn alignment(bytes: u64) -> u64 {
+    const VECTOR: u64 = 16;
+    const LINES: u64 = 256;
+    if bytes < LINES { VECTOR } else { LINES }
+}
 
 pub struct Assign<'m, 'c, 'a> {
     model: &'m mut Model<'c, 'a>,
@@ -107,9 +112,10 @@ impl<'m, 'c: 'a, 'a> Assign<'m, 'c, 'a> {
             match kind {
                 Kind::Table => {
                     let class = &mut self.classes[results[0]];
-                    class.place = Some(Place::Constant(self.constants));
+                    let start = self.constants.next_multiple_of(alignment(class.bytes));
+                    class.place = Some(Place::Constant(start));
                     class.busy = vec![(0, FOREVER)];
-                    self.constants += class.bytes.next_multiple_of(ALIGN);
+                    self.constants = start + class.bytes;
                 }
                 Kind::View => self.unite(operands[0], results[0]),
                 Kind::While if blocks.len() == 2 => {
@@ -391,7 +397,7 @@ impl<'m, 'c: 'a, 'a> Assign<'m, 'c, 'a> {
             match class.place {
                 None => requests.push(Request {
                     class: index,
-                    bytes: class.bytes.next_multiple_of(ALIGN),
+                    bytes: class.bytes.next_multiple_of(alignment(class.bytes)),
                     exact: class.bytes,
                     busy: class.busy.clone(),
                 }),

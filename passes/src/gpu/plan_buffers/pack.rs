@@ -2,7 +2,7 @@
 
 //! Packs memory that is in use at known times into as little as possible.
 
-use super::assign::{Place, overlaps};
+use super::assign::{Place, alignment, overlaps};
 use std::collections::HashMap;
 
 /// Memory that is needed.
@@ -109,15 +109,15 @@ fn most_alive(requests: &[Request]) -> u64 {
 /// Places requests one by one, each in the smallest gap that is free whenever it is needed.
 fn place(requests: &[Request], order: &[usize]) -> (Vec<u64>, u64) {
     let mut offsets = vec![0u64; requests.len()];
-    let mut height = 0;
+    let mut height = 0u64;
     let mut placed: Vec<usize> = Vec::with_capacity(order.len());
     let mut taken: Vec<(u64, u64)> = Vec::new();
     for (number, &index) in order.iter().enumerate() {
         let request = &requests[index];
         if number >= MOST {
             // Too many to look at all of them: on top.
-            offsets[index] = height;
-            height += request.bytes;
+            offsets[index] = height.next_multiple_of(alignment(request.exact));
+            height = offsets[index] + request.bytes;
             continue;
         }
         taken.clear();
@@ -129,12 +129,13 @@ fn place(requests: &[Request], order: &[usize]) -> (Vec<u64>, u64) {
         );
         taken.sort_unstable();
         let mut best: Option<(u64, u64)> = None;
-        let mut top = 0;
+        let mut top = 0u64;
+        let step = alignment(request.exact);
         for &(low, high) in &taken {
             if low > top && low - top >= request.bytes && best.is_none_or(|(gap, _)| low - top < gap) {
                 best = Some((low - top, top));
             }
-            top = top.max(high);
+            top = top.max(high.next_multiple_of(step));
         }
         let offset = best.map_or(top, |(_, low)| low);
         offsets[index] = offset;

@@ -8,10 +8,11 @@
 //! * `ApproxTopK` may find the very largest: it becomes a sort by its comparator.
 //! * LAPACK's and cuSOLVER's `potrf` is `stablehlo.cholesky` in one triangle and the operand in the other, and the number of the first
 //!   pivot that is not positive; LAPACK's `trsm` is `stablehlo.triangular_solve`.
+//! * QR and LU decompositions, and what JAX does with them, are loops (`reflectors.rs`, `triangles.rs`).
 //!
 //! All others are left as they are, for the formation of kernels to refuse.
 
-use super::{replace, top_k};
+use super::{reflectors, replace, top_k, triangles};
 use crate::framework::PassError;
 use crate::functions::{functions, name_of};
 use crate::ir::{self, Builder, key};
@@ -87,6 +88,24 @@ pub fn custom_call<'c: 'a, 'a>(
             match (family, rest) {
                 ("lapack", "spotrf_ffi" | "dpotrf_ffi" | "cpotrf_ffi" | "zpotrf_ffi")
                 | ("cusolver" | "hipsolver", "potrf_ffi") => cholesky(builder, op),
+                ("lapack", "sgeqrf_ffi" | "dgeqrf_ffi" | "cgeqrf_ffi" | "zgeqrf_ffi")
+                | ("cusolver" | "hipsolver", "geqrf_ffi")
+                | ("", "Qr") => reflectors::decomposition(builder, op),
+                ("lapack", "sorgqr_ffi" | "dorgqr_ffi" | "cungqr_ffi" | "zungqr_ffi")
+                | ("cusolver" | "hipsolver", "orgqr_ffi")
+                | ("", "ProductOfElementaryHouseholderReflectors") => reflectors::product(builder, op),
+                ("lapack", "sormqr_ffi" | "dormqr_ffi" | "cunmqr_ffi" | "zunmqr_ffi")
+                | ("cusolver" | "hipsolver", "ormqr_ffi") => {
+                    match (flag(op, "left"), flag(op, "transpose")) {
+                        (Some(left), Some(transpose)) => {
+                            reflectors::multiplication(builder, op, left, transpose)
+                        }
+                        _ => Ok(()),
+                    }
+                }
+                ("lapack", "sgetrf_ffi" | "dgetrf_ffi" | "cgetrf_ffi" | "zgetrf_ffi")
+                | ("cusolver" | "hipsolver", "getrf_ffi") => triangles::decomposition(builder, op),
+                ("cu" | "hip", "lu_pivots_to_permutation") => triangles::permutation(builder, op),
                 ("lapack", "strsm_ffi" | "dtrsm_ffi" | "ctrsm_ffi" | "ztrsm_ffi") => {
                     triangular_solve(builder, op)
                 }

@@ -61,7 +61,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
                 often * here.map(|(_, bytes)| bytes).sum::<f64>()
             })
             .sum();
-        let penalty = if kernels > 1 && cost.held > bytes { 0.0 } else { self.stored_byte };
+        let penalty = if kernels > 1 && cost.held > bytes { 0.0 } else { self.choices.stored_byte };
         let (again, once) =
             (often * one - saved, elements as f64 * (one + (1.0 + penalty) * size) + often * size + LAUNCH);
         again > once
