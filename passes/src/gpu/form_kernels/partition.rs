@@ -4,6 +4,7 @@
 
 mod cost;
 mod overwritten;
+mod rows;
 
 use super::ops::{Class, captures, evaluations, is_plain_operand, size_of};
 use crate::framework::PassError;
@@ -262,10 +263,13 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             Class::Table => self.nodes[node].stored = true,
             Class::Root("reduce") if self.is_reduced_on_the_fly(node) => self.inline(node),
             Class::Move if self.is_first_of_sort(node) => self.nodes[node].stored = wanted,
-            Class::Root(kind) => {
-                let kernel = self.new_kernel(node, kind);
-                self.feed_root(node, kernel, kind);
-            }
+            Class::Root(kind) => match self.kernel_of_row(node).filter(|_| kind == "reduce") {
+                Some(kernel) => self.join_rows(node, kernel),
+                None => {
+                    let kernel = self.new_kernel(node, kind);
+                    self.feed_root(node, kernel, kind);
+                }
+            },
             Class::Constant | Class::Iota => {
                 // Kernels make it themselves, whether somebody else needs it in memory or not.
                 if self.nodes[node].needed {
