@@ -99,6 +99,7 @@ def rows_cases() -> Iterator[Case]:
     yield Case("rows, gradient of softmax", jax.grad(weigh), (some(30, 90), some(30, 90)))
     weigh = lambda x, y, scale: jnp.sum(normalized(x, scale) * y)
     yield Case("rows, gradient of a normalization", jax.grad(weigh, (0, 2)), (some(30, 64), some(30, 64), some(64)))
+    yield Case("rows in the place of others", lambda x: jax.nn.softmax(jnp.sort(x, 1)), (some(40, 100),))
     # Sums over what is not the end of rows, or of other rows: kernels of their own.
     yield Case("not rows, softmax of columns", lambda x: jax.nn.softmax(x, 0), (some(64, 64),))
     yield Case("not rows, by other rows", lambda x: x - x.sum(1)[::-1][:, None], (some(64, 64),))

@@ -2,10 +2,13 @@
 
 //! Reductions of rows that become part of the kernel that needs them: softmax, normalizations, and their gradients.
 //!
+//! One of dimensions that have one element each computes each element for itself, wherever it is needed (gradients have them,
+//! where something was broadcast along such a dimension).
+//!
 //! A kernel that computes elements of rows, each of what the row itself is reduced to, is of kind `rows`: a row is read once,
 //! reduced as often as need be, and stored (`emit/roots/rows.rs`). A reduction joins it where
 //!
-//! * nobody else needs what it comes to, and the kernel does so for the elements of the very row that is reduced;
+//! * the kernel is the first that needs what it comes to, and does so for the elements of the very row that is reduced;
 //! * the kernel reads what is reduced anyway, so that nothing is kept for longer, and nothing of it is updated in place;
 //! * rows fit (`roots::rows::fit`).
 
@@ -30,15 +33,22 @@ enum Part {
 }
 
 impl<'c: 'a, 'a> Partition<'c, 'a> {
-    /// The kernel that a reduction becomes part of, and the operand at whose place its own are evaluated.
+    /// Whether a reduction makes one element of each.
+    pub(super) fn reduces_nothing(&self, node: usize) -> bool {
+        let entry = &self.nodes[node];
+        entry.class == Class::Root("reduce")
+            && entry.op.result_count() == 1
+            && entry.op.operands().next().is_some_and(|operand| size_of(operand).0 == entry.elements)
+    }
+
+    /// The kernel that a reduction becomes part of.
     pub(super) fn kernel_of_row(&mut self, node: usize) -> Option<usize> {
         let op = self.nodes[node].op;
         let (count, length) =
             roots::rows::shape_of(op).filter(|&(rows, length)| roots::rows::fit(rows, length))?;
-        let (&kernel, rest) = {
-            let mut kernels = self.nodes[node].demand.keys();
-            (kernels.next()?, kernels.next())
-        };
+        // What it comes to is stored if others need it, too: after the first of those that do.
+        let kernels = self.nodes[node].demand.keys();
+        let &kernel = kernels.min_by_key(|&&kernel| self.kernels[kernel].roots[0])?;
         let made = &self.kernels[kernel];
         let root = *made.roots.first()?;
         let elements = (count * length) as u64;
@@ -47,9 +57,8 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             "reduce" | "rows" => roots::rows::shape_of(self.nodes[root].op) == Some((count, length)),
             _ => false,
         };
-        if rest.is_some()
-            || self.nodes[node].needed
-            || !is_alike
+        if !is_alike
+            || !self.can_wait(node, root)
             || self.nodes[root].block != self.nodes[node].block
             || self.is_too_much(node)
             || !self.is_of_row(kernel, node, (count, length))
@@ -61,11 +70,25 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         cost.bases.iter().all(|base| !self.updates.contains_key(base)).then_some(kernel)
     }
 
+    /// Whether all that the host needs a node for comes after another one.
+    fn can_wait(&self, node: usize, other: usize) -> bool {
+        let by_host = |user: &usize| match self.nodes[*user].class {
+            Class::Control | Class::Terminator => true,
+            Class::View => self.nodes[*user].stored,
+            _ => false,
+        };
+        self.users[node].iter().filter(|user| by_host(user)).all(|&user| user > other)
+    }
+
     /// Makes a reduction part of a kernel of rows.
     pub(super) fn join_rows(&mut self, node: usize, kernel: usize) {
         let place = self.own_place(kernel);
         self.kernels[kernel].kind = "rows";
         self.kernels[kernel].size += 1;
+        if self.nodes[node].needed || self.nodes[node].demand.len() > 1 {
+            self.nodes[node].stored = true;
+            self.kernels[kernel].roots.push(node);
+        }
         let reduced = self.nodes[node].op.result_count();
         for (index, operand) in self.operands(node).into_iter().enumerate() {
             let place = if index < reduced { place } else { self.place(kernel, place, node, index, 1.0) };
@@ -108,7 +131,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             for (index, operand) in operands.into_iter().enumerate() {
                 let same = size_of(operand).0 == entry.elements;
                 let asked = match (entry.class, part) {
-                    (Class::Pointwise | Class::View, part) if same => part,
+                    (Class::Pointwise | Class::View | Class::Root("reduce"), part) if same => part,
                     (Class::Root("reduce"), Part::OfRow) if index < reduced => Part::Own,
                     (Class::Move, Part::Own)
                         if goes_along_rows(entry.op, length) && size_of(operand).0 == rows =>
