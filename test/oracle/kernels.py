@@ -66,6 +66,46 @@ def values(rng: np.random.Generator, *shape: int, dtype: type = np.float32) -> n
     return rng.standard_normal(shape).astype(dtype)
 
 
+def rows_cases() -> Iterator[Case]:
+    """What is made of rows and of reductions of each: by warps, by blocks of several sizes, whole and in part."""
+    rng = np.random.default_rng(4)
+
+    def some(*shape: int, dtype: type = np.float32) -> np.ndarray:
+        return values(rng, *shape, dtype=dtype)
+
+    def normalized(x: Array, scale: Array) -> Array:
+        off = x - x.mean(-1, keepdims=True)
+        return off * lax.rsqrt((off * off).mean(-1, keepdims=True) + np.float32(1e-5)).astype(x.dtype) * scale
+
+    def of_greatest(x: Array) -> Array:
+        return jnp.where(jnp.arange(x.shape[1]) == x.argmax(1)[:, None], x, 0)
+
+    for rows, length in ((70, 32), (70, 33), (41, 100), (13, 256), (9, 300), (7, 510), (5, 2500), (3, 4096), (2, 30001)):
+        yield Case(f"rows of {length}, softmax", jax.nn.softmax, (some(rows, length),))
+        yield Case(f"rows of {length}, normalized", normalized, (some(rows, length), some(length)))
+    for dtype in (BF16, np.float16, np.float64):
+        name = np.dtype(dtype).name
+        yield Case(f"rows of {name}, softmax", jax.nn.softmax, (some(6, 2304, dtype=dtype),))
+        yield Case(f"rows of {name}, normalized", normalized, (some(40, 72, dtype=dtype), some(72, dtype=dtype)))
+    yield Case("rows of integers", lambda x: x - x.max(1, keepdims=True) + x.sum(1, keepdims=True), (some(9, 2050, dtype=np.int32),))
+    yield Case("rows of complex", lambda x: x / x.sum(1, keepdims=True), (some(30, 70, dtype=np.complex64) + 1,))
+    yield Case("rows by their greatest", of_greatest, (some(20, 2100),))
+    yield Case("rows to logarithms of sums", lambda x: jax.nn.logsumexp(x, 1), (some(50, 200),))
+    yield Case("rows to one number, all kept", lambda x: (jax.nn.softmax(x), x.max(1)), (some(50, 2200),))
+    yield Case("rows of two dimensions", lambda x: x / jnp.sum(x * x, (1, 2), keepdims=True), (some(30, 7, 12),))
+    yield Case("rows in a reshape", lambda x: jax.nn.softmax(x.reshape(40, 96)).reshape(5, 8, 96), (some(20, 2, 96),))
+    yield Case("one row", jax.nn.log_softmax, (some(4000),))
+    weigh = lambda x, y: jnp.sum(jax.nn.softmax(x * 2) * y)
+    yield Case("rows, gradient of softmax", jax.grad(weigh), (some(30, 90), some(30, 90)))
+    weigh = lambda x, y, scale: jnp.sum(normalized(x, scale) * y)
+    yield Case("rows, gradient of a normalization", jax.grad(weigh, (0, 2)), (some(30, 64), some(30, 64), some(64)))
+    yield Case("rows in the place of others", lambda x: jax.nn.softmax(jnp.sort(x, 1)), (some(40, 100),))
+    # Sums over what is not the end of rows, or of other rows: kernels of their own.
+    yield Case("not rows, softmax of columns", lambda x: jax.nn.softmax(x, 0), (some(64, 64),))
+    yield Case("not rows, by other rows", lambda x: x - x.sum(1)[::-1][:, None], (some(64, 64),))
+    yield Case("not rows, by columns' sums", lambda x: x - x.sum(1), (some(64, 64),))
+
+
 def cases() -> Iterator[Case]:
     rng = np.random.default_rng(0)
 
@@ -105,6 +145,7 @@ def cases() -> Iterator[Case]:
     yield Case("reduce slices", lambda x: x[3:, 1:-2].sum(1), (some(50, 1003),))
     yield Case("reduce the transposed", lambda x: jnp.abs(x.T).max(1), (some(504, 50),))
     yield Case("softmax", jax.nn.softmax, (some(100, 1000),))
+    yield from rows_cases()
     # Reductions of what takes more memory than all that it is made of. Points of their own, so that others stay as they are.
     points = tuple(values(np.random.default_rng(3), count, 3) for count in (1100, 1000))
     squares = lambda a, b: jnp.sum((a[:, None] - b) ** 2, -1)

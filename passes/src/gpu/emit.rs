@@ -141,6 +141,12 @@ fn kernel<'c: 'a, 'a>(
         kernel.finish();
         return Ok(());
     }
+    if kind == "rows" {
+        let kernel = Kernel::new(gpu_module, function, name)?;
+        roots::rows::emit(&kernel)?;
+        kernel.finish();
+        return Ok(());
+    }
     let root = root(function, kind)?;
     let launches = roots::launches(root, is_deterministic(gpu_module))?;
     if launches.is_empty() {

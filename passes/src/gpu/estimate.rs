@@ -46,6 +46,7 @@ pub fn cost<'c: 'a, 'a>(module: OperationRef<'c, 'a>, rates: &Rates) -> Option<C
 fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
     let mut products = 0.0;
     let mut launches = 1;
+    let is_of_rows = ir::string_attribute(function, "slimhlo.kernel") == Some("rows");
     walk(function, |op| {
         if matches!(op_name(op), "stablehlo.dot_general" | "stablehlo.dot" | "stablehlo.convolution")
             && let Ok(result) = op.result(0)
@@ -53,7 +54,9 @@ fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
             let slowness = roots::slowness_of_product(op).unwrap_or(1.0);
             products += slowness * product_seconds(op, size_of(result.into()).0, rates);
         }
-        launches = roots::launches(op, false).map_or(1, |launches| launches.len()).max(launches);
+        if !is_of_rows {
+            launches = roots::launches(op, false).map_or(1, |launches| launches.len()).max(launches);
+        }
         WalkResult::Advance
     });
     let scratch: i64 = ir::i64_array(function, "slimhlo.scratch").unwrap_or_default().iter().sum();

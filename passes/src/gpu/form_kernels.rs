@@ -31,7 +31,7 @@
 //! reshapes (views of the same bytes) and terminators. On kernel functions,
 //!
 //! * `slimhlo.kernel` is the kind: `map` (all results have as many elements; each is computed on the fly), or what the root is:
-//!   `reduce`, `scatter`, `update`, `sort`, `dot`, `convolution`, `reduce_window`, `select_and_scatter`, `rng`, `fft`,
+//!   `rows` (what is made of rows and of reductions of each), `reduce`, `scatter`, `update`, `sort`, `dot`, `convolution`, `reduce_window`, `select_and_scatter`, `rng`, `fft`,
 //!   `cholesky`, `triangular_solve`;
 //! * `slimhlo.in_place` has for each result the argument whose buffer it has to be in, or -1;
 //! * `slimhlo.pointwise` are the arguments whose buffers results may take over, because each element is read only by who writes
@@ -62,6 +62,9 @@
 //!
 //! A reduction of another reduction's result (a mean of distances) makes the elements of that itself, if it needs each once and they would take
 //! more memory than all that they are made of.
+//!
+//! A reduction of rows is part of the kernel that makes something of the very rows, if that alone needs it (`partition/rows.rs`): a softmax
+//! is one kernel of kind `rows`.
 //!
 //! What a stored byte is worth and how many places there may be are options; `cargo xtask bench choices` shows what other numbers give.
 //! A kernel has at most 1500 ops, counted at each place where they are evaluated; what would be more is stored.

@@ -31,7 +31,7 @@
 //! With `threads=N` a block has N threads, as on a GPU, which shows what they do together: `@K` hands a function like the one above to
 //! `slimhlo_cooperate`, which whoever compiles the result has to provide, and which runs it in N threads at once, block by block.
 //! In there, what a block shares is a global variable, since one block runs at a time, and `slimhlo_thread`, `slimhlo_barrier` and
-//! `slimhlo_shuffle_down` tell threads apart and let them meet.
+//! `slimhlo_shuffle_down` and `_idx` tell threads apart and let them meet.
 //!
 //! # What it costs
 //!
@@ -99,10 +99,11 @@ impl Pass for KernelsToHost {
 }
 
 /// Functions that the runtime of blocks of several threads provides, with their operands' and results' widths in bits.
-const RUNTIME: [(&str, &[u32], &[u32]); 3] = [
+const RUNTIME: [(&str, &[u32], &[u32]); 4] = [
     ("slimhlo_thread", &[], &[64]),
     ("slimhlo_barrier", &[], &[]),
     ("slimhlo_shuffle_down", &[32, 32], &[32]),
+    ("slimhlo_shuffle_idx", &[32, 32], &[32]),
 ];
 
 /// Runs a function in all threads of each block: it, its four arguments, and the threads of a block.
@@ -431,12 +432,18 @@ fn convert_body<'c: 'a, 'a>(
                 None
             }
             "gpu.shuffle" if together => {
-                let down = attribute_of(op, "mode").is_some_and(|mode| mode.to_string().contains("down"));
+                let mode = attribute_of(op, "mode").map_or_else(String::new, |mode| mode.to_string());
+                let modes = [("down", "slimhlo_shuffle_down"), ("idx", "slimhlo_shuffle_idx")];
                 let value: Value<'c, 'a> = op.operand(0)?;
-                if !down || value.r#type() != integer(32) {
-                    return Err(PassError::at(op, "is not one that hands 32 bits down"));
-                }
-                Some(call("slimhlo_shuffle_down", &[value, op.operand(1)?], &[integer(32)]).result(0)?.into())
+                let found =
+                    modes.iter().find(|(name, _)| mode.contains(name) && value.r#type() == integer(32));
+                let Some((_, callee)) = found else {
+                    return Err(PassError::at(
+                        op,
+                        "is not one that hands 32 bits down, or those of one thread",
+                    ));
+                };
+                Some(call(callee, &[value, op.operand(1)?], &[integer(32)]).result(0)?.into())
             }
             "gpu.lane_id"
             | "gpu.subgroup_id"

@@ -21,12 +21,13 @@ const WARP: usize = 32;
 const MOST_BLOCKS: u64 = 4;
 
 /// Name and address of each function that compiled kernels call.
-pub fn functions() -> [(&'static str, usize); 4] {
+pub fn functions() -> [(&'static str, usize); 5] {
     [
         ("slimhlo_cooperate", cooperate as *const () as usize),
         ("slimhlo_thread", thread as *const () as usize),
         ("slimhlo_barrier", barrier as *const () as usize),
         ("slimhlo_shuffle_down", shuffle_down as *const () as usize),
+        ("slimhlo_shuffle_idx", shuffle_idx as *const () as usize),
     ]
 }
 
@@ -123,13 +124,23 @@ extern "C" fn barrier() {
 /// What the thread `distance` further in the warp has called this with; the thread's own value where there is none. All threads
 /// of a warp have to call it.
 extern "C" fn shuffle_down(value: u32, distance: u32) -> u32 {
+    shuffle(value, |lane| lane.saturating_add(distance as usize))
+}
+
+/// What the thread `from` of the warp has called this with. All threads of a warp have to call it.
+extern "C" fn shuffle_idx(value: u32, from: u32) -> u32 {
+    shuffle(value, |_| from as usize)
+}
+
+/// What another thread of the warp has called this with: the one that `from` says by the running thread's place in it; the
+/// thread's own value where there is none.
+fn shuffle(value: u32, from: impl FnOnce(usize) -> usize) -> u32 {
     with_self(|member| {
         let warp = &member.block.warps[member.thread / WARP];
         let lane = member.thread % WARP;
         warp.mail[lane].store(value, Ordering::Relaxed);
         warp.meet.wait();
-        let from = lane.saturating_add(distance as usize);
-        let handed = warp.mail.get(from).map_or(value, |mail| mail.load(Ordering::Relaxed));
+        let handed = warp.mail.get(from(lane)).map_or(value, |mail| mail.load(Ordering::Relaxed));
         // Nobody writes the next one before all have read this one.
         warp.meet.wait();
         handed

@@ -18,6 +18,7 @@ mod reduce;
 mod reduce_window;
 mod reducer;
 mod rng;
+pub mod rows;
 mod scan;
 mod scatter;
 mod select_and_scatter;

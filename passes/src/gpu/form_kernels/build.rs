@@ -305,7 +305,7 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         self.builder.set_insertion_point_to_end(block);
         let returned: Vec<_> = results.iter().map(|result| map(&values, *result)).collect();
         self.builder.terminator("func.return", &returned, location);
-        if !matches!(made.kind, "map" | "update") {
+        if !matches!(made.kind, "map" | "update" | "rows") {
             let root = partition.nodes[partition.base_of(kernel)].op.results().next();
             let root = root.and_then(|result| defining_op(map(&values, result.into())));
             let scratch: Vec<i64> =
@@ -370,7 +370,8 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
             return (places.collect(), Vec::new());
         }
         let root = self.partition.nodes[made.roots[0]].op;
-        let is_dealt_out = matches!(made.kind, "map" | "reduce" | "dot" | "convolution");
+        let is_dealt_out = matches!(made.kind, "map" | "reduce" | "dot" | "convolution")
+            || made.kind == "rows" && self.partition.nodes[made.roots[0]].class != Class::Root("reduce");
         if !is_dealt_out && !roots::reads_once(root) {
             return (vec![-1; results.len()], Vec::new());
         }
@@ -379,8 +380,13 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         let mut elsewhere: HashSet<usize> = HashSet::new();
         for &node in nodes.iter().rev() {
             let entry = &self.partition.nodes[node];
+            // Who has an element of a row reads it for all that the row is reduced to before storing anything.
+            let is_of_row = made.kind == "rows" && entry.class == Class::Root("reduce");
             let moved = elsewhere.contains(&node);
             for operand in self.partition.operands(node) {
+                if is_of_row && size_of(operand).0 == made.elements {
+                    continue;
+                }
                 let pointwise = match entry.class {
                     Class::Pointwise => size_of(operand).0 == made.elements,
                     Class::View => true,

@@ -4,6 +4,7 @@
 
 mod cost;
 mod overwritten;
+mod rows;
 
 use super::ops::{Class, captures, evaluations, is_plain_operand, size_of};
 use crate::framework::PassError;
@@ -275,11 +276,15 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             Class::Root(_) | Class::Table if !wanted => {}
             Class::Table => self.nodes[node].stored = true,
             Class::Root("reduce") if self.is_reduced_on_the_fly(node) => self.inline(node),
+            Class::Root(_) if self.reduces_nothing(node) && self.can_be_inlined(node) => self.inline(node),
             Class::Move if self.is_first_of_sort(node) => self.nodes[node].stored = wanted,
-            Class::Root(kind) => {
-                let kernel = self.new_kernel(node, kind);
-                self.feed_root(node, kernel, kind);
-            }
+            Class::Root(kind) => match self.kernel_of_row(node).filter(|_| kind == "reduce") {
+                Some(kernel) => self.join_rows(node, kernel),
+                None => {
+                    let kernel = self.new_kernel(node, kind);
+                    self.feed_root(node, kernel, kind);
+                }
+            },
             Class::Constant | Class::Iota => {
                 // Kernels make it themselves, whether somebody else needs it in memory or not.
                 if self.nodes[node].needed {
@@ -347,7 +352,8 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             let (count, _) = size_of(operand);
             let share = count as f64 / elements;
             // A view has its elements at the same positions.
-            let same = matches!(class, Class::Pointwise | Class::View) && count as f64 == elements;
+            let is_alike = matches!(class, Class::Pointwise | Class::View) || self.reduces_nothing(node);
+            let same = is_alike && count as f64 == elements;
             let place = match class {
                 _ if same => place,
                 Class::Pad | Class::Join if count > 1 => {
@@ -378,6 +384,11 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
                 self.demand(operand, kernel, place);
             }
         }
+    }
+
+    /// Whether nobody needs a node in memory, and no kernel would become too large with it.
+    fn can_be_inlined(&self, node: usize) -> bool {
+        !self.nodes[node].needed && !self.is_too_much(node)
     }
 
     /// Whether a kernel would become too large.

@@ -222,6 +222,26 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         })
     }
 
+    /// Hands all threads of a warp's or a block's group what its first thread has come to by
+    /// [`combine`](Self::combine): in a block the first thread of each warp has come to it, too.
+    ///
+    /// # Errors
+    /// None: as of [`only_if`].
+    pub fn hand_out(
+        &self,
+        kernel: &Kernel<'c, 'a>,
+        mine: Vec<Scalar<'c, 'a>>,
+    ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
+        let code = &kernel.code;
+        let several = code.compare(Int::Ugt, self.threads, code.index(1));
+        only_if(kernel, Some(several), mine, |mine| {
+            let parts = flat(&mine);
+            let own = parts.iter().flat_map(|part| words(code, *part));
+            let handed: Vec<_> = own.map(|word| shuffle(code, word, 0, "idx")).collect();
+            Ok(unflat(&mine, &from_words(code, &parts, &handed)))
+        })
+    }
+
     /// Half of the threads at a time take over what the other half has: by workgroup memory, as long as the two are in
     /// different warps or may be, then by shuffles.
     fn combine_column(
@@ -380,11 +400,16 @@ pub fn from_words<'c: 'a, 'a>(
 
 /// The word of the thread so many further in the warp; the thread's own where there is none.
 pub fn shuffle_down<'c: 'a, 'a>(code: &Code<'c, 'a>, word: Value<'c, 'a>, distance: i64) -> Value<'c, 'a> {
+    shuffle(code, word, distance, "down")
+}
+
+/// The word of another thread of the warp: which it is, `number` says by `mode`.
+fn shuffle<'c: 'a, 'a>(code: &Code<'c, 'a>, word: Value<'c, 'a>, number: i64, mode: &str) -> Value<'c, 'a> {
     let (i32, i1) = (code.int(32), code.int(1));
-    let operands = [word, code.integer(distance, i32), code.integer(WARP, i32)];
+    let operands = [word, code.integer(number, i32), code.integer(WARP, i32)];
     let op = code.builder().op_with_blocks("gpu.shuffle", &operands, &[i32, i1], &[], code.location());
-    let mode =
-        Attribute::parse(code.context(), "#gpu<shuffle_mode down>").expect("the gpu dialect is loaded");
+    let mode = Attribute::parse(code.context(), &format!("#gpu<shuffle_mode {mode}>"))
+        .expect("the gpu dialect is loaded");
     rewrite::set_attribute(op, "mode", mode);
     op.results().next().map(Value::from).expect("a shuffle has two results")
 }

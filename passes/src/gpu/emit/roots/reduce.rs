@@ -275,7 +275,10 @@ fn first_launch<'c: 'a, 'a>(
 
 /// What the running thread comes to of the elements `[first, to, step]`: with the initial values in the first thread of
 /// the first chunk, else with its first elements as start.
-fn thread_sums<'c: 'a, 'a>(
+///
+/// # Errors
+/// What `merge` or `inputs` fails with.
+pub fn thread_sums<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     (initial, merge): (Vec<Scalar<'c, 'a>>, &Merge<'_, 'c, 'a>),
     group: &Group<'c, 'a>,

@@ -102,7 +102,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
     }
 
     /// What one element of a node costs. Stops where it is known to be much.
-    fn cost(&self, node: usize) -> Cost {
+    pub(super) fn cost(&self, node: usize) -> Cost {
         let mut cost =
             Cost { flops: 0.0, bytes: 0.0, held: 0, read: 0, bases: HashSet::new(), here: HashMap::new() };
         let count = self.nodes[node].elements;
