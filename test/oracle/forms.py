@@ -7,10 +7,11 @@ module.
 Each module goes in as jaxlib's text, generic text and bytecode, and out in the same forms; and for versions of
 StableHLO, of which a sample takes a few per module and --all each, a portable artifact of jaxlib's is read and compared
 with what jaxlib reads of it, one is written and compared with what comes back of jaxlib's own, and VHLO's text goes
-there and back. Where jaxlib writes no artifact of a version, we may refuse it, too. jaxlib has two writers: StableHLO's
-own, and one of XLA's that makes other ops first of what an old version lacks (tan, batching dimensions, chlo.scan, of
-which it forgets that it goes backwards). Where only the latter writes, we have to refuse. All comparisons are of generic text with locations, by jaxlib. Beside the corpora
-there is a module of each narrow float, for which MLIR 23 has numbers in bytecode and MLIR 22 has none.
+there and back. Where jaxlib writes no artifact of a version, we may refuse it, too. jaxlib has two writers:
+StableHLO's own, and one of XLA's that makes other ops first of what an old version lacks (tan, batching dimensions,
+chlo.scan, of which it forgets that it goes backwards). Where only the latter writes, we have to refuse. All
+comparisons are of generic text with locations, by jaxlib. Beside the corpora there is a module of each narrow float,
+for which MLIR 23 has numbers in bytecode and MLIR 22 has none.
 
 Artifacts of a module in versions between which nothing that it has in it changed are the same bytes behind the
 version's number. Each is written and read here; jaxlib, and the way through VHLO's text, are asked about one of them.
@@ -51,9 +52,7 @@ LACKING = re.compile(
 )
 """What the converter says of what a version has not."""
 
-_DEFAULTS = re.compile(
-    r'(backend_config = "", )|(, precision_config = \[(#stablehlo<precision DEFAULT>(, )?)+\])'
-)
+_DEFAULTS = re.compile(r'(backend_config = "", )|(, precision_config = \[(#stablehlo<precision DEFAULT>(, )?)+\])')
 _LOCATION = re.compile(r" loc\((?:#loc\d*|unknown|\"[^\"]*\"(?:[^()]*|\(#loc\d*\)))\)")
 
 
@@ -429,8 +428,7 @@ def main() -> int:
     for what, count in sorted(tally.counts.items()):
         print(f"{what:30s} {count - tally.missed[what]:7d} of {count}")
     print(
-        f"{tally.passed} passed, {tally.failed} failed: "
-        f"{tally.modules} modules of {programs} programs in all forms, {time.monotonic() - started:.0f} s"
+        f"{tally.passed} passed, {tally.failed} failed: {tally.modules} modules of {programs} programs in all forms, {time.monotonic() - started:.0f} s"
     )
     return 0 if tally.passed and not tally.failed else 1
 
