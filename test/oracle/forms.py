@@ -428,7 +428,8 @@ def main() -> int:
     for what, count in sorted(tally.counts.items()):
         print(f"{what:30s} {count - tally.missed[what]:7d} of {count}")
     print(
-        f"{tally.passed} passed, {tally.failed} failed: {tally.modules} modules of {programs} programs in all forms, {time.monotonic() - started:.0f} s"
+        f"{tally.passed} passed, {tally.failed} failed: {tally.modules} modules of {programs} programs in all forms, "
+        f"{time.monotonic() - started:.0f} s"
     )
     return 0 if tally.passed and not tally.failed else 1
 
