@@ -12,6 +12,10 @@ using namespace mlir;
 
 LogicalResult slimhlo::verifyOp(Operation *op) { return unwrap(slimhloVerifyOp(wrap(op))); }
 
+LogicalResult slimhlo::verifyFirst(Operation *op, Counts counts) {
+  return unwrap(slimhloVerifyFirst(wrap(op), counts.operands, counts.results, counts.regions));
+}
+
 LogicalResult slimhlo::verifyOpRegions(Operation *op) {
   return unwrap(slimhloVerifyOpRegions(wrap(op)));
 }

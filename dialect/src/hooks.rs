@@ -9,7 +9,7 @@ use crate::quant::verify_quantized;
 use crate::rules::{Folded, rules};
 use crate::types;
 use crate::view::{OpError, OpView, Parts, Verdict};
-use crate::{ffi, stablehlo};
+use crate::{ffi, first, stablehlo};
 use melior::ContextRef;
 use melior::ir::attribute::DictionaryAttribute;
 use melior::ir::operation::OperationLike;
@@ -65,6 +65,22 @@ pub unsafe extern "C" fn slimhloVerifyOp(op: MlirOperation) -> MlirLogicalResult
         rules(view.name()).verify.map_or(Ok(()), |rule| rule(&view))
     };
     decide(&view, verify).map_or(FAILURE, |()| SUCCESS)
+}
+
+/// See `Hooks.h`.
+///
+/// # Safety
+/// `op` must be a live operation.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slimhloVerifyFirst(
+    op: MlirOperation,
+    operands: isize,
+    results: isize,
+    regions: isize,
+) -> MlirLogicalResult {
+    // SAFETY: given by the caller.
+    let view = OpView::Op(unsafe { OperationRef::from_raw(op) });
+    decide(&view, || first::verify(&view, [operands, results, regions])).map_or(FAILURE, |()| SUCCESS)
 }
 
 /// See `Hooks.h`.

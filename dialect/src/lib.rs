@@ -9,6 +9,7 @@
 pub mod dense;
 pub mod dims;
 pub mod ffi;
+pub mod first;
 pub mod hooks;
 pub mod quant;
 pub mod rules;

@@ -41,6 +41,9 @@ pub enum Folded<'c, 'a> {
 /// What the Rust half knows about one op.
 #[derive(Clone, Copy, Default)]
 pub struct Rules {
+    /// Verifies, before anything else is known of the op but its counts, what MLIR's traits would complain about without
+    /// naming operands or numbers.
+    pub verify_first: Option<VerifyRule>,
     /// Verifies the op before its regions are.
     pub verify: Option<VerifyRule>,
     /// Verifies what needs valid regions.
@@ -62,6 +65,7 @@ pub struct Rules {
 impl Rules {
     /// No rules at all.
     pub const NONE: Self = Self {
+        verify_first: None,
         verify: None,
         verify_regions: None,
         verify_symbol_use: None,
@@ -71,6 +75,12 @@ impl Rules {
         has_memory_effects: None,
         is_speculatable: None,
     };
+
+    /// With a verifier that runs before MLIR's traits.
+    pub const fn verify_first(mut self, rule: VerifyRule) -> Self {
+        self.verify_first = Some(rule);
+        self
+    }
 
     /// With a verifier.
     pub const fn verify(mut self, rule: VerifyRule) -> Self {
@@ -129,6 +139,7 @@ static RULES: LazyLock<FxHashMap<&'static str, Rules>> = LazyLock::new(|| {
     for (name, rules) in crate::tables().into_iter().flatten() {
         // Verification and folding of one op may live in different files; each entry fills what it knows.
         let entry: &mut Rules = all.entry(*name).or_default();
+        entry.verify_first = entry.verify_first.or(rules.verify_first);
         entry.verify = entry.verify.or(rules.verify);
         entry.verify_regions = entry.verify_regions.or(rules.verify_regions);
         entry.verify_symbol_use = entry.verify_symbol_use.or(rules.verify_symbol_use);

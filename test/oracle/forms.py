@@ -7,10 +7,11 @@ module.
 Each module goes in as jaxlib's text, generic text and bytecode, and out in the same forms; and for versions of
 StableHLO, of which a sample takes a few per module and --all each, a portable artifact of jaxlib's is read and compared
 with what jaxlib reads of it, one is written and compared with what comes back of jaxlib's own, and VHLO's text goes
-there and back. Where jaxlib writes no artifact of a version, we may refuse it, too. jaxlib has two writers: StableHLO's
-own, and one of XLA's that makes other ops first of what an old version lacks (tan, batching dimensions). Where only the
-latter writes, we have to refuse. All comparisons are of generic text with locations, by jaxlib. Beside the corpora
-there is a module of each narrow float, for which MLIR 23 has numbers in bytecode and MLIR 22 has none.
+there and back. Where jaxlib writes no artifact of a version, we may refuse it, too. jaxlib has two writers:
+StableHLO's own, and one of XLA's that makes other ops first of what an old version lacks (tan, batching dimensions,
+chlo.scan, of which it forgets that it goes backwards). Where only the latter writes, we have to refuse. All
+comparisons are of generic text with locations, by jaxlib. Beside the corpora there is a module of each narrow float,
+for which MLIR 23 has numbers in bytecode and MLIR 22 has none.
 
 Artifacts of a module in versions between which nothing that it has in it changed are the same bytes behind the
 version's number. Each is written and read here; jaxlib, and the way through VHLO's text, are asked about one of them.
@@ -46,21 +47,12 @@ NARROW = (
     *("f8E5M2", "f8E5M2FNUZ", "f8E8M0FNU", "tf32"),
 )
 
-# Misses that are accepted: the check, what is said, and why.
-KNOWN = (
-    (
-        "artifact out",
-        r"'chlo\.scan' op has a region",
-        "jaxlib writes what the op is made of, we say that artifacts have no form for it",
-    ),
+LACKING = re.compile(
+    r"is no op of StableHLO|, which StableHLO \S+ lacks$|has a region, for which portable artifacts have no form$"
 )
-
-LACKING = re.compile(r"is no op of StableHLO|, which StableHLO \S+ lacks$")
 """What the converter says of what a version has not."""
 
-_DEFAULTS = re.compile(
-    r'(backend_config = "", )|(, precision_config = \[(#stablehlo<precision DEFAULT>(, )?)+\])'
-)
+_DEFAULTS = re.compile(r'(backend_config = "", )|(, precision_config = \[(#stablehlo<precision DEFAULT>(, )?)+\])')
 _LOCATION = re.compile(r" loc\((?:#loc\d*|unknown|\"[^\"]*\"(?:[^()]*|\(#loc\d*\)))\)")
 
 
@@ -370,32 +362,24 @@ def check(job: Job) -> list[Result]:
     return results
 
 
-def tell(miss: tuple[str, str, str]) -> str | None:
-    """Prints a miss; the reason why it is accepted, if there is one."""
-    name, what, detail = miss
-    reason = next((why for check, said, why in KNOWN if check == what and re.search(said, detail)), None)
-    print(f"{what}: {detail}\n    in {name}" + (f"\n    known: {reason}" if reason else ""))
-    return reason
-
-
 @dataclasses.dataclass
 class Tally:
-    """Checks and misses so far; of misses, those that are accepted."""
+    """Checks and misses so far."""
 
     counts: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     missed: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    known: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     modules: int = 0
 
     def add(self, counts: dict[str, int], misses: Sequence[Sequence[str]]) -> None:
         self.modules += 1
         self.counts.update(counts)
         self.missed.update(what for _, what, _ in misses)
-        self.known.update(reason for name, what, said in misses if (reason := tell((name, what, said))))
+        for name, what, detail in misses:
+            print(f"{what}: {detail}\n    in {name}")
 
     @property
     def failed(self) -> int:
-        return self.missed.total() - self.known.total()
+        return self.missed.total()
 
     @property
     def passed(self) -> int:
@@ -443,11 +427,9 @@ def main() -> int:
                 print(f"{part}: {tally.passed} checks passed, {tally.failed} missed", flush=True)
     for what, count in sorted(tally.counts.items()):
         print(f"{what:30s} {count - tally.missed[what]:7d} of {count}")
-    for reason, count in tally.known.items():
-        print(f"{count} known: {reason}")
     print(
-        f"{tally.passed} passed, {tally.failed} failed: {tally.known.total()} known, "
-        f"{tally.modules} modules of {programs} programs in all forms, {time.monotonic() - started:.0f} s"
+        f"{tally.passed} passed, {tally.failed} failed: {tally.modules} modules of {programs} programs in all forms, "
+        f"{time.monotonic() - started:.0f} s"
     )
     return 0 if tally.passed and not tally.failed else 1
 

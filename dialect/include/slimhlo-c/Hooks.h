@@ -18,6 +18,12 @@ extern "C" {
 /// Verifies `op` before its regions are verified. Emits its own diagnostics.
 MlirLogicalResult slimhloVerifyOp(MlirOperation op);
 
+/// Verifies what MLIR's own traits ask of `op`, before they do, and with the numbers that they
+/// leave out: how many operands, results and regions there must be (-1: any number), and what Rust
+/// knows besides. Emits its own diagnostics.
+MlirLogicalResult slimhloVerifyFirst(MlirOperation op, intptr_t operands, intptr_t results,
+                                     intptr_t regions);
+
 /// Verifies what may only be looked at once every op in the regions of `op` is known to be valid.
 MlirLogicalResult slimhloVerifyOpRegions(MlirOperation op);
 

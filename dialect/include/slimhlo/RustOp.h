@@ -18,6 +18,45 @@
 
 namespace slimhlo {
 
+/// How many operands, results and regions the traits of an op ask for; -1 where they do not say.
+struct Counts {
+  int operands = -1, results = -1, regions = -1;
+};
+
+template <typename ConcreteOp> constexpr Counts countsOf() {
+  using namespace mlir::OpTrait;
+  Counts counts;
+  if (ConcreteOp::template hasTrait<OneOperand>())
+    counts.operands = 1;
+  if (ConcreteOp::template hasTrait<ZeroResults>())
+    counts.results = 0;
+  if (ConcreteOp::template hasTrait<OneResult>())
+    counts.results = 1;
+  if (ConcreteOp::template hasTrait<NResults<2>::Impl>())
+    counts.results = 2;
+  if (ConcreteOp::template hasTrait<NResults<3>::Impl>())
+    counts.results = 3;
+  if (ConcreteOp::template hasTrait<ZeroRegions>())
+    counts.regions = 0;
+  if (ConcreteOp::template hasTrait<OneRegion>())
+    counts.regions = 1;
+  if (ConcreteOp::template hasTrait<NRegions<2>::Impl>())
+    counts.regions = 2;
+  return counts;
+}
+
+llvm::LogicalResult verifyFirst(mlir::Operation *op, Counts counts);
+
+/// All that MLIR verifies of an op before its regions, with the Rust half first. The op's class is
+/// told by its base.
+template <typename ConcreteOp, template <typename> class... Traits>
+llvm::LogicalResult verifyInvariants(const mlir::Op<ConcreteOp, Traits...> *, mlir::Operation *op) {
+  using mlir::op_definition_impl::verifyTraits;
+  return llvm::failure(llvm::failed(verifyFirst(op, countsOf<ConcreteOp>())) ||
+                       llvm::failed(verifyTraits<Traits<ConcreteOp>...>(op)) ||
+                       llvm::failed(llvm::cast<ConcreteOp>(op).verify()));
+}
+
 llvm::LogicalResult verifyOp(mlir::Operation *op);
 llvm::LogicalResult verifyOpRegions(mlir::Operation *op);
 

@@ -13,8 +13,15 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 /// Verification. Runs after the constraints that ODS generates and after the op's other traits, so that the Rust half
-/// may rely on operand counts, segment sizes, attribute kinds and type constraints.
-def RustVerified : NativeOpTrait<"RustVerified"> {
+/// may rely on operand counts, segment sizes, attribute kinds and type constraints. Before all of these it may say with
+/// numbers what MLIR would say without: so the function that MLIR calls is ours, which asks Rust first.
+def RustVerified : NativeOpTrait<"RustVerified", /*traits=*/[], /*extraOpDeclaration=*/[{
+  static ::mlir::OperationName::VerifyInvariantsFn getVerifyInvariantsFn() {
+    return [](::mlir::Operation *op) {
+      return ::slimhlo::verifyInvariants(static_cast<const Op *>(nullptr), op);
+    };
+  }
+}]> {
   let cppNamespace = "::slimhlo";
 }
 

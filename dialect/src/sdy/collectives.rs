@@ -5,22 +5,26 @@
 use super::attrs::{AllToAllParamList, AxisRefList, ListOfAxisRefLists, TensorSharding, View};
 use super::mesh::{Axes, Part, append, first_overlap, normalized, piece_count, remove_suffix};
 use super::sharding::{self, Placement, at, resolve_all};
+use crate::first::same_types;
 use crate::rules::{Folded, Rules, Table};
 use crate::view::{OpError, OpView, Verdict};
 use crate::{reject, require};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef};
 
+/// Operand and result are of one type.
+const SAME_TYPES: Rules = Rules::NONE.verify_first(same_types);
+
 /// Rules of the collectives.
 pub const TABLE: Table = &[
-    ("sdy.all_gather", Rules::NONE.verify(verify_all_gather).fold(fold_identity)),
-    ("sdy.all_slice", Rules::NONE.verify(verify_all_slice).fold(fold_all_slice)),
-    ("sdy.all_to_all", Rules::NONE.verify(verify_all_to_all)),
-    ("sdy.all_reduce", Rules::NONE.verify(verify_all_reduce).fold(fold_identity)),
-    ("sdy.collective_permute", Rules::NONE.verify(verify_collective_permute).fold(fold_collective_permute)),
-    ("sdy.reduce_scatter", Rules::NONE.verify(verify_reduce_scatter).fold(fold_identity)),
-    ("sdy.sharded_to_unreduced", Rules::NONE.verify(verify_sharded_to_unreduced)),
-    ("sdy.replicated_to_unreduced", Rules::NONE.verify(verify_replicated_to_unreduced)),
+    ("sdy.all_gather", SAME_TYPES.verify(verify_all_gather).fold(fold_identity)),
+    ("sdy.all_slice", SAME_TYPES.verify(verify_all_slice).fold(fold_all_slice)),
+    ("sdy.all_to_all", SAME_TYPES.verify(verify_all_to_all)),
+    ("sdy.all_reduce", SAME_TYPES.verify(verify_all_reduce).fold(fold_identity)),
+    ("sdy.collective_permute", SAME_TYPES.verify(verify_collective_permute).fold(fold_collective_permute)),
+    ("sdy.reduce_scatter", SAME_TYPES.verify(verify_reduce_scatter).fold(fold_identity)),
+    ("sdy.sharded_to_unreduced", SAME_TYPES.verify(verify_sharded_to_unreduced)),
+    ("sdy.replicated_to_unreduced", SAME_TYPES.verify(verify_replicated_to_unreduced)),
 ];
 
 /// What may stand on an operand without a sharding.

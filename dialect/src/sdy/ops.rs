@@ -5,20 +5,25 @@
 use super::attrs::{TensorSharding, View};
 use super::ffi;
 use super::sharding::{self, at};
+use crate::first::same_types;
 use crate::rules::{Folded, Rules, Table};
 use crate::types::is_static;
 use crate::view::{OpView, Verdict};
 use crate::{ffi as common, reject, require};
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, BlockLike, OperationRef, Value};
+use melior::ir::{Attribute, AttributeLike, BlockLike, OperationRef, Value};
+
+/// Operand and result are of one type.
+const SAME_TYPES: Rules = Rules::NONE.verify_first(same_types);
 
 /// Rules of the marking ops.
 pub const TABLE: Table = &[
-    ("sdy.sharding_constraint", Rules::NONE.verify(verify_sharding)),
-    ("sdy.reshard", Rules::NONE.verify(verify_sharding).fold(fold_reshard)),
-    ("sdy.propagation_barrier", Rules::NONE.verify(verify_propagation_barrier)),
-    ("sdy.data_flow_edge", Rules::NONE.verify(verify_data_flow_edge)),
-    ("sdy.func_data_flow_edge", Rules::NONE.verify(verify_func_data_flow_edge)),
+    ("sdy.sharding_constraint", SAME_TYPES.verify(verify_sharding)),
+    ("sdy.reshard", SAME_TYPES.verify(verify_sharding).fold(fold_reshard)),
+    ("sdy.propagation_barrier", SAME_TYPES.verify(verify_propagation_barrier)),
+    ("sdy.constant", Rules::NONE.verify_first(verify_constant)),
+    ("sdy.data_flow_edge", SAME_TYPES.verify(verify_data_flow_edge)),
+    ("sdy.func_data_flow_edge", SAME_TYPES.verify(verify_func_data_flow_edge)),
 ];
 
 fn verify_sharding(view: &OpView<'_, '_>) -> Verdict {
@@ -27,6 +32,17 @@ fn verify_sharding(view: &OpView<'_, '_>) -> Verdict {
         reject!("attribute 'sharding' must be a sharding, but is {attribute}")
     };
     at("sharding", sharding::verify(op, sharding, view.result_type(0)?))
+}
+
+fn verify_constant(view: &OpView<'_, '_>) -> Verdict {
+    let (Some(value), result) = (view.attribute("value"), view.result_type(0)?) else { return Ok(()) };
+    // What is no attribute of elements has no type to compare, and is ODS's to reject.
+    require!(
+        !value.is_elements() || value.r#type() == result,
+        "value is of type {}, but the result of type {result}",
+        value.r#type()
+    );
+    Ok(())
 }
 
 /// `BOTH` is the last of the four directions.
