@@ -26,6 +26,7 @@ pub mod batch_slices;
 pub mod coalesce_pads;
 pub mod dus_to_pad;
 pub mod gpu;
+pub mod hold_shared;
 pub mod inplace_updates;
 pub mod known_branches;
 pub mod late_splats;
@@ -62,6 +63,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<gpu::emit::EmitGpu>(),
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
             PassInfo::of::<gpu::to_host::KernelsToHost>(),
+            PassInfo::of::<hold_shared::HoldShared>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),
             PassInfo::of::<known_branches::KnownBranches>(),
             PassInfo::of::<late_splats::LateSplats>(),

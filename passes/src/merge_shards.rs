@@ -54,15 +54,15 @@
 //! * Shardings that differ, are on several meshes, or not understood: `mhlo.sharding`.
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
-use crate::ir::{self, Builder, discardable_attributes, is_narrow, remove_discardable_attributes};
+use crate::ir::{self, Builder, is_narrow, remove_discardable_attributes};
 use crate::ops::class;
 use crate::ops::reducers::combiner;
 use crate::rewrite::{defining_op, location_of, set_attribute, uses, walk};
 use crate::shards::{
-    Layout, Mesh, SHARDING, all_reduce, constant_on_shards, counted, is_manual_throughout,
-    manual_computation, next_channel, partitions, share_exchanges,
+    Layout, Mesh, all_reduce, constant_on_shards, counted, is_manual_throughout, manual_computation,
+    next_channel, partitions, share_exchanges,
 };
-use crate::stream::cuts::{Cuts, is_simple};
+use crate::stream::cuts::{Cuts, is_simple, says_no_more};
 use crate::stream::own_shards::levels;
 use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
@@ -573,11 +573,6 @@ fn moves(name: &str) -> bool {
             | "stablehlo.slice"
             | "stablehlo.transpose"
     )
-}
-
-/// Whether all that hangs on an op is how its results are laid out, which agrees with everything else that is said.
-fn says_no_more(op: OperationRef<'_, '_>) -> bool {
-    discardable_attributes(op).iter().all(|(name, _)| name.as_string_ref().as_str() == Ok(SHARDING))
 }
 
 fn ops_of<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {

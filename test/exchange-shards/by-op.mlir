@@ -80,7 +80,8 @@ module attributes {mhlo.num_partitions = 16 : i32} {
   // CHECK-NEXT: stablehlo.slice %[[WHOLE]] [0:64, 0:62]
   // CHECK-NEXT: return
   func.func @between(%arg0: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}) -> tensor<64x62xf32> {
-    %0 = stablehlo.slice %arg0 [0:64, 1:63] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {"x"}]>]>} : (tensor<64x64xf32>) -> tensor<64x62xf32>
+    %z = sdy.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.pad %arg0, %z, low = [0, -1], high = [0, -1], interior = [0, 0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {"x"}]>]>} : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x62xf32>
     %1 = stablehlo.add %0, %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {"x"}]>]>} : tensor<64x62xf32>
     %2 = stablehlo.slice %1 [0:64, 5:62] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {"x"}]>]>} : (tensor<64x62xf32>) -> tensor<64x57xf32>
     %3 = stablehlo.slice %1 [0:64, 0:5] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {"x"}]>]>} : (tensor<64x62xf32>) -> tensor<64x5xf32>

@@ -218,4 +218,13 @@ pub const STAGES: &[Stage] = &[
         judge: Judge::NotWorse,
         legalizes: true,
     },
+    Stage {
+        name: "held values of shards",
+        pipeline: "func.func(slimhlo-hold-shared)",
+        other: None,
+        tidy: TIDY,
+        // What the back end would store for each reader the model does not see.
+        judge: Judge::Nearly,
+        legalizes: true,
+    },
 ];

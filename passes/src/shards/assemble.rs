@@ -5,14 +5,14 @@
 use super::classes::{Class, Made, classes};
 use super::emit::{Body, Outside};
 use super::mesh::Layout;
-use super::moves::{Moves, Piece, Source, is_computed_on_shared, plain};
+use super::moves::{Moves, Piece, Source, is_computed_on_shared, is_read_by_made, plain};
 use super::worth::is_fill_of_computed;
 use super::{CLASSES, Inputs, Rewrite, Target, uneven};
 use crate::ir;
 use crate::rewrite::{defining_op, location_of};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, Value, ValueLike};
-use slimhlo_dialect::ffi;
+use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
@@ -41,7 +41,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let (inputs, made) = self.even(&taken, &scalars, location)?;
         let ty = Tensor::get(target.shape, element, None);
         let is_filled = classes.iter().all(|class| class.reads.is_empty()) || is_fill_of_computed(target);
-        let is_stored = !is_filled && is_computed_on_shared(target.op.result(0).ok()?.into());
+        let own = target.op.result(0).ok()?.into();
+        let is_stored =
+            !is_filled && (is_computed_on_shared(own) || self.known.by_op && is_read_by_made(own));
         let outside = Outside {
             anchor: target.op,
             location,
@@ -60,8 +62,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let most = if body.is_uneven { 2 * held } else { held };
         let is_less = body.received <= most
             && others.is_none_or(|sent| {
-                sent.is_no_less_than(body.exchanges, body.received)
-                    && sent.stores_no_less_than(body.received, held)
+                // A slice alone is most times part of an update or a join that is left to partitioners.
+                let pays = match op_name(target.op) {
+                    "stablehlo.slice" => sent.is_more_than(body.exchanges, body.received),
+                    _ => sent.is_no_less_than(body.exchanges, body.received),
+                };
+                pays && sent.stores_no_less_than(body.received, held)
             });
         let Some(value) = value.filter(|_| is_less) else {
             body.abandon();

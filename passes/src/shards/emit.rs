@@ -7,6 +7,7 @@ mod by_device;
 mod exchange;
 mod places;
 mod rounds;
+mod slots;
 mod updates;
 mod whole;
 

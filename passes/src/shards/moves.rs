@@ -8,8 +8,8 @@ mod ops;
 
 pub use index::{Box_, Expr, Index, Piece, Source};
 pub use ops::{
-    is_bare, is_computed_on_shared, is_elementwise, is_move, is_update, plain, starts_of, unconstrained,
-    update_of,
+    is_bare, is_computed_on_shared, is_elementwise, is_move, is_read_by_made, is_update, plain, starts_of,
+    unconstrained, update_of,
 };
 
 use super::layout::Known;

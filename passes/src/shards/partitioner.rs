@@ -50,6 +50,12 @@ impl Sent {
         self.collectives > 0 && exchanges as i64 <= self.collectives && elements <= self.elements
     }
 
+    /// Whether so many exchanges of so many elements are no more, and one of the two is less.
+    pub fn is_more_than(self, exchanges: u64, elements: i64) -> bool {
+        self.is_no_less_than(exchanges, elements)
+            && ((exchanges as i64) < self.collectives || elements < self.elements)
+    }
+
     /// Whether what exchanges of so many elements have to have stored, what is sent and what is received, is no more
     /// than a partitioner has, or next to nothing beside the `tile` that is made.
     pub fn stores_no_less_than(self, elements: i64, tile: i64) -> bool {
@@ -385,11 +391,12 @@ fn written(op: OperationRef<'_, '_>, name: &str) -> Option<Sent> {
     Some(Sent { collectives: 1, elements, stored: 0 })
 }
 
-/// Whether another move, or a computation that took the place of one, reads what a slice reads.
+/// Whether another slice, or a computation that took the place of one, reads what a slice reads.
 fn is_read_elsewhere<'c: 'a, 'a>(slice: OperationRef<'c, 'a>) -> bool {
     let Some(array) = slice.operands().next() else { return false };
     let is_made = |user: OperationRef<'c, 'a>| op_name(user) == "sdy.manual_computation";
-    users(array).any(|user| user != slice && (is_move(user) || is_made(user)))
+    let is_slice = |user: OperationRef<'c, 'a>| op_name(user) == "stablehlo.slice";
+    users(array).any(|user| user != slice && (is_slice(user) || is_made(user)))
         || uneven::trimmed_from(array).is_some_and(|whole| users(whole).any(is_made))
 }
 

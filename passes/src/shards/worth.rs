@@ -6,11 +6,11 @@ use super::classes::Class;
 use super::mesh::Layout;
 use super::moves::{self, Index, Moves, Piece, is_move, is_update, plain, unconstrained, update_of};
 use super::{Rewrite, Target, Update, bottom};
-use crate::ir::is_narrow;
+use crate::ir::{self, is_narrow};
 use crate::rewrite::{defining_op, users};
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Value, ValueLike};
+use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
@@ -59,6 +59,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let cut: Vec<usize> =
             (0..target.shape.len()).filter(|&dim| !target.layout.0[dim].is_empty()).collect();
         !is_update(target.op)
+            && !joins_along(target.op, &cut)
             && pieces.iter().all(|(_, expr)| {
                 let mut reads = Vec::new();
                 expr.reads(&mut reads);
@@ -94,6 +95,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         };
         users(result.into()).all(|user| !moves::is_elementwise(user) || user.operands().all(&mut is_made))
     }
+}
+
+/// Whether an op joins arrays along one of some dimensions: partitioners have each of them sent to where another dimension is cut.
+fn joins_along(op: OperationRef<'_, '_>, dims: &[usize]) -> bool {
+    let dim = ir::constant_attribute(op, "dimension").and_then(|dim| usize::try_from(dim).ok());
+    op_name(op) == "stablehlo.concatenate" && dim.is_some_and(|dim| dims.contains(&dim))
 }
 
 /// Whether an update writes most of an array, of what is computed element by element: a stencil on all but the edges.

@@ -432,9 +432,14 @@ pub(crate) fn is_simple(op: OperationRef<'_, '_>, name: &str) -> bool {
     known
         && counts()
         && op.result_count() > 0
-        && ir::discardable_attributes(op).is_empty()
+        && says_no_more(op)
         && access::is_closed(op)
         && op.operands().chain(op.results().map(Value::from)).all(|value| ir::plain(value).is_some())
+}
+
+/// Whether all that hangs on an op is how its results are laid out: what it says is asked with what all others say.
+pub(crate) fn says_no_more(op: OperationRef<'_, '_>) -> bool {
+    ir::discardable_attributes(op).iter().all(|(name, _)| name.as_string_ref().as_str() == Ok(SHARDING))
 }
 
 fn body<'c: 'a, 'a>(op: OperationRef<'c, 'a>, region: usize) -> Option<melior::ir::BlockRef<'c, 'a>> {

@@ -52,7 +52,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             return Some(updated);
         }
         if !plain && self.is_shifting(all) && !self.is_mostly_kept(all, shape) {
-            return self.by_device(all, shape);
+            return self.by_device(all, shape, is_shared);
         }
         let made = product(&ranges).iter().filter(|cell| is_made(cell)).count();
         if !plain && made > 1 && self.is_overlay(all, shape.len()) {

@@ -17,23 +17,15 @@
 use super::super::classes::{Class, Read};
 use super::super::moves::{Box_, Expr, Index, Source};
 use super::places::{Places, fitted};
-use super::rounds::{Exchange, Key, Wanted, scheduled};
+use super::rounds::{Exchange, Key, scheduled};
+use super::slots::{Share, Slot, add_share, add_spares, frame_of, joined, narrow, volume};
 use super::{Body, corners, shape_of};
-use crate::ir::element_of;
+use crate::ir::{self, element_of};
 use melior::ir::{Value, ValueLike};
 use rustc_hash::FxHashMap;
 
 /// How many slots a leaf may have.
 const SLOTS: usize = 8;
-
-/// What one device finds in a box of its tile: from which device, and where in that one's tile.
-#[derive(Clone, Debug)]
-struct Share {
-    window: Box_,
-    from: usize,
-    start: Vec<i64>,
-    size: Vec<i64>,
-}
 
 /// What is read in one place of an expression: the input, and what of it each device needs.
 struct Leaf<'r> {
@@ -42,17 +34,12 @@ struct Leaf<'r> {
     shares: Vec<(usize, Share)>,
 }
 
-/// A share of each device, or of some, that are made by the same ops.
-#[derive(Clone, Debug, Default)]
-struct Slot {
-    shares: FxHashMap<usize, Share>,
-    /// The exchange that brings it, by number; none if devices have it.
-    exchange: Option<usize>,
-    /// Whether nothing of it is needed: it is there because another leaf joins it to the same array, which is then
-    /// one array.
-    is_spare: bool,
-    /// Whether it is of devices' own, and another leaf joins as much to it.
-    is_joined_alike: bool,
+/// What a leaf is laid over.
+#[derive(Clone, Copy)]
+struct Below<'c, 'a> {
+    value: Option<Value<'c, 'a>>,
+    /// Whether the result is stored in any case.
+    is_stored: bool,
 }
 
 /// An expression that is computed for the whole tile, with the slots of what it reads, and where it is needed.
@@ -76,8 +63,14 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         })
     }
 
-    /// A tile of this shape in which each device finds what the classes say.
-    pub(super) fn by_device(&mut self, classes: &[Class], shape: &[i64]) -> Option<Value<'c, 'a>> {
+    /// A tile of this shape in which each device finds what the classes say. If it is stored in any case, small parts of it are put
+    /// into the largest: what they would be padded for, to be chosen from, back ends would store as well.
+    pub(super) fn by_device(
+        &mut self,
+        classes: &[Class],
+        shape: &[i64],
+        is_stored: bool,
+    ) -> Option<Value<'c, 'a>> {
         let mut groups: Vec<(usize, Vec<&Class>)> = Vec::new();
         for class in classes {
             match groups.iter_mut().find(|(piece, _)| *piece == class.piece) {
@@ -116,12 +109,22 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             layers.push(Layer { expr: self.exprs[piece], leaves: slotted, windows, need });
         }
         add_spares(layers.iter_mut().flat_map(|layer| &mut layer.leaves).collect());
+        let tile_of = |input: usize| shape_of(self.inputs[input]).to_vec();
+        narrow(layers.iter_mut().flat_map(|layer| &mut layer.leaves).collect(), tile_of);
         layers.sort_by_key(|layer| std::cmp::Reverse((layer.need, !matches!(layer.expr, Expr::Fill(_)))));
         let mut result = None;
         for layer in layers {
+            if let (true, Expr::Read(..), [(input, index, slots)]) =
+                (is_stored, layer.expr, layer.leaves.as_slice())
+            {
+                let below = Below { value: result, is_stored };
+                result = Some(self.leaf_by_device((*input, index), slots, &mut exchanges, shape, below)?);
+                continue;
+            }
             let mut values = Vec::with_capacity(layer.leaves.len());
             for (input, index, slots) in &layer.leaves {
-                values.push(self.leaf_by_device((*input, index), slots, &mut exchanges, shape)?);
+                let below = Below { value: None, is_stored: false };
+                values.push(self.leaf_by_device((*input, index), slots, &mut exchanges, shape, below)?);
             }
             let mut values = values.into_iter();
             let value = self.expr(layer.expr, &mut |_, _| values.next().expect("one per read"), shape);
@@ -225,6 +228,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                     exchange,
                     is_spare: false,
                     is_joined_alike: false,
+                    widths: Vec::new(),
                 }),
             }
             if slots.len() > SLOTS {
@@ -235,22 +239,23 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         Some(slots)
     }
 
-    /// What is read in one place of an expression, as large as the tile.
+    /// What is read in one place of an expression, as large as the tile, over what is below it.
     fn leaf_by_device(
         &mut self,
         (input, index): (usize, &[Index]),
         slots: &[Slot],
         exchanges: &mut [Exchange<'c, 'a>],
         shape: &[i64],
+        below: Below<'c, 'a>,
     ) -> Option<Value<'c, 'a>> {
         let mut made = Vec::with_capacity(slots.len());
         for (number, slot) in slots.iter().enumerate() {
             let (value, lows) = self.slot(input, index, slot, exchanges, shape)?;
             made.push((number, value, lows));
         }
-        let mut result = None;
+        let mut result = below.value;
         let mut taken = Vec::new();
-        if let Some(at) = slots.iter().position(|slot| slot.exchange.is_none()) {
+        if let Some(at) = slots.iter().position(|slot| slot.exchange.is_none()).filter(|_| result.is_none()) {
             let (_, value, lows) = made.remove(at);
             let mut others: Vec<_> =
                 made.iter().filter(|(number, ..)| slots[*number].exchange.is_some()).cloned().collect();
@@ -267,6 +272,13 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         let is_left = |number: usize| !taken.contains(&number) && !slots[number].is_spare;
         for (number, value, lows) in made.iter().filter(|(number, ..)| is_left(*number)) {
             let slot = &slots[*number];
+            if let Some(put) = result
+                .filter(|_| below.is_stored)
+                .and_then(|array| self.put_by_device(array, (*value, lows), slot, shape))
+            {
+                result = Some(put);
+                continue;
+            }
             let value = self.spread(*value, lows, slot, shape)?;
             result = Some(match result {
                 None => value,
@@ -305,7 +317,10 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 let place = |share: &Share| -> Box_ {
                     let dims = index.iter().enumerate();
                     dims.map(|(dim, at)| match at.dim() {
-                        Some(_) => (0, tile[dim]),
+                        Some(_) => {
+                            let low = share.start[dim].min(tile[dim] - slot.widths[dim]);
+                            (low, low + slot.widths[dim])
+                        }
                         None => (share.start[dim], share.start[dim] + 1),
                     })
                     .collect()
@@ -354,20 +369,50 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         slot: &Slot,
         shape: &[i64],
     ) -> Option<Value<'c, 'a>> {
-        let size = shape_of(value);
-        let mut frame = Vec::with_capacity(shape.len());
-        for (dim, &tile) in shape.iter().enumerate() {
-            let from = slot.shares.values().map(|share| share.window[dim].0).min()?;
-            let to = slot.shares.values().map(|share| share.window[dim].1).max()?;
-            let end = lows.values().map(|low| low[dim] + size[dim]).max()?;
-            frame.push((from, to.min(end).clamp(from + 1, tile)));
-        }
+        let frame = frame_of(slot, lows, shape_of(value), shape)?;
         let moved = |low: &Vec<i64>| low.iter().zip(&frame).map(|(low, (from, _))| low - from).collect();
         let lows = lows.iter().map(|(device, low)| (*device, moved(low))).collect();
         let placed = self.placed(value, &lows, &corners(&frame).1, false)?;
         let zero = self.zero(element_of(value.r#type()))?;
         let whole: Box_ = shape.iter().map(|&size| (0, size)).collect();
         Some(self.extended(placed, &frame, &whole, zero))
+    }
+
+    /// `array` with a value put where it is needed, in place, if that is a small part of the tile. Where that is a back end is not to
+    /// know: see `part`.
+    fn put_by_device(
+        &mut self,
+        array: Value<'c, 'a>,
+        (value, lows): (Value<'c, 'a>, &Places),
+        slot: &Slot,
+        shape: &[i64],
+    ) -> Option<Value<'c, 'a>> {
+        let frame = frame_of(slot, lows, shape_of(value), shape)?;
+        let (from, size) = corners(&frame);
+        let is_small = 2 * size.iter().product::<i64>() <= shape.iter().product();
+        (is_small && !ir::is_narrow(array)).then_some(())?;
+        let moved = |low: &Vec<i64>| low.iter().zip(&from).map(|(low, from)| low - from).collect();
+        let lows = lows.iter().map(|(device, low)| (*device, moved(low))).collect();
+        let windows = slot
+            .shares
+            .iter()
+            .map(|(device, share)| {
+                let dims = share.window.iter().zip(&frame);
+                let within = dims.map(|(own, frame)| (own.0 - frame.0, own.1.min(frame.1) - frame.0));
+                (*device, within.collect())
+            })
+            .collect();
+        let placed = self.placed(value, &lows, &size, false)?;
+        let places = FxHashMap::from_iter([(0, frame)]);
+        let starts = self.starts_at(shape, &places, &size);
+        let value = match self.mask_by_device(&windows, &size) {
+            Some(mask) => {
+                let kept = self.build.dynamic_slice(array, &starts, placed.r#type(), self.location);
+                self.build.select(mask, placed, kept, self.location)
+            }
+            None => placed,
+        };
+        Some(self.build.dynamic_update_slice(array, value, &starts, self.location))
     }
 
     /// Joins to what devices have what they get and what lies just before or behind it on all of them, along one dimension. Gives what is
@@ -463,138 +508,4 @@ fn do_slide(one: &Class, other: &Class) -> bool {
             let is_sent = !read.is_local() && !second.is_local();
             is_sent || distance(one, read) != distance(other, second)
         })
-}
-
-impl Share {
-    /// What has to be sent for it; none if the device has it.
-    fn wanted(&self, to: usize, key: Key) -> Option<Wanted> {
-        let part = self.start.iter().zip(&self.size).map(|(start, size)| (*start, start + size)).collect();
-        (self.from != to).then_some(Wanted { key, to, from: self.from, part })
-    }
-}
-
-impl Slot {
-    /// Elements that devices need of it, in all.
-    fn need(&self) -> i64 {
-        self.shares.values().map(|share| volume(&share.window)).sum()
-    }
-
-    /// By how much more is sent if it is to hold a share as well.
-    fn growth(&self, share: &Share) -> i64 {
-        let mut size = vec![0; share.size.len()];
-        for share in self.shares.values() {
-            size.iter_mut().zip(&share.size).for_each(|(size, own)| *size = (*size).max(*own));
-        }
-        let before: i64 = size.iter().product();
-        size.iter_mut().zip(&share.size).for_each(|(size, own)| *size = (*size).max(*own));
-        size.iter().product::<i64>() - before
-    }
-}
-
-/// Of leaves of one array that all need something of others, each gets what the others get, too: what is joined to
-/// the array is then the same for all, and stored once. It is of use only where devices have something of the array
-/// themselves.
-fn add_spares(mut leaves: Vec<&mut (usize, &[Index], Vec<Slot>)>) {
-    let is_straight = |index: &[Index]| index.iter().all(|at| matches!(at, Index::Plus { .. }));
-    let own = |slots: &[Slot]| slots.iter().position(|slot| slot.exchange.is_none());
-    for at in 0..leaves.len() {
-        for other in (0..leaves.len()).filter(|&other| other != at) {
-            let (one, second) = (&leaves[at], &leaves[other]);
-            let is_alike = one.0 == second.0
-                && is_straight(one.1)
-                && one.1.len() == second.1.len()
-                && one.1.iter().zip(second.1).all(|(one, second)| one.is_like(*second));
-            let (Some(here), Some(there)) = (own(&one.2), own(&second.2)) else { continue };
-            if !is_alike || one.2.len() < 2 || second.2.len() < 2 {
-                continue;
-            }
-            let new = |slot: &&Slot| {
-                slot.exchange.is_some()
-                    && !slot.is_spare
-                    && one.2.iter().all(|own| own.exchange != slot.exchange)
-            };
-            let moved = |slot: &Slot| {
-                let shares = slot.shares.iter().filter_map(|(device, share)| {
-                    let (here, there) =
-                        (one.2[here].shares.get(device)?, second.2[there].shares.get(device)?);
-                    let mut share = share.clone();
-                    for (dim, along) in
-                        one.1.iter().enumerate().filter_map(|(dim, at)| Some((dim, at.dim()?)))
-                    {
-                        let low = |share: &Share| share.window[along].0 - share.start[dim];
-                        let by = low(here) - low(there);
-                        share.window[along].0 += by;
-                        share.window[along].1 += by;
-                    }
-                    Some((*device, share))
-                });
-                Slot {
-                    shares: shares.collect(),
-                    exchange: slot.exchange,
-                    is_spare: true,
-                    is_joined_alike: false,
-                }
-            };
-            let spares: Vec<Slot> = second.2.iter().filter(new).map(moved).collect();
-            leaves[at].2[here].is_joined_alike = true;
-            leaves[at].2.extend(spares.into_iter().filter(|slot| !slot.shares.is_empty()));
-        }
-    }
-}
-
-/// Adds what a device reads to what it reads already, joined where both are from one place and side by side.
-fn add_share(shares: &mut Vec<Share>, mut share: Share, index: &[Index]) {
-    let distance = |share: &Share| -> Vec<i64> {
-        let dims = index.iter().enumerate();
-        dims.map(|(dim, at)| match *at {
-            Index::At(_) => share.start[dim],
-            Index::Plus { dim: along, .. } => share.start[dim] - share.window[along].0,
-            Index::Minus { dim: along, .. } => share.start[dim] + share.window[along].1,
-        })
-        .collect()
-    };
-    while let Some((at, window)) = shares.iter().enumerate().find_map(|(at, other)| {
-        let same = other.from == share.from && distance(other) == distance(&share);
-        Some((at, union(&other.window, &share.window).filter(|_| same)?))
-    }) {
-        let other = shares.swap_remove(at);
-        for dim in 0..share.start.len() {
-            let end = (share.start[dim] + share.size[dim]).max(other.start[dim] + other.size[dim]);
-            share.start[dim] = share.start[dim].min(other.start[dim]);
-            share.size[dim] = end - share.start[dim];
-        }
-        share.window = window;
-    }
-    shares.push(share);
-}
-
-/// Boxes with those joined that are one in the other or side by side.
-fn joined(boxes: Vec<Box_>) -> Vec<Box_> {
-    let mut done: Vec<Box_> = Vec::with_capacity(boxes.len());
-    for mut window in boxes {
-        while let Some((at, both)) =
-            done.iter().enumerate().find_map(|(at, other)| Some((at, union(other, &window)?)))
-        {
-            done.swap_remove(at);
-            window = both;
-        }
-        done.push(window);
-    }
-    done
-}
-
-/// Two boxes as one, if that holds nothing else.
-fn union(left: &Box_, right: &Box_) -> Option<Box_> {
-    let both: Box_ =
-        left.iter().zip(right).map(|(left, right)| (left.0.min(right.0), left.1.max(right.1))).collect();
-    let common: i64 = left
-        .iter()
-        .zip(right)
-        .map(|(left, right)| (left.1.min(right.1) - left.0.max(right.0)).max(0))
-        .product();
-    (volume(&both) == volume(left) + volume(right) - common).then_some(both)
-}
-
-fn volume(window: &Box_) -> i64 {
-    window.iter().map(|(low, high)| high - low).product()
 }

@@ -128,6 +128,12 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         let Source::Input(input) = source else { return None };
         let own = self.inputs[input];
         let (near, strips) = self.parted(group, read);
+        if self.may_slide
+            && !in_place
+            && let Some(dim) = side_by_side(&near, &strips, frame, shape_of(own))
+        {
+            return Some(self.beside(own, (source, &near[0].0, &strips), frame, dim));
+        }
         let mut layers = Vec::new();
         for (offset, parts) in near {
             layers.push(Layer { what: Ok(self.moved(own, &offset, frame)?), frame: frame.clone(), parts });
@@ -137,6 +143,33 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             layers.push(Layer { what: Ok(value), frame: strip.window, parts: strip.parts });
         }
         self.overlay(layers, frame, in_place)
+    }
+
+    /// A device's own part, at a distance, between the strips that it gets, along one dimension of the frame.
+    fn beside(
+        &mut self,
+        own: Value<'c, 'a>,
+        (source, offset, strips): (Source, &[i64], &[Strip]),
+        frame: &Box_,
+        dim: usize,
+    ) -> Value<'c, 'a> {
+        let mut middle = frame.clone();
+        let (mut before, mut behind) = (Vec::new(), Vec::new());
+        for strip in strips {
+            let value = self.read(&strip.read(source));
+            if strip.window[dim].0 == frame[dim].0 {
+                middle[dim].0 = strip.window[dim].1;
+                before.push(value);
+            } else {
+                middle[dim].1 = strip.window[dim].0;
+                behind.push(value);
+            }
+        }
+        let (low, size) = corners(&middle);
+        let start: Vec<i64> = low.iter().zip(offset).map(|(low, offset)| low + offset).collect();
+        before.push(self.slice(own, &start, &size));
+        before.extend(behind);
+        self.build.concatenate(&before, dim, self.location)
     }
 
     /// Of what the classes of one expression read in one place of it: what devices have, by distance, and what they get.
@@ -351,6 +384,32 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         }
         parts.into_iter().reduce(|left, right| build.binary("stablehlo.or", left, right, location))
     }
+}
+
+/// The dimension along which strips lie before or behind all that devices need of their own part, which is all between them: a back
+/// end computes such a concatenation in what reads it, and stores it once, while it stores each of the pads it would choose from.
+fn side_by_side(near: &[(Vec<i64>, Parts)], strips: &[Strip], frame: &Box_, tile: &[i64]) -> Option<usize> {
+    let ([(offset, parts)], [first, others @ ..]) = (near, strips) else { return None };
+    (others.len() < 2).then_some(())?;
+    let dim = (0..frame.len()).find(|&dim| first.window[dim] != frame[dim])?;
+    let mut middle = frame.clone();
+    for strip in strips {
+        let (low, high) = strip.window[dim];
+        let is_across = (0..frame.len()).all(|other| other == dim || strip.window[other] == frame[other]);
+        match is_across {
+            true if low == middle[dim].0 && high < middle[dim].1 => middle[dim].0 = high,
+            true if high == middle[dim].1 && low > middle[dim].0 => middle[dim].1 = low,
+            _ => return None,
+        }
+    }
+    let is_between =
+        |(window, _): &(Box_, Devices)| window[dim].0 >= middle[dim].0 && window[dim].1 <= middle[dim].1;
+    let is_there = |at: usize| middle[at].0 + offset[at] >= 0 && middle[at].1 + offset[at] <= tile[at];
+    // Two on one side would have been taken for one on either.
+    let is_apart = others
+        .iter()
+        .all(|other| (other.window[dim].0 == frame[dim].0) != (first.window[dim].0 == frame[dim].0));
+    (parts.iter().all(is_between) && (0..frame.len()).all(is_there) && is_apart).then_some(dim)
 }
 
 /// Strips that one exchange can bring: at the same distance, from the same devices, side by side or one in the other.

@@ -214,6 +214,27 @@ pub fn is_computed_on_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
         || is_shared_through(value, |op| is_constraint(op) || is_elementwise(op))
 }
 
+/// Whether a manual computation reads a value, or what others make of it alone, element by element or in another shape, or several do.
+pub fn is_read_by_made<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
+    for _ in 0..DEPTH {
+        let mut all = users(value);
+        let Some(first) = all.next() else { return false };
+        if op_name(first) == "sdy.manual_computation" || all.any(|other| other != first) {
+            return true;
+        }
+        let goes_on = is_elementwise(first)
+            || matches!(
+                op_name(first),
+                "sdy.sharding_constraint" | "stablehlo.pad" | "stablehlo.reshape" | "stablehlo.transpose"
+            );
+        match ir::first_result(first) {
+            Some(result) if goes_on => value = result,
+            _ => return false,
+        }
+    }
+    false
+}
+
 fn is_shared_through<'c: 'a, 'a>(
     mut value: Value<'c, 'a>,
     is_one: impl Fn(OperationRef<'c, 'a>) -> bool,
