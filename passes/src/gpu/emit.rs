@@ -36,6 +36,7 @@
 //! An op or element type that there is no code for is an error that names the op; nothing is left half written.
 
 pub mod code;
+mod cost;
 pub mod element;
 mod map;
 pub mod numbers;

@@ -3,26 +3,27 @@
 //! What a planned module costs: the bytes of its plan, and about how long its kernels take.
 //!
 //! A kernel takes as long as the bytes that it has to move ([`traffic`]) or as its products, whichever is longer, and
-//! its launches; a loop as often as it turns, or once where that is not known, with a read-back; a branch as long as
+//! its launches; what a product computes of its operands on the fly, for each tile again, comes on top; a loop as often as it turns, or once where that is not known, with a read-back; a branch as long as
 //! its longest arm. The rates are the target's (`target/kernels.rs`). Products of few tiles leave multiprocessors
 //! idle, which is what small chunks cost. Else, how well a kernel uses the chip is not looked at, so that two forms
 //! of one program can be compared, but not ours with another compiler's.
 
 use super::emit::roots;
-use super::form_kernels::{TURNS, entry, ops::size_of};
+use super::form_kernels::ops::{FLOPS_PER_BYTE, evaluations, flops_of, size_of};
+use super::form_kernels::{TURNS, entry};
 use super::plan_buffers::callee;
 use super::traffic::traffic;
 use crate::cost::Cost;
 use crate::functions::{functions, name_of};
 use crate::ir::{self, constant_attribute};
 use crate::memory::{Footprint, product_seconds};
-use crate::rewrite::walk;
+use crate::rewrite::{defining_op, walk};
 use crate::target::Rates;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, RegionLike};
 use slimhlo_dialect::ffi::op_name;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The cost of a module that kernels have been formed of and memory is planned for; `None` for any other.
 pub fn cost<'c: 'a, 'a>(module: OperationRef<'c, 'a>, rates: &Rates) -> Option<Cost> {
@@ -52,7 +53,8 @@ fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
             && let Ok(result) = op.result(0)
         {
             let slowness = roots::slowness_of_product(op).unwrap_or(1.0);
-            products += slowness * product_seconds(op, size_of(result.into()).0, rates);
+            products +=
+                slowness * product_seconds(op, size_of(result.into()).0, rates) + on_the_fly(op, rates);
         }
         if !is_of_rows {
             launches = roots::launches(op, false).map_or(1, |launches| launches.len()).max(launches);
@@ -63,6 +65,25 @@ fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
     // Written once and read once.
     let moved = (traffic(function).unwrap_or(0) as f64 + 2.0 * scratch as f64) / rates.bytes;
     launches as f64 * rates.launch + moved.max(products)
+}
+
+/// Seconds in which a product computes elements of its operands, as often as it needs them.
+fn on_the_fly<'c: 'a, 'a>(product: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
+    let kind = if op_name(product) == "stablehlo.convolution" { "convolution" } else { "dot" };
+    let mut operations = 0.0;
+    for (number, operand) in product.operands().enumerate() {
+        let mut pending: Vec<_> = defining_op(operand).into_iter().collect();
+        let mut seen: HashSet<usize> = pending.iter().map(|op| ir::op_key(*op)).collect();
+        let mut each = 0;
+        while let Some(op) = pending.pop() {
+            let local = op_name(op).split_once('.').map_or("", |(_, local)| local);
+            each += flops_of(local).unwrap_or(0);
+            let before = op.operands().filter_map(defining_op);
+            pending.extend(before.filter(|op| seen.insert(ir::op_key(*op))));
+        }
+        operations += f64::from(each) * evaluations(product, kind, number);
+    }
+    operations / (FLOPS_PER_BYTE * rates.bytes)
 }
 
 struct Schedule<'r> {

@@ -17,7 +17,8 @@ mod memory;
 use index::index_bits;
 
 use super::code::{Code, Scalar};
-use super::{map, numbers, shape};
+use super::cost::own_cost;
+use super::{numbers, shape};
 use crate::framework::PassError;
 use crate::ir;
 use crate::rewrite::{defining_op, set_attribute, set_discardable_attribute};
@@ -607,7 +608,7 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
             }
             match defining_op(value).filter(|op| numbers::is_elementwise(*op)) {
                 Some(op) => {
-                    branches |= map::own_cost(op) > SIMPLE;
+                    branches |= own_cost(op) > SIMPLE;
                     pending.extend(op.operands());
                 }
                 None => sources.push(value),
@@ -685,7 +686,7 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
                 pending.extend(unknown);
                 continue;
             }
-            let own = map::own_cost(op);
+            let own = own_cost(op);
             let cost = op
                 .operands()
                 .map(|operand| self.costs.borrow().get(&ir::key(operand)).copied().unwrap_or(0))

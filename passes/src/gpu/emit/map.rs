@@ -8,6 +8,7 @@
 //! read transposed goes by tiles (`tile`).
 
 use super::code::Scalar;
+use super::cost::LIGHT;
 use super::element::{BLOCK, GRID, Kernel, count_of, tensor};
 use super::{numbers, shape, tile};
 use crate::framework::PassError;
@@ -25,33 +26,6 @@ const WIDEST: i64 = 16;
 const APART: i64 = 4;
 /// Threads below which elements are better spread over more of them.
 const FEW: i64 = BLOCK * GRID / 4;
-/// Work up to which a thread takes several elements.
-pub const LIGHT: u64 = 2000;
-
-/// About how much an element of an op takes besides its operands.
-pub fn own_cost(op: OperationRef<'_, '_>) -> u64 {
-    let name = op_name(op);
-    let short = name.strip_prefix("stablehlo.").unwrap_or(name);
-    let shape_of = |value: Option<Value<'_, '_>>| {
-        value.map_or(1, |value| count_of(ffi::shape(value.r#type()).unwrap_or(&[])))
-    };
-    match short {
-        "constant" => 0,
-        "reshape" | "broadcast_in_dim" | "transpose" | "slice" | "iota" | "convert" | "add" | "subtract"
-        | "multiply" | "select" | "compare" | "and" | "or" | "not" | "negate" | "abs" | "maximum"
-        | "minimum" => 1,
-        "gather" => 16,
-        "dynamic_slice" | "dynamic_update_slice" | "pad" | "concatenate" | "divide" | "sqrt" | "rsqrt" => 4,
-        "reduce" | "reduce_window" | "dot_general" | "dot" | "convolution" | "while" | "case" | "if" => {
-            // At least a loop, even if it is a short one.
-            let (from, to) = (shape_of(op.operands().next()), shape_of(op.results().next().map(Into::into)));
-            64_u64.saturating_add((from / to.max(1)).unsigned_abs().saturating_mul(4))
-        }
-        _ if name.starts_with("stablehlo.") => 8,
-        _ => 32,
-    }
-}
-
 /// How the elements of a kernel are dealt out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Share {

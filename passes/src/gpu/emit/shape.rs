@@ -4,7 +4,8 @@
 
 use super::code::{Int, Scalar};
 use super::element::{Kernel, Spot, count_of, tensor};
-use super::{numbers, roots};
+use super::numbers;
+use super::roots::serial;
 use crate::framework::PassError;
 use crate::ir;
 use melior::ir::operation::OperationLike;
@@ -42,7 +43,7 @@ const OPS: &[&str] = &[
 /// Whether [`element`] knows the op, so that it is not elementwise.
 pub fn handles(op: OperationRef<'_, '_>) -> bool {
     let name = op_name(op);
-    roots::serial::knows(name)
+    serial::knows(name)
         || name.strip_prefix("stablehlo.").is_some_and(|name| OPS.binary_search(&name).is_ok())
         || name == "stablehlo.bitcast_convert" && !numbers::is_elementwise(op)
 }
@@ -150,7 +151,7 @@ pub fn element<'c: 'a, 'a>(
             let results = control_flow(kernel, op, name)?;
             return Ok(take(kernel, op, value, index, &results));
         }
-        _ => match roots::serial::any(kernel, op, index)? {
+        _ => match serial::any(kernel, op, index)? {
             Some(results) => return Ok(take(kernel, op, value, index, &results)),
             None => return Ok(None),
         },

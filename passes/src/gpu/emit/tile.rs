@@ -23,8 +23,8 @@
 //! values of which an element is read often (broadcasts).
 
 use super::code::{Int, Scalar};
+use super::cost::LIGHT;
 use super::element::{BLOCK, GRID, Kernel, count_of, tensor};
-use super::map::LIGHT;
 use super::roots::group::{Group, Size, load, store};
 use super::{numbers, shape};
 use crate::framework::PassError;

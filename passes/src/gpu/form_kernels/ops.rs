@@ -43,6 +43,8 @@ pub enum Class {
     Terminator,
 }
 
+/// Operations that take as long as the traffic of one byte.
+pub const FLOPS_PER_BYTE: f64 = 16.0;
 /// Constants of no more elements than this are computed.
 const TINY: i64 = 16;
 

@@ -18,8 +18,8 @@ use super::reducer::{Reducer, bytes_of};
 use super::serial::operand_tensor;
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Int, Scalar};
+use crate::gpu::emit::cost::own_cost;
 use crate::gpu::emit::element::{BLOCK, FULL, GRID, Kernel, body_of, count_of, tensor};
-use crate::gpu::emit::map::own_cost;
 use crate::ir;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -99,7 +99,9 @@ impl<'c: 'a, 'a> Rows<'c, 'a> {
         let first = body_of(kernel.function).and_then(|block| block.first_operation());
         let ops: Vec<_> = std::iter::successors(first, |op| op.next_in_block()).collect();
         let reductions = ops.iter().filter(|op| op_name(**op) == "stablehlo.reduce");
-        let found: Vec<_> = reductions.filter_map(|op| Some((*op, shape_of(*op)?))).collect();
+        let found = reductions.filter_map(|op| Some((*op, shape_of(*op)?)));
+        // Those of dimensions of one element each are computed where they are needed.
+        let found: Vec<_> = found.filter(|(_, (_, length))| *length > 1).collect();
         let Some(&(_, (count, length))) = found.last() else {
             return Err(PassError::at(kernel.function, "is a kernel of rows without a reduction of rows"));
         };

@@ -3,7 +3,7 @@
 //! What a value costs where it is computed on the fly, and where it is stored.
 
 use super::{Class, FARTHEST, Partition};
-use crate::gpu::form_kernels::ops::{flops_of, size_of};
+use crate::gpu::form_kernels::ops::{FLOPS_PER_BYTE, flops_of, size_of};
 use crate::ir::key;
 use melior::ir::operation::OperationLike;
 use slimhlo_dialect::ffi::op_name;
@@ -11,8 +11,6 @@ use std::collections::{HashMap, HashSet};
 
 /// Traffic that a launch is worth, in bytes: about two microseconds.
 const LAUNCH: f64 = 4e6;
-/// Operations that take as long as the traffic of one byte.
-const FLOPS_PER_BYTE: f64 = 16.0;
 /// The longest reduction that one thread does, within a reduction of what it comes to.
 const LONGEST_ON_THE_FLY: u64 = 256;
 /// Bytes that are worth it: a launch's.

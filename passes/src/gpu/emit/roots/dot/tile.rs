@@ -178,9 +178,12 @@ impl Tiles {
             let step = code.index(DEEP);
             let sums = code.for_loop(from, to, step, &self.zeros(writer), |start, sums| {
                 code.assume_multiple(start, DEEP);
+                // What a thread takes is in one piece where memory is: one load or two, all before the first is used.
+                let each = self.tile * DEEP / BLOCK;
+                let mut found = Vec::new();
                 for (side, first) in [row, column].into_iter().enumerate() {
-                    for number in 0..self.tile * DEEP / BLOCK {
-                        let place = code.add(group.lane, code.index(number * BLOCK));
+                    for number in 0..each {
+                        let place = code.add(code.mul(group.lane, code.index(each)), code.index(number));
                         // Threads that follow each other read what does.
                         let (free, deep) = if writer.product.runs_along(side) {
                             (code.div(place, DEEP), code.rem(place, DEEP))
@@ -190,8 +193,11 @@ impl Tiles {
                         let places = [code.add(first, free), code.add(start, deep)];
                         let value = self.element(writer, side, &batch, places)?;
                         let at = code.add(code.mul(deep, code.index(stride(self.tile))), free);
-                        store(code, kernel.shared(side), at, value.real());
+                        found.push((side, at, value.real()));
                     }
+                }
+                for (side, at, value) in found {
+                    store(code, kernel.shared(side), at, value);
                 }
                 code.effect("gpu.barrier", &[]);
                 let sums = code.for_loop(code.index(0), step, code.index(1), sums, |deep, sums| {
