@@ -33,7 +33,7 @@
 //! XLA for CPU computes what is elementwise again in each kernel that reads it, but not what is joined or padded: that it stores
 //! once for all. So it stores several arrays for one, and has them all at once. What a branch hands on it stores, and computes what it is
 //! made of on the way. A stencil of a field of 3 x 190 x 161 numbers on 4 x 2 devices, rotated, takes 190 KiB of temporaries so, and
-//! 560 KiB else (`test/oracle/sharded_fields.py --seed 7 --only halo+stencil+rotate`).
+//! 560 KiB else (`test/oracle/sharded_fields.py --seed 7 --count 44 --only halo+stencil+rotate`).
 //!
 //! # What it costs
 //!

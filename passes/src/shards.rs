@@ -44,7 +44,8 @@
 //! operand, then computing the expression once for the whole shard (`shards/emit/whole.rs`). Pads, slices and selects are what
 //! back ends fuse into what reads the result. A result that several ops read, or another computation of this pass, is stored
 //! anyway, and is made by updates of the largest part: for a fill of halos by `concatenate` that is an update of the array
-//! itself, in place.
+//! itself, in place. What a device gets beside all that it needs of its own is joined to it, as partitioners do: of pads that are
+//! chosen from, XLA for CPU stores each.
 //!
 //! Scalars that only some devices put somewhere (an edge of zeros, a pad of a constant) are selected by device and place, in the kernel
 //! that computes the rest. Gradients are full of them: what goes back through a fill of halos is zero there, and added where
@@ -114,7 +115,7 @@
 //! * Scalars put into narrow floats, or joined with what is left to the partitioner.
 //! * What a partitioner does with no more exchanges of no more elements, where ops say how they are laid out
 //!   (`shards/partitioner.rs`), and where it sends nothing; what would have more stored at once, sent and received,
-//!   than it has, if that is a good part of a tile.
+//!   than it has, if that is a good part of a tile. A slice alone has to send less, or less often: most are part of what is left alone.
 //! * Layouts that are not known or open, or do not come out even where ops do not say so themselves; meshes
 //!   that do not count up, or are not what the module is partitioned for; shardings in `mhlo.sharding`.
 //! * What is assembled would be received in more elements than a device holds of the result: a slice that leaves shards
