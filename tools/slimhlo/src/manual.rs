@@ -49,6 +49,8 @@ pub fn manual(args: &Manual) -> Result<ExitCode> {
 
 /// Where shells and `man` look below a prefix's `share`.
 fn write(share: &Path, name: &str, mut command: Command) -> std::io::Result<()> {
+    // Taken before completions are made: that adds the subcommand `help`, whose pages nobody needs.
+    let documented = command.clone().disable_help_subcommand(true);
     for shell in Shell::value_variants() {
         let folder = match shell {
             Shell::Bash => "bash-completion/completions",
@@ -67,5 +69,5 @@ fn write(share: &Path, name: &str, mut command: Command) -> std::io::Result<()> 
     // `slimhlo run` and `slimhlo-run` have one page by its name, that of the latter, which comes last; `slimhlo help run` says the rest.
     let pages = share.join("man/man1");
     fs::create_dir_all(&pages)?;
-    clap_mangen::generate_to(command.disable_help_subcommand(true), pages)
+    clap_mangen::generate_to(documented, pages)
 }

@@ -48,6 +48,8 @@ fn a_package_has_a_page_for_each_command() {
         assert!(text.contains(".TH") && text.contains(".SH SYNOPSIS"), "{page}");
     }
     assert!(folder.read("share/man/man1/slimhlo-optimize.1").contains("memory"));
+    // Of `help` and its subcommands there is nothing to say.
+    assert!(!fs::exists(folder.path("share/man/man1/slimhlo-help.1")).expect("a folder"));
     for name in ["slimhlo", "slimhlo-run"] {
         for file in [
             format!("bash-completion/completions/{name}"),
