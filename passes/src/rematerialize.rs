@@ -142,7 +142,7 @@ impl Pass for Rematerialize {
             let Some(mut kept) = Kept::of(block, profile) else { continue };
             kept.find_spans(self.through);
             // In loops' bodies XLA's own count does not fall: a UNet's step in slices of its batch takes 2,662 MiB
-            // with and without (`cargo xtask bench corpus`), at 1.42 and 1.18 of the time.
+            // with and without (`referee.py` on the step of test/corpus), at 1.42 and 1.18 of the time.
             if self.through && (kept.light.is_empty() || kept.in_loop) {
                 continue;
             }
