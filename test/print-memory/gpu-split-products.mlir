@@ -32,3 +32,14 @@ func.func @main(%a: tensor<512x256xf32>, %b: tensor<256x512xf32>) -> tensor<512x
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<512x256xf32>, tensor<256x512xf32>) -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
 }
+
+// -----
+
+// What is contracted along two dimensions is one by then: 41,000 elements are filled up, not ten to a multiple of the parts'.
+// CHECK: temporaries 13795328{{$}}
+// CHECK: 4 launches
+// CPU: temporaries
+func.func @main(%a: tensor<4100x10x16xf32>, %b: tensor<4100x10x64xf32>) -> tensor<16x64xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0, 1] x [0, 1] : (tensor<4100x10x16xf32>, tensor<4100x10x64xf32>) -> tensor<16x64xf32>
+  return %0 : tensor<16x64xf32>
+}

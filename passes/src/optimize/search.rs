@@ -14,13 +14,16 @@ pub(super) struct Form {
     pub(super) moves: u64,
     /// How many parts what comes after the peak falls into, about.
     pub(super) windows: u64,
+    /// Whether values are also looked for behind what is computed of them on the fly.
+    pub(super) through: bool,
     /// Whether it is the stage's other pipeline that runs.
     pub(super) other: bool,
 }
 
 impl Form {
     /// XLA for CPU has hardly a cost of a turn; what was measured for it (`stream.rs`) is for this size.
-    pub(super) const USUAL: Self = Self { chunk: Bytes(4 << 20), moves: 8, windows: 8, other: false };
+    pub(super) const USUAL: Self =
+        Self { chunk: Bytes(4 << 20), moves: 8, windows: 8, through: false, other: false };
 
     /// Chunks of shares of what temporaries there are.
     fn chunks(temporaries: u64) -> Vec<Self> {
@@ -83,7 +86,7 @@ impl Search {
 
     /// Values computed again, from those that cost hardly anything on.
     pub(super) fn ladder() -> Self {
-        Self::Ladder(Ladder { rungs: 0..Ladder::MOVES.len(), tried: 0, wider: false })
+        Self::Ladder(Ladder::new(false))
     }
 
     /// The form, if no other is tried.
@@ -157,6 +160,8 @@ pub(super) struct Ladder {
     tried: usize,
     /// Whether the parts have been made larger since.
     wider: bool,
+    /// Whether this is the second ladder: values behind what is computed of them on the fly.
+    through: bool,
 }
 
 impl Ladder {
@@ -166,9 +171,27 @@ impl Ladder {
     /// Into how many parts what comes after the peak falls: small ones, which hold little at a time, and larger ones, which compute less twice.
     const WINDOWS: [u64; 2] = [16, 8];
 
+    fn new(through: bool) -> Self {
+        Self { rungs: 0..Self::MOVES.len(), tried: 0, wider: false, through }
+    }
+
     fn next(&mut self, last: Option<Outcome>) -> Option<Form> {
-        let Self { rungs, tried, wider } = self;
-        let form = |moves, windows| Form { moves: Self::MOVES[moves], windows, ..Form::USUAL };
+        // What changes nothing at one price does so at all.
+        let nothing = self.through && last == Some(Outcome::Unchanged);
+        match self.rung(last) {
+            _ if nothing => None,
+            None if !self.through => {
+                *self = Self::new(true);
+                self.rung(None)
+            }
+            form => form,
+        }
+    }
+
+    fn rung(&mut self, last: Option<Outcome>) -> Option<Form> {
+        let Self { rungs, tried, wider, through } = self;
+        let form =
+            |moves, windows| Form { moves: Self::MOVES[moves], windows, through: *through, ..Form::USUAL };
         let [narrow, wide] = Self::WINDOWS;
         if *wider {
             return None;
@@ -211,6 +234,30 @@ mod tests {
         assert_eq!(tried(32, 0..=512), [64, 16, 32]);
         assert_eq!(tried(128, 0..=512), [64, 256, 128]);
         assert_eq!(tried(1024, 0..=512), [64, 256, 512]);
+    }
+
+    /// The rungs that are tried, where those from a number of moves on take too long.
+    fn rungs(too_dear_from: u64, through: Outcome) -> Vec<(u64, u64, bool)> {
+        let mut search = Search::ladder();
+        let mut last = None;
+        let mut tried = Vec::new();
+        while let Some(form) = search.next(last) {
+            last = Some(match () {
+                () if form.moves >= too_dear_from => Outcome::TooDear,
+                () if form.through => through,
+                () => Outcome::Allowed,
+            });
+            tried.push((form.moves, form.windows, form.through));
+        }
+        tried
+    }
+
+    #[test]
+    fn what_is_behind_other_values_has_a_ladder_of_its_own() {
+        let first = [(12, 16, false), (6, 16, false), (8, 16, false), (8, 8, false)];
+        let second = first.map(|(moves, windows, _)| (moves, windows, true));
+        assert_eq!(rungs(12, Outcome::Allowed), [first, second].concat());
+        assert_eq!(rungs(96, Outcome::Unchanged)[2..], [(96, 16, false), (32, 8, false), (12, 16, true)]);
     }
 
     #[test]

@@ -25,8 +25,8 @@ pub enum Judge {
 pub struct Stage {
     /// What people call it.
     pub name: &'static str,
-    /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk, `$moves`
-    /// and `$windows` for what [`rematerialize`](crate::rematerialize) is asked for, `$room` for what functions may need.
+    /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk, `$moves`,
+    /// `$windows` and `$through` for what [`rematerialize`](crate::rematerialize) is asked for, `$room` for what functions may need.
     pub pipeline: &'static str,
     /// What is tried in its place where a stage is tried in several forms: the best of all is kept.
     pub other: Option<&'static str>,
@@ -187,7 +187,7 @@ pub const STAGES: &[Stage] = &[
     },
     Stage {
         name: "values again",
-        pipeline: "func.func(slimhlo-rematerialize{target=$target moves=$moves windows=$windows})",
+        pipeline: "func.func(slimhlo-rematerialize{target=$target moves=$moves windows=$windows through=$through})",
         other: None,
         tidy: SIMPLIFY,
         judge: Judge::Better,

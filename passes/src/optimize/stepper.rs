@@ -89,6 +89,7 @@ impl<'c> Stepper<'_, 'c, '_> {
                 .replace("$chunk", &form.chunk.to_string())
                 .replace("$moves", &form.moves.to_string())
                 .replace("$windows", &form.windows.to_string())
+                .replace("$through", &form.through.to_string())
                 .replace("$room", &self.room.unwrap_or_default().to_string())
                 .replace("$target", self.target.name()),
         };

@@ -14,8 +14,10 @@ use crate::target::Rates;
 use melior::ir::Value;
 use melior::ir::operation::OperationLike;
 use slimhlo_dialect::ffi::op_name;
+use std::collections::VecDeque;
 
-/// Nodes of a window's network at most: a maximum flow is not linear.
+/// Nodes of a window's network: a maximum flow is not linear. What is further away from what the window needs is not
+/// computed again.
 const LARGEST: usize = 1 << 13;
 
 /// What is decided.
@@ -57,8 +59,8 @@ impl Choices {
     /// Bytes less at the peak.
     pub fn saved(&self, kept: &Kept<'_, '_>) -> u64 {
         let Some(all) = self.kept.first() else { return 0 };
-        let gone = kept.values.iter().filter(|late| !all.contains(&ir::key(late.value)));
-        let gone: u64 = gone.map(|late| late.alive).sum();
+        let gone = kept.spans.iter().filter(|span| !all.contains(&ir::key(span.value)));
+        let gone: u64 = gone.map(|span| span.bytes).sum();
         let early = kept.ops[..kept.after].iter().flat_map(|op| op.results()).map(Value::from);
         let new = early.filter(|value| {
             let stored = defining_op(*value).is_some_and(|op| kept.alive(op) > 0);
@@ -84,27 +86,27 @@ fn cut<'c: 'a, 'a>(
     rates: &Rates,
 ) -> Option<Vec<Value<'c, 'a>>> {
     let mut network = Network::default();
-    let mut pending = Vec::new();
-    let add = |network: &mut Network<'c, 'a>, pending: &mut Vec<Value<'c, 'a>>, value: Value<'c, 'a>| {
+    let mut pending = VecDeque::new();
+    let add = |network: &mut Network<'c, 'a>, pending: &mut VecDeque<_>, value: Value<'c, 'a>| {
+        let far = network.size() > LARGEST;
+        // What is computed on the fly would be so whoever kept it: what it is made of is there or not.
+        let can_be_kept = plain(value).is_some() && (far || !kept.light.contains(&ir::key(value)));
         // Of choices of as many bytes, the one that keeps fewer values is better.
-        let price = || plain(value).map_or(ENDLESS, |_| bytes(value).cast_unsigned().saturating_mul(4) + 1);
+        let price = || if can_be_kept { bytes(value).cast_unsigned().saturating_mul(4) + 1 } else { ENDLESS };
         if network.add(value, price) {
-            pending.push(value);
+            pending.push_back((value, far));
         }
     };
     for late in needs {
         add(&mut network, &mut pending, late.value);
         network.need(late.value);
     }
-    while let Some(value) = pending.pop() {
-        if network.size() > LARGEST {
-            return None;
-        }
+    while let Some((value, far)) = pending.pop_front() {
         if there.contains(&ir::key(value)) || is_there(kept, value) {
             continue;
         }
         let op = defining_op(value).expect("arguments are there");
-        match seconds(op, rates) {
+        match seconds(op, rates).filter(|_| !far) {
             Some(seconds) => {
                 let moved = seconds * rates.bytes / moves.max(1) as f64;
                 network.price(value, (moved * 4.0) as u64 + 1);

@@ -36,6 +36,10 @@ pub fn run<'c: 'a, 'a>(
             }
         }
     }
+    if wanted.iter().all(Vec::is_empty) {
+        return 0;
+    }
+    kept.put_in_order(build);
     let mut again = 0;
     for (window, mut wanted) in wanted.into_iter().enumerate().rev() {
         wanted.sort_by_key(|((place, user, operand), _)| (*place, ir::op_key(*user), *operand));

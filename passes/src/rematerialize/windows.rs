@@ -2,7 +2,7 @@
 
 //! The parts that what comes after a peak falls into.
 
-use super::{Kept, Late};
+use super::{Kept, Span};
 
 /// Consecutive ranges of places of a block's ops.
 pub struct Windows {
@@ -10,22 +10,10 @@ pub struct Windows {
     starts: Vec<usize>,
 }
 
-/// When bytes are first needed after the peak, and when last.
-struct Span {
-    first: usize,
-    last: usize,
-    bytes: u64,
-}
-
 impl Windows {
     /// About `count` windows that need as many bytes each, with as few bytes as possible that two of them need.
     pub fn of(kept: &Kept<'_, '_>, count: u64) -> Self {
-        let span = |late: &Late<'_, '_>| {
-            let (&first, &last) = late.places.first().zip(late.places.last())?;
-            (late.alive > 0).then_some(Span { first, last, bytes: late.alive })
-        };
-        let mut spans: Vec<Span> = kept.values.iter().filter_map(span).collect();
-        spans.sort_by_key(|span| span.first);
+        let spans = &kept.spans;
         let budget = spans.iter().map(|span| span.bytes).sum::<u64>() / count.max(1);
         let mut starts = vec![kept.after];
         let mut from = 0;
@@ -51,7 +39,7 @@ impl Windows {
 }
 
 /// How many spans the first window has: between half of the budget and all of it, where the fewest bytes are needed on both sides.
-fn end_of_window(spans: &[Span], budget: u64) -> usize {
+fn end_of_window(spans: &[Span<'_, '_>], budget: u64) -> usize {
     let mut taken = 0u64;
     let mut best: Option<(u64, usize)> = None;
     for (index, span) in spans.iter().enumerate() {

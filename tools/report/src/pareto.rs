@@ -18,11 +18,14 @@ use slimhlo_passes::rewrite::{borrowed, copy_of, move_body};
 
 /// How many limits are tried between the program as it came and the smallest.
 const BETWEEN: u32 = 8;
+/// Within which bounds of time the smallest is looked for.
+const BOUNDS: [Limit; 4] = [Limit::Usual, Limit::Times(1.25), Limit::Times(1.5), Limit::Times(2.0)];
 
 /// A program that the module can be made into.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// The memory limit that it was made for, in bytes; `None` for the program as it came.
+    /// The memory limit that it was made for, in bytes; `None` for the program as it came, and for the smallest within a
+    /// bound of time.
     pub limit: Option<u64>,
     /// By the target's rates.
     pub seconds: f64,
@@ -39,7 +42,7 @@ pub struct Point {
 pub struct Summary<'a> {
     /// What it needs.
     pub footprint: &'a Footprint,
-    /// What it was made for; nothing for the program as it came.
+    /// What it was made for; nothing for the program as it came, and for the smallest within a bound of time.
     pub memory_limit: Option<u64>,
     /// Seconds by the target's rates, and how many times the original's.
     pub seconds: f64,
@@ -52,8 +55,9 @@ pub struct Summary<'a> {
 /// The frontier from the program as it came to the smallest: no point needs more than one before it, nor takes less
 /// time.
 ///
-/// Each point is one run of the pipeline, for limits that divide the temporaries between both ends evenly, as ratios;
-/// how long it takes is not bounded. The module is left as it came.
+/// Points are made by runs of the pipeline for limits that divide the temporaries between both ends evenly, as ratios,
+/// whose time is not bounded, and by runs for the least bytes within each of some [`BOUNDS`] of time: stages are greedy,
+/// and what is best for a limit is not always found by aiming at it. The module is left as it came.
 ///
 /// # Errors
 /// A pass failed, or the target's rates are not known, so that nothing can be said of time.
@@ -76,23 +80,26 @@ pub fn frontier(
         Point { limit, seconds, times, runs, profile }
     };
     let came = point(None, as_it_came, Vec::new(), before.clone());
-    let made = |limit: u64| -> Result<Option<Point>> {
-        let (memory_limit, max_slowdown) = (Some(Bytes(limit)), Limit::Times(f64::INFINITY));
-        let options = Optimize { memory_limit, max_slowdown, ..options.clone() };
+    let made = |limit: Option<u64>, max_slowdown: Limit| -> Result<Option<Point>> {
+        let options = Optimize { memory_limit: limit.map(Bytes), max_slowdown, ..options.clone() };
         let (runs, after) = pipeline::run(context, module, None, &options, Some(before.clone()), progress)?;
-        let point = after.map(|profile| point(Some(limit), seconds(op), runs, profile));
+        let point = after.map(|profile| point(limit, seconds(op), runs, profile));
         move_body(op, copy_of(borrowed(&original)));
         Ok(point)
     };
     let (floor, most) = (before.footprint.floor, before.footprint.temporaries);
-    let Some(smallest) = made(floor)? else { return Ok(vec![came]) };
+    let endless = Limit::Times(f64::INFINITY);
+    let Some(smallest) = made(Some(floor), endless)? else { return Ok(vec![came]) };
     let least = smallest.profile.footprint.temporaries;
     let mut points = vec![came, smallest];
     if least < most {
         let step = (least.max(1) as f64 / most as f64).powf(1.0 / f64::from(BETWEEN + 1));
         for number in 1..=BETWEEN {
             let temporaries = most as f64 * step.powi(number as i32);
-            points.extend(made(floor.saturating_add(temporaries as u64))?);
+            points.extend(made(Some(floor.saturating_add(temporaries as u64)), endless)?);
+        }
+        for bound in BOUNDS {
+            points.extend(made(None, bound)?);
         }
     }
     Ok(undominated(points))
@@ -128,7 +135,7 @@ pub fn summaries(points: &[Point]) -> Vec<Summary<'_>> {
 impl Point {
     /// What took bytes off the peak: `chunks 1.20 GiB, values again 300 MiB`.
     pub fn did(&self) -> String {
-        if self.limit.is_none() {
+        if self.runs.is_empty() {
             return "as it came".into();
         }
         let (rows, _) = pipeline::summary(&self.runs);

@@ -20,6 +20,8 @@ const FRACTIONS: [&str; 2] = ["XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_
 const PREALLOCATE: &str = "XLA_PYTHON_CLIENT_PREALLOCATE";
 const ALLOCATOR: &str = "XLA_PYTHON_CLIENT_ALLOCATOR";
 const TF_ALLOCATOR: &str = "TF_GPU_ALLOCATOR";
+/// JAX's switch of the pass of XLA's that computes again what does not fit the device; it is on unless somebody says `false`.
+const REMATERIALIZATION: &str = "JAX_COMPILER_ENABLE_REMAT_PASS";
 
 /// The share that JAX's pool may take unless somebody says another.
 const USUAL_SHARE: f64 = 0.75;
@@ -91,12 +93,18 @@ impl Allocator {
         let peak = footprint.peak as f64;
         if peak > there {
             let would = format!("{}={MOST_SHARE}", FRACTIONS[0]);
-            return (peak <= memory * MOST_SHARE && self.kind != Kind::Platform).then(|| {
+            let (needs, whole) = (bytes(footprint.peak), bytes(memory as u64));
+            return Some(if peak > memory * MOST_SHARE {
                 format!(
-                    "JAX's pool is {} of {target}'s {}, less than the {} that this needs: {would} leaves it {}",
+                    "this needs {needs} of {target}'s {whole}: leave XLA's own rematerialization on, which computes again what does not \
+                     fit there ({REMATERIALIZATION} is not to be false)"
+                )
+            } else if self.kind == Kind::Platform {
+                return None;
+            } else {
+                format!(
+                    "JAX's pool is {} of {target}'s {whole}, less than the {needs} that this needs: {would} leaves it {}",
                     bytes(there as u64),
-                    bytes(memory as u64),
-                    bytes(footprint.peak),
                     bytes((memory * MOST_SHARE) as u64)
                 )
             });
@@ -169,7 +177,7 @@ mod tests {
         };
         // 60 GiB are there, 76 could be.
         assert!(advice(&[], 30, 40).expect("it would fit").contains("XLA_CLIENT_MEM_FRACTION=0.95"));
-        assert_eq!(advice(&[], 30, 60), None);
+        assert!(advice(&[], 30, 60).expect("XLA may help").contains(REMATERIALIZATION));
         assert_eq!(advice(&[], 30, 10), None);
         assert!(advice(&[], 30, 20).expect("it is tight").contains("cuda_async"));
         assert_eq!(advice(&[(TF_ALLOCATOR, "cuda_malloc_async")], 30, 20), None);

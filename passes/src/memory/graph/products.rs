@@ -170,9 +170,10 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 taken.push(operand);
                 continue;
             };
+            // What is contracted is one dimension by then.
             let mut shape = of.shape.to_vec();
-            let dim = &mut shape[last as usize];
-            *dim = (*dim + whole - 1) / whole * whole;
+            dims.iter().for_each(|&dim| shape[dim as usize] = 1);
+            shape[last as usize] = (contracted + whole - 1) / whole * whole;
             taken.push(self.one(Class::Pad, op, ids![operand], Tensor::get(&shape, of.element, None)));
         }
         let f32_type = Type::float32(crate::rewrite::context_of(op));
