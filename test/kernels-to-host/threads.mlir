@@ -17,6 +17,7 @@
 // MANY: memref.get_global @sum.shared0
 // MANY: call @slimhlo_thread()
 // MANY: call @slimhlo_shuffle_down(
+// MANY: call @slimhlo_shuffle_idx(
 // MANY: call @slimhlo_barrier()
 // MANY: func.func @sum(
 // MANY: constant @sum.thread
@@ -29,8 +30,10 @@ gpu.module @kernels {
     %distance = arith.constant 16 : i32
     %width = arith.constant 32 : i32
     %other, %valid = gpu.shuffle down %own, %distance, %width : i32
+    %first = arith.constant 0 : i32
+    %handed, %also = gpu.shuffle idx %other, %first, %width : i32
     %zero = arith.constant 0 : index
-    memref.store %other, %m[%zero] : memref<2xi32, #gpu.address_space<workgroup>>
+    memref.store %handed, %m[%zero] : memref<2xi32, #gpu.address_space<workgroup>>
     gpu.barrier
     %sum = memref.load %m[%zero] : memref<2xi32, #gpu.address_space<workgroup>>
     llvm.store %sum, %x : i32, !llvm.ptr<1>

@@ -37,7 +37,8 @@ bytes it has to move at full bandwidth, times the share of slots for instruction
 that it keeps in flight where that is below 1, or the operations of products at PRODUCTS, whichever is longer, and LAUNCH; kernels without a line count by their bytes.
 
 How it is counted: instructions executed are those of PTX that warps executed, times machine instructions per one of PTX in the
-innermost loop that accesses memory (that of most instructions executed), assembled without what no warp executed of it. How many such warps a kernel comes to follows from what it writes (or reads, if it writes little),
+innermost loop that accesses memory (that of most instructions executed; a loop within it that the assembler has written out counts as
+often as warps went through it), assembled without what no warp executed of it. How many such warps a kernel comes to follows from what it writes (or reads, if it writes little),
 over what a warp did of it. Of loads, only as much counts as in flight as the buffers read hold, over what is accessed of them:
 what several threads read comes from a cache.
 
@@ -146,10 +147,17 @@ class Stretch:
     """Machine code that is repeated, or all of a function's."""
 
     instructions: int
-    accessed: int
-    """Bytes of global memory that a thread accesses, were all of it executed."""
+    widths: tuple[int, ...]
+    """Bytes of each access to global memory, in order of size."""
     in_flight: int
     """Bytes that a thread's loads ask for before the first of them is used."""
+    repeats: bool
+    """Some of it is repeated within."""
+
+    @property
+    def accessed(self) -> int:
+        """Bytes of global memory that a thread accesses, were all of it executed."""
+        return sum(self.widths)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -290,11 +298,15 @@ def machine(section: str) -> Machine:
         target = re.search(r"\.L_x_\d+", operands) if name == "BRA" else None
         successors.append(follows + ([labels[target[0]]] if target and labels.get(target[0], at) != at else []))
 
-    def loop(places: Sequence[int]) -> Stretch:
-        accessed = sum(access_of(codes[at][0])[1] for at in places if access_of(codes[at][0])[0])
-        return Stretch(len(places), accessed, in_flight([codes[at] for at in places]))
+    loops = all_loops(successors)
 
-    return Machine(loop(range(len(codes))), tuple(loop(places) for places in all_loops(successors)))
+    def loop(places: Sequence[int]) -> Stretch:
+        accesses = [access_of(codes[at][0]) for at in places]
+        widths = sorted(width for kind, width in accesses if kind)
+        repeats = any(set(other) < set(places) for other in loops)
+        return Stretch(len(places), tuple(widths), in_flight([codes[at] for at in places]), repeats)
+
+    return Machine(loop(range(len(codes))), tuple(loop(places) for places in loops))
 
 
 def in_flight(codes: list[tuple[str, str]]) -> int:
@@ -335,14 +347,22 @@ def hot_loop(kernel: ptx.Kernel, counts: np.ndarray) -> set[int]:
 def hot_code(kernel: ptx.Kernel, counts: np.ndarray, code: Machine) -> tuple[float, int]:
     """Machine instructions per one of PTX where warps were most, and what a thread's loads have in flight there."""
     loop = hot_loop(kernel, counts)
-    accessed = sum(kernel.instructions[at].width for at in loop if kernel.instructions[at].is_access)
+    widths = sorted(kernel.instructions[at].width for at in loop if kernel.instructions[at].is_access)
+    accessed = sum(widths)
     # The assembler unrolls loops whole times.
     same = [each for each in code.loops if accessed and each.accessed and each.accessed % accessed == 0]
     if not same:
         in_flight = max(each.in_flight for each in (*code.loops, code.whole))
         return code.whole.instructions / len(kernel.instructions), in_flight
-    found = min(same, key=lambda each: (each.accessed, each.instructions))
-    return found.instructions / (found.accessed / accessed) / len(loop), found.in_flight
+    # Of those that access as much, one does so in the same pieces.
+    alike = [each for each in same if sorted(widths * (each.accessed // accessed)) == list(each.widths)]
+    found = min(alike or same, key=lambda each: (each.accessed, each.instructions))
+    instructions = len(loop)
+    if not found.repeats and any(other < loop for other in loops_of(kernel)):
+        # What was repeated within is written out in machine code: as often as warps executed it in a turn.
+        turns = max(counts[at] for at in loop if kernel.instructions[at].is_access)
+        instructions = sum(counts[at] for at in loop) / turns
+    return found.instructions / (found.accessed / accessed) / instructions, found.in_flight
 
 
 def trim(lines: list[str], kernel: ptx.Kernel, runs: list[ptx.Run]) -> bool:
