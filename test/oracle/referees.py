@@ -162,6 +162,45 @@ def check_fusions() -> None:
     between("a figure beyond belief", 0, off.seconds, 1e-6 + H100.rates.launch)
 
 
+def check_figures() -> None:
+    """XLA's figures for fusions are taken where a device can keep to them, and not for all of what a scatter changes a part of."""
+    fused = """%fused (p: f32[1000000], q: f32[1000000]) -> f32[1000000] {
+  %p = f32[1000000]{0} parameter(0)
+  %q = f32[1000000]{0} parameter(1)
+  ROOT %sum = f32[1000000]{0} add(%p, %q)
+}
+"""
+    lines = """  %a = f32[1000000]{0} parameter(0)
+  %b = f32[1000000]{0} parameter(1)
+  ROOT %f = f32[1000000]{0} fusion(%a, %b), kind=kLoop, calls=%fused, \
+backend_config={"reification_cost":[{"exec_time_us":SAID,"name":""}]}"""
+    least = 12e6 / H100.rates.bandwidth + H100.rates.launch
+    near("what no device does", hlo_time.estimate(entry(lines.replace("SAID", "0.5"), fused), H100).seconds, least)
+    slow = hlo_time.estimate(entry(lines.replace("SAID", "50"), fused), H100)
+    near("what one can do", slow.seconds, 50e-6 + H100.rates.launch)
+    rows = """%sum (x: f32[], y: f32[]) -> f32[] {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %s = f32[] add(%x, %y)
+}
+%fused (p: f32[100000,128], i: s32[10,1], q: f32[10,128]) -> f32[100000,128] {
+  %p = f32[100000,128]{1,0} parameter(0)
+  %i = s32[10,1]{1,0} parameter(1)
+  %q = f32[10,128]{1,0} parameter(2)
+  ROOT %all = f32[100000,128]{1,0} scatter(%p, %i, %q), update_window_dims={1}, inserted_window_dims={0}, \
+scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=%sum
+}
+"""
+    lines = """  %a = f32[100000,128]{1,0} parameter(0)
+  %b = s32[10,1]{1,0} parameter(1)
+  %c = f32[10,128]{1,0} parameter(2)
+  ROOT %f = f32[100000,128]{1,0} fusion(%a, %b, %c), kind=kInput, calls=%fused, \
+backend_config={"reification_cost":[{"exec_time_us":SAID,"name":""}]}"""
+    few = hlo_time.estimate(entry(lines.replace("SAID", "96"), rows), H100)
+    near("ten rows, read, and added to what is read and written", few.bytes, 3 * 10 * 512 + 40)
+    between("microseconds of ten rows", 2.5, few.microseconds, 2.6)
+
+
 def check_others() -> None:
     """Collectives by a ring's bytes, sorts by their passes, calls that nobody knows by name."""
     text = entry("""  %a = f32[1048576]{0} parameter(0)
@@ -190,7 +229,7 @@ def check_refusals() -> None:
     same("a loop from a place unknown", hlo_loops.trips(module, module.entry, loop), None)
 
 
-PLAIN = (check_loops, check_products, check_taps, check_fusions, check_others, check_refusals)
+PLAIN = (check_loops, check_products, check_taps, check_fusions, check_figures, check_others, check_refusals)
 
 
 # --- XLA for devices that are not here --------------------------------------------------------------------------------

@@ -35,6 +35,14 @@ pub fn element_bytes(element: Type<'_>) -> Option<i64> {
     }
 }
 
+/// The greatest number that divides both.
+pub fn gcd(mut left: i64, mut right: i64) -> i64 {
+    while right != 0 {
+        (left, right) = (right, left % right);
+    }
+    left
+}
+
 /// Bytes of a value, as far as they can be counted.
 pub fn bytes(value: Value<'_, '_>) -> i64 {
     type_bytes(value.r#type())

@@ -61,6 +61,8 @@ pub(super) struct Read {
     pub pointwise: bool,
     /// How much of it is read: slices take no more than comes of them.
     pub bytes: u64,
+    /// What is read of it beyond that, which has been read before: rows that are gathered more than once.
+    pub again: u64,
 }
 
 /// Which kernels a node is computed in.
@@ -477,6 +479,7 @@ impl Fusion<'_, '_, '_> {
                 {
                     known.pointwise &= read.pointwise;
                     known.bytes = known.bytes.max(read.bytes);
+                    known.again = known.again.max(read.again);
                 } else if reads.len() - first < MOST_READS || self.stored[index] {
                     at[read.value as usize] = reads.len() as u32;
                     reads.push(read);
@@ -500,11 +503,13 @@ impl Fusion<'_, '_, '_> {
                     for read in through[producer as usize].range() {
                         let read = reads[read];
                         let bytes = (read.bytes as f64 * share) as u64;
+                        let again = (read.again as f64 * share) as u64;
                         let pointwise = read.pointwise && pointwise;
-                        add(&mut reads, Read { value: read.value, pointwise, bytes });
+                        add(&mut reads, Read { value: read.value, pointwise, bytes, again });
                     }
                 } else {
-                    add(&mut reads, Read { value: operand, pointwise, bytes: taken });
+                    let again = self.taken_again(node, place);
+                    add(&mut reads, Read { value: operand, pointwise, bytes: taken, again });
                 }
             }
             if self.storage.weighs_copies && self.stored[index] {

@@ -183,6 +183,23 @@ pub struct Report<'c> {
     /// Seconds that all of it takes on the target, and kernels that are started, those of loops as often as they turn; `None` for a
     /// target whose rates nobody has measured.
     pub time: Option<(f64, f64)>,
+    /// Kernels, those first that take longest; empty where rates are not known.
+    pub kernels: Vec<Spent<'c>>,
+}
+
+/// A kernel, and what it takes.
+#[derive(Clone, Debug)]
+pub struct Spent<'c> {
+    /// Seconds of all of its runs.
+    pub seconds: f64,
+    /// How often it runs.
+    pub runs: f64,
+    /// Name of the op that its result is of.
+    pub op: String,
+    /// The result's type.
+    pub ty: String,
+    /// Where it comes from, if it is of an op.
+    pub location: Option<Location<'c>>,
 }
 
 impl<'c> Report<'c> {
@@ -255,6 +272,8 @@ pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Repor
     if let Some(rates) = target.rates() {
         let time::Time { seconds, launches } = time::time(&graph, &plan, target.storage(), rates);
         report.time = Some((seconds, launches));
+        time::spent(&graph, &plan, (target.storage(), rates), 1.0, &mut report.kernels);
+        report.kernels.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
     }
     Ok(report)
 }
@@ -436,7 +455,14 @@ fn report<'c>(
     names: &ffi::Names,
 ) -> Report<'c> {
     let footprint = sums(graph, frame, plan);
-    let mut report = Report { footprint, steps: Vec::new(), buffers: Vec::new(), peak_step: 0, time: None };
+    let mut report = Report {
+        footprint,
+        steps: Vec::new(),
+        buffers: Vec::new(),
+        peak_step: 0,
+        time: None,
+        kernels: Vec::new(),
+    };
     add_steps(&mut report, graph, plan, footprint.floor(), entry.location(), names);
     let last = report.steps.len().saturating_sub(1);
     let mut donors = vec![false; graph.parameters.len()];

@@ -22,6 +22,8 @@ crate::pass_options! {
         target: Target = Target::default(),
         /// How many values are listed.
         top: u64 = 10,
+        /// How many kernels are listed, those first that take longest.
+        kernels: u64 = 0,
         /// Print plain numbers of bytes, for scripts.
         plain: bool = false,
     }
@@ -33,7 +35,10 @@ impl Pass for PrintMemory {
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, _context: &PassContext<'_>) -> PassResult<'c> {
         let text = match analyze(root, self.target) {
-            Ok(report) => show(&report, usize::try_from(self.top).unwrap_or(usize::MAX), self.plain),
+            Ok(report) => {
+                let most = |count| usize::try_from(count).unwrap_or(usize::MAX);
+                show(&report, most(self.top), self.plain) + &show_kernels(&report, most(self.kernels))
+            }
             // What no machine has is a mistake; all else is a program that somebody can run.
             Err(reason @ (Unmodelled::TooLarge(..) | Unmodelled::TooMuch(_))) => {
                 let location = reason.location().unwrap_or_else(|| root.location());
@@ -94,6 +99,21 @@ pub(super) fn show(report: &Report<'_>, top: usize, plain: bool) -> String {
             buffer.ty
         );
         if let Some(source) = super::source_of(buffer.location) {
+            let _ = write!(text, " at {source}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The kernels that take longest, in lines: what all runs of one take, and how often it runs.
+fn show_kernels(report: &Report<'_>, count: usize) -> String {
+    let mut text = String::new();
+    for kernel in report.kernels.iter().take(count) {
+        let super::Spent { seconds, runs, op, ty, location } = kernel;
+        // Writing to a string cannot fail.
+        let _ = write!(text, "  {:>12.1} us in {runs} runs {op} {ty}", seconds * 1e6);
+        if let Some(source) = location.and_then(super::source_of) {
             let _ = write!(text, " at {source}");
         }
         text.push('\n');

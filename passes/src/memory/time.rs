@@ -3,11 +3,13 @@
 //! How long a planned program takes: for each kernel what it takes to start it, and the longer of moving its bytes and of its arithmetic; a
 //! loop as often as it turns, a branch as its longest arm.
 //!
-//! Rates are the target's (`target/`). What is left out: caches, overlap of collectives and kernels, libraries' choice of algorithms.
+//! Rates are the target's (`target/`). What is gathered more than once comes from the cache if the table fits there. What is left out:
+//! other uses of caches, overlap of collectives and kernels, libraries' choice of algorithms.
 //! A loop whose turns are not known at compile time counts as one turn, as in XLA's own sums.
 
+use super::Spent;
 use super::assign::Plan;
-use super::fuse::Kernel;
+use super::fuse::{Kernel, Read};
 use super::graph::{Class, Graph, Id, placement};
 use crate::counted::Counter;
 use crate::ir::i64_array;
@@ -63,15 +65,57 @@ pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, storage: &Storage, rates:
                 let longest = arms.max_by(|one, other| one.seconds.total_cmp(&other.seconds));
                 longest.unwrap_or_default().and(alone(rates.branch))
             }
-            _ => {
-                let launches = stages(graph, kernel.node, storage);
-                let seconds = launches * rates.launch + work(graph, plan, *kernel, &in_place, rates);
-                Time { seconds, launches }
-            }
+            _ => alone_time(graph, plan, *kernel, &in_place, storage, rates),
         }
     };
     let copies = Copies::of(plan.copied.iter().copied()).time(rates);
     plan.kernels.kernels.iter().enumerate().map(each).fold(copies, Time::and)
+}
+
+/// What one run of a kernel takes that is neither a loop nor a branch.
+fn alone_time(
+    graph: &Graph<'_, '_>,
+    plan: &Plan,
+    kernel: Kernel,
+    in_place: &InPlace<'_, '_, '_>,
+    storage: &Storage,
+    rates: &Rates,
+) -> Time {
+    let launches = stages(graph, kernel.node, storage);
+    let seconds = launches * rates.launch + work(graph, plan, kernel, in_place, rates);
+    Time { seconds, launches }
+}
+
+/// Adds what each kernel of a graph takes that runs so often, those of loops and of all arms of branches too.
+pub(super) fn spent<'c>(
+    graph: &Graph<'c, '_>,
+    plan: &Plan,
+    (storage, rates): (&Storage, &Rates),
+    runs: f64,
+    into: &mut Vec<Spent<'c>>,
+) {
+    let in_place = InPlace::new(graph, plan);
+    for (index, kernel) in plan.kernels.kernels.iter().enumerate() {
+        let node = &graph.nodes[kernel.node as usize];
+        let turns = match node.class {
+            Class::Parameter | Class::Constant => continue,
+            Class::Loop => node.op.and_then(Counter::of).map_or(1, |counter| counter.turns()) as f64,
+            _ => 1.0,
+        };
+        for (inner, inner_plan) in node.regions.iter().zip(&plan.inner[index]) {
+            spent(inner, inner_plan, (storage, rates), runs * turns, into);
+        }
+        if !matches!(node.class, Class::Loop | Class::Branch) {
+            let each = alone_time(graph, plan, *kernel, &in_place, storage, rates);
+            into.push(Spent {
+                seconds: runs * each.seconds,
+                runs,
+                op: node.op.map_or("", |op| op_name(op)).to_owned(),
+                ty: graph.values.get(node.first as usize).map_or(String::new(), |value| value.ty.to_string()),
+                location: node.op.map(|op| op.location()),
+            });
+        }
+    }
 }
 
 /// Copies of whole arrays.
@@ -146,7 +190,9 @@ fn work(
     rates: &Rates,
 ) -> f64 {
     let node = &graph.nodes[kernel.node as usize];
-    let read: f64 = plan.kernels.reads(kernel).iter().map(|read| read.bytes as f64).sum();
+    let reads = plan.kernels.reads(kernel);
+    let read: f64 = reads.iter().map(|read| read.bytes as f64).sum();
+    let again: f64 = reads.iter().map(|read| again(graph, read, rates)).sum();
     let bytes_of = |id: Id| graph.values[id as usize].bytes as f64;
     let made: f64 = graph.results_of(kernel.node).map(bytes_of).sum();
     let name = node.op.map_or("", |op| op_name(op));
@@ -156,7 +202,7 @@ fn work(
         Class::Scatter => {
             let updates = node.operands.last().map_or(0, |&id| graph.values[id as usize].elements);
             let waits = updates as f64 / rates.updates * rates.bytes;
-            (read + updates as f64).max(waits) + in_place.copies(kernel.node).moved
+            (read + 2.0 * added_to(graph, kernel.node)).max(waits) + in_place.copies(kernel.node).moved
         }
         Class::Opaque if name == "stablehlo.sort" => {
             let longest = node.op.and_then(sorted).unwrap_or(2).max(2);
@@ -174,7 +220,24 @@ fn work(
         let Some((op, made)) = node.op.zip(graph.values.get(node.first as usize)) else { return 0.0 };
         product(op, made.elements / parts(op, made.ty), rates)
     });
-    (moved / rates.bytes).max(computing).max(kernel.work / rates.elementwise)
+    (moved / rates.bytes + again).max(computing).max(kernel.work / rates.elementwise)
+}
+
+/// Seconds that a kernel takes for what it reads more than once.
+fn again(graph: &Graph<'_, '_>, read: &Read, rates: &Rates) -> f64 {
+    let table = graph.values[read.value as usize].bytes;
+    read.again as f64
+        / if table <= rates.cache || rates.cached.is_infinite() { rates.cached } else { rates.bytes }
+}
+
+/// Bytes of what a scatter writes to that it changes: as many as there are updates, and no more than there are.
+fn added_to(graph: &Graph<'_, '_>, scatter: Id) -> f64 {
+    let node = &graph.nodes[scatter as usize];
+    let bytes = |&id: &Id| graph.values[id as usize].bytes;
+    let count = node.count as usize;
+    let updates = &node.operands[node.operands.len().saturating_sub(count)..];
+    let changed = node.operands.iter().zip(updates).map(|(into, update)| bytes(into).min(bytes(update)));
+    changed.sum::<u64>() as f64
 }
 
 /// Into how many parts a product falls that makes this: the sums of each are one of its op's results.

@@ -2,6 +2,7 @@
 
 //! Meshes as grids of devices, and layouts of arrays over them.
 
+use crate::ir;
 use melior::Context;
 use melior::ir::{Attribute, OperationRef};
 use slimhlo_dialect::sdy::attrs::{self, AxisRef, DimensionSharding, SubAxisInfo, TensorSharding};
@@ -140,7 +141,7 @@ impl Layout {
                     // Of the rest of its axis nothing may be left either: 4 of an axis of 6 = 2 * 3.
                     let rest = axes.iter().filter(|&&other| other > axis && mesh.are_of_one(axis, other));
                     let rest: i64 = rest.map(|&other| grid.sizes[other]).product();
-                    if gcd(left, rest) != 1 {
+                    if ir::gcd(left, rest) != 1 {
                         return None;
                     }
                     break;
@@ -152,13 +153,6 @@ impl Layout {
         }
         Some(Self(kept))
     }
-}
-
-fn gcd(mut left: i64, mut right: i64) -> i64 {
-    while right != 0 {
-        (left, right) = (right, left % right);
-    }
-    left
 }
 
 /// The one mesh that a program's shardings are on. Its axes are taken apart into axes of prime sizes, of which parts of axes are made:

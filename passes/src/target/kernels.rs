@@ -36,5 +36,11 @@ pub(super) static STORAGE: Storage = Storage {
 
 /// No tensor cores: half of what an H100 multiplies without them, 67 TFLOP/s of f32 and 34 of f64 by NVIDIA's data
 /// sheet. That half is assumed, not measured. A loop that counts takes its kernels' time alone.
-pub(super) const RATES: Rates =
-    Rates { narrow_products: 30e12, products: 30e12, wide_products: 15e12, ..xla_gpu::H100 };
+pub(super) const RATES: Rates = Rates {
+    narrow_products: 30e12,
+    products: 30e12,
+    wide_products: 15e12,
+    updates: 500e9,
+    cached: f64::INFINITY,
+    ..xla_gpu::H100
+};

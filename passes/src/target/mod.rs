@@ -181,8 +181,12 @@ pub struct Rates {
     pub link: f64,
     /// Bytes per second to the host's memory, in one direction.
     pub host_link: f64,
-    /// Updates of a scatter per second: each has to wait for those of its place.
+    /// Updates of a scatter per second: each has to wait for those of its place; infinite where their bytes decide.
     pub updates: f64,
+    /// Bytes of the cache that all cores share.
+    pub cache: u64,
+    /// Bytes per second from it, of what has been read before; infinite where that costs nothing.
+    pub cached: f64,
 }
 
 impl Storage {

@@ -35,7 +35,8 @@ pub(super) static STORAGE: Storage = Storage {
 /// H100 SXM5: 3.35 TB/s, 989 TFLOP/s of bf16 and half of that of f32 by NVIDIA's data sheet; products reach half, bytes are XLA's own figure
 /// for the chip, and the referee's (`test/oracle/targets.py`): what a launch costs beside them is to be the same in both.
 /// XLA multiplies f32 as TF32 unless it is asked for more. 2.5 us from one kernel to the next of a stream. `cargo xtask bench calibrate` holds
-/// such figures against a GPU. 16 lanes of PCIe 5 are 64 GB/s in one direction.
+/// such figures against a GPU. 16 lanes of PCIe 5 are 64 GB/s in one direction. Caches are those of XLA's descriptions of the chips, two and a
+/// half times as fast as memory, and scatters take what their bytes take: so XLA reckons, and the referee with it.
 pub(super) const H100: Rates = Rates {
     memory: 80 << 30,
     bytes: 3.35e12,
@@ -48,7 +49,9 @@ pub(super) const H100: Rates = Rates {
     branch: 10e-6,
     link: 300e9,
     host_link: 54e9,
-    updates: 500e9,
+    updates: f64::INFINITY,
+    cache: 52_428_800,
+    cached: 2.5 * 3.35e12,
 };
 
 /// A100 SXM4, 80 GB: 2.04 TB/s, 312 TFLOP/s of bf16, PCIe 4, by NVIDIA's data sheet, in the same shares.
@@ -60,7 +63,8 @@ pub(super) const A100: Rates = Rates {
     elementwise: 10e12,
     link: 200e9,
     host_link: 27e9,
-    updates: 300e9,
+    cache: 41_943_040,
+    cached: 2.5 * 2.04e12,
     ..H100
 };
 
@@ -73,6 +77,7 @@ pub(super) const B200: Rates = Rates {
     wide_products: 30e12,
     elementwise: 35e12,
     link: 600e9,
-    updates: 800e9,
+    cache: 132_644_864,
+    cached: 2.5 * 7.67e12,
     ..H100
 };

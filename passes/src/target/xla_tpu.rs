@@ -46,4 +46,6 @@ pub(super) const V5P: Rates = Rates {
     host_link: 32e9,
     // Rows are sorted by where they go, and written by tiles: the bytes decide.
     updates: 300e9,
+    cache: 0,
+    cached: f64::INFINITY,
 };

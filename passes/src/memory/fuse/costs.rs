@@ -106,6 +106,16 @@ impl Fusion<'_, '_, '_> {
         }
     }
 
+    /// Bytes that a node takes of its operand at `place` once more: of a table fewer bytes than are gathered from it.
+    pub(super) fn taken_again(&self, node: &Node<'_, '_>, place: usize) -> u64 {
+        if node.class != Class::Gather || place != 0 {
+            return 0;
+        }
+        let content = &self.graph.values[node.operands[place] as usize];
+        let made = self.graph.values.get(node.first as usize).map_or(0, |value| value.elements);
+        made.saturating_mul(content.bytes / content.elements.max(1)).saturating_sub(content.bytes)
+    }
+
     /// For each kernel's node, elementwise operations of all that it computes: elements that are asked for at several places as often,
     /// those that are repeated once for each time.
     pub(super) fn work(&self) -> Vec<f64> {

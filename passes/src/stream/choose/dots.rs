@@ -5,13 +5,14 @@
 use super::super::consumer::{Consumer, Role};
 use super::super::outside::{EXPANDS, Outside};
 use super::super::plan::Plan;
-use super::ROWS;
 use super::place::is_in_loop;
+use super::{LEFT_OVER, MOST_DIVISORS, ROWS};
 use crate::ir::{self, bytes};
 use crate::ops::class;
 use crate::ops::products::{self, dot_numbers};
 use crate::rewrite::{defining_op, users};
 use crate::tables::{Keys, Table};
+use crate::target::Splits;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
@@ -77,6 +78,51 @@ pub(super) fn wanted_units<'c: 'a, 'a>(plan: &Plan<'c, 'a>, group: &[(usize, Con
         }
     }
     wanted
+}
+
+/// A chunk of about so many units of which the products that a loop adds up fall into parts as they lie. Where parts do not begin where
+/// 16 bytes do, back ends pad both operands, each of which is then written and read once more in every turn. What is left over is
+/// little, and nothing where it would need copies of its own.
+pub(super) fn in_parts<'c: 'a, 'a>(
+    splits: Splits,
+    plan: &Plan<'c, 'a>,
+    group: &[(usize, Consumer<'c, 'a>)],
+    chunk: i64,
+    whole: bool,
+) -> i64 {
+    let sums = group.iter().filter(|(_, consumer)| matches!(consumer.role, Role::Contract));
+    let step = sums
+        .filter_map(|(_, consumer)| whole_parts(splits, consumer, plan.units, chunk))
+        .fold(1, |step: i64, other| (step / ir::gcd(step, other)).saturating_mul(other));
+    if chunk % step == 0 {
+        return chunk;
+    }
+    let fits = |size: &i64| {
+        let rest = plan.units % size;
+        rest == 0 || !whole && rest <= size / LEFT_OVER
+    };
+    let sizes = (chunk / 2 / step + 1..=chunk / step).rev().map(|count| count * step);
+    sizes.take(MOST_DIVISORS).find(fits).unwrap_or(chunk)
+}
+
+/// Of how many units a chunk has to be a multiple for a product to fall into parts as it lies, if it does that at all.
+fn whole_parts(splits: Splits, consumer: &Consumer<'_, '_>, units: i64, chunk: i64) -> Option<i64> {
+    let numbers = dot_numbers(consumer.op)?;
+    let [left, right] =
+        [0, 1].map(|index| consumer.op.operand(index).ok().and_then(|value| ir::plain(value)));
+    let (left, right) = (left?, right?);
+    let dims = numbers.lhs_contracting_dimensions();
+    let contracted = dims.iter().map(|&dim| left.shape[dim as usize]).fold(1, i64::saturating_mul);
+    let each = (contracted % units == 0).then_some(contracted / units)?;
+    let result = ir::plain(consumer.result())
+        .filter(|result| result.element.is_float() && ir::element_bytes(result.element) <= Some(4))?;
+    let results = result.shape.iter().copied().fold(1, i64::saturating_mul);
+    let parts = splits.parts(u64::try_from(results).ok()?, u64::try_from(each.saturating_mul(chunk)).ok()?);
+    let narrower = ir::element_bytes(left.element)?.min(ir::element_bytes(right.element)?);
+    let at_once = 16 / narrower.clamp(1, 16);
+    let parts = i64::try_from(parts).ok().filter(|&parts| parts > 1)?;
+    let rows = parts.saturating_mul(at_once);
+    Some(rows / ir::gcd(rows, each.max(1)))
 }
 
 /// Bytes of the largest operand that dots in a plan take whole: each turn reads it again.

@@ -11,7 +11,8 @@ use super::super::sizes::GAIN;
 use super::Rewrite;
 use super::by_size::BySize;
 use super::dots::{
-    computes_dots_again, copies, is_library_fused, is_made_of_less, names_products_of_vectors, shuffled,
+    computes_dots_again, copies, in_parts, is_library_fused, is_made_of_less, names_products_of_vectors,
+    shuffled,
 };
 use super::found::Found;
 use super::moved::{around, carried_besides, evened, is_strided, widened};
@@ -195,7 +196,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             return None;
         }
         let most = (self.sizes.chunk_bytes / unit_bytes.max(1)).clamp(1, plan.units / 2);
-        let chunk = evened(plan.units, 1 << most.ilog2(), most, copies);
+        let mut chunk = evened(plan.units, 1 << most.ilog2(), most, copies);
+        if let Some(splits) = self.target.storage().splits_products {
+            chunk = in_parts(splits, plan, group, chunk, copies);
+        }
         if names_products_of_vectors(plan, group, chunk) {
             return None;
         }
