@@ -14,9 +14,8 @@
 //! most as long as [`Limit::Usual`] allows.
 //!
 //! If the arena is still large, other forms of the program are planned, too: values in chunks of several sizes
-//! ([`CHUNKS`]), and what the default pipeline makes of it for this target, in its usual time and in
-//! `max-slowdown`, or as near to that as its kernels stay within it. Each costs the bytes of its plan and the estimated
-//! time of its kernels (`estimate.rs`). Of those that are smaller than the plan without them and take at most
+//! ([`CHUNKS`]), and what the default pipeline makes of it for this target, in its usual time and in `max-slowdown`. Each costs the bytes of its plan and the
+//! estimated time of its kernels (`estimate.rs`). Of those that are smaller than the plan without them and take at most
 //! `max-slowdown` times as long, the one whose bytes times seconds are least is kept: a tenth less memory is not worth
 //! twice the time and thousands of launches. If none does, it is the fastest that takes half of the bytes or less,
 //! unless that takes [`FAR`] times as long: memory is what this compiler is for.
@@ -63,9 +62,6 @@ const TIGHT: u64 = 100;
 const LARGE: u64 = 5;
 /// And its bytes: less is not worth another form of the program.
 const LEAST: u64 = 4 << 20;
-
-/// Bounds of time that the default pipeline is given besides its usual one.
-const MOST_BOUNDS: u32 = 3;
 
 /// How many times as long a program may take in any form, whatever it saves: a choice, as `max-slowdown` is.
 const FAR: f64 = 8.0;
@@ -141,14 +137,6 @@ fn is_tight(cost: &Cost) -> bool {
 /// Whether a plan is smaller than another by what counts.
 fn saves(now: &Cost, plain: &Cost) -> bool {
     now.peak().saturating_add(plain.peak() / TIGHT) < plain.peak()
-}
-
-/// What is thought of a form.
-struct Verdict {
-    /// It is within the time.
-    allowed: bool,
-    /// It is smaller than the plan without other forms, and better than those before it.
-    better: bool,
 }
 
 /// A form of the program: what kernels are formed of, with its memory planned, and what that costs.
@@ -250,11 +238,12 @@ impl ToKernels {
         let before = fingerprint(borrowed(prepared));
         let mut best: Option<Form<'c>> = None;
         let mut fastest: Option<Form<'c>> = None;
-        let mut attempt = |pipeline: &str| -> Result<Verdict, PassError<'c>> {
+        // Whether larger chunks are of no use: it is within the time, and they have not been better.
+        let mut attempt = |pipeline: &str| -> Result<bool, PassError<'c>> {
             move_body(module, copy_of(borrowed(prepared)));
             context.run_pipeline(module, pipeline)?;
             if fingerprint(module) == before {
-                return Ok(Verdict { allowed: false, better: false });
+                return Ok(false);
             }
             let made = copy_of(module);
             context.run_pipeline(module, LOWER)?;
@@ -264,13 +253,12 @@ impl ToKernels {
             let is_smaller = cost.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
             let is_better = best.as_ref().is_none_or(|best| weight(&cost) < weight(&best.cost));
             let halves = cost.peak() <= plain.peak() / 2 && cost.seconds <= FAR * plain.seconds;
-            let better = is_smaller && is_better;
-            if allowed && better {
+            if allowed && is_smaller && is_better {
                 best = Some(now);
             } else if halves && fastest.as_ref().is_none_or(|fastest| cost.seconds < fastest.cost.seconds) {
                 fastest = Some(now);
             }
-            Ok(Verdict { allowed, better })
+            Ok(allowed && !(is_smaller && is_better))
         };
         let sizes = CHUNKS.iter().map(|(how, sizes)| match self.chunk_bytes {
             Some(size) => (how, vec![size]),
@@ -282,22 +270,15 @@ impl ToKernels {
                 let stream = format!(
                     "func.func(slimhlo-stream{{target={how} chunk-bytes={chunk} settle=false}},canonicalize,cse)"
                 );
-                // Larger chunks are of no use where these are within the time and no better.
-                let verdict = attempt(&stream)?;
-                if verdict.allowed && !verdict.better {
+                if attempt(&stream)? {
                     break;
                 }
             }
         }
+        // What takes longer may take much less: bytes times seconds tell.
         attempt(&default_pipeline(Limit::Usual))?;
-        // What takes longer may take much less: bytes times seconds tell. The pipeline's estimate is of a
-        // program without kernels: where theirs is above the limit, less is allowed.
-        let (usual, mut most) = (Limit::Usual.most(), self.max_slowdown.most());
-        for _ in 0..MOST_BOUNDS {
-            if most <= usual || attempt(&default_pipeline(Limit::Times(most)))?.allowed {
-                break;
-            }
-            most = (usual * most).sqrt();
+        if self.max_slowdown.most() > Limit::Usual.most() {
+            attempt(&default_pipeline(self.max_slowdown))?;
         }
         let chosen = best.or(fastest);
         context.count(&REFORMED, u64::from(chosen.is_some()));

@@ -28,7 +28,7 @@ use std::f64::consts::PI;
 /// Bytes of a block's memory.
 const MOST_BYTES: i64 = 48 << 10;
 /// The largest factor whose elements a thread holds.
-const LARGEST: i64 = 31;
+const LARGEST: i64 = 13;
 /// Lines that a block takes side by side, and elements of them that are enough for its threads.
 const MOST_LINES: i64 = 16;
 const ENOUGH: i64 = 2048;
