@@ -63,6 +63,10 @@ const LARGE: u64 = 5;
 /// And its bytes: less is not worth another form of the program.
 const LEAST: u64 = 4 << 20;
 
+/// Of forms whose bytes times seconds differ by less than this factor the faster one is kept, which launches less: the
+/// estimate knows no better.
+const EVEN: f64 = 1.02;
+
 /// How many times as long a program may take in any form, whatever it saves: a choice, as `max-slowdown` is.
 const FAR: f64 = 8.0;
 
@@ -251,7 +255,10 @@ impl ToKernels {
             let now = Form { made, planned: copy_of(module), cost };
             let allowed = self.max_slowdown.allows(&plain, &cost);
             let is_smaller = cost.peak().saturating_add(plain.peak() / TIGHT) < plain.peak();
-            let is_better = best.as_ref().is_none_or(|best| weight(&cost) < weight(&best.cost));
+            let is_better = best.as_ref().is_none_or(|best| {
+                let faster = if cost.seconds < best.cost.seconds { EVEN } else { 1.0 };
+                weight(&cost) < faster * weight(&best.cost)
+            });
             let halves = cost.peak() <= plain.peak() / 2 && cost.seconds <= FAR * plain.seconds;
             if allowed && is_smaller && is_better {
                 best = Some(now);
