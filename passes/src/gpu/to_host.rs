@@ -480,14 +480,19 @@ fn convert_body<'c: 'a, 'a>(
             build.replace_all_uses_with(op.result(0)?.into(), value);
         }
         if op_name(op) == "gpu.shuffle" {
-            let truth = IntegerAttribute::new(IntegerType::new(build.context(), 1).into(), 1).into();
-            let ty = IntegerType::new(build.context(), 1).into();
-            let valid = build.insert("arith.constant", &[], &[("value", truth)], ty, location);
+            let valid = truth(build, location);
             build.replace_all_uses_with(op.result(1)?.into(), valid);
         }
         build.erase(op);
     }
     Ok(())
+}
+
+/// A bit that is set: a lane asks of itself, or of another that is there.
+fn truth<'c: 'a, 'a>(build: &Builder<'c, 'a>, location: melior::ir::Location<'c>) -> Value<'c, 'a> {
+    let bit = IntegerType::new(build.context(), 1).into();
+    let set = IntegerAttribute::new(bit, 1).into();
+    build.insert("arith.constant", &[], &[("value", set)], bit, location)
 }
 
 /// The type of what lies in no special place, for one that says where.
