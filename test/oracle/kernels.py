@@ -540,7 +540,8 @@ def modules() -> Iterator[tuple[str, str, tuple[np.ndarray, ...]]]:
             ]
             yield f"batch normalization {element} of dimension {index}", text, tuple(some)
     # Indices beyond both ends: of 64 bits they are read as unsigned ones.
-    chosen = (rng.integers(-3, 8, shape).astype(dtype) for shape, dtype in ((3, np.int64), ((2, 3), np.int32), ((4, 2), np.int64)))
+    kinds = ((3, np.int64), ((2, 3), np.int32), ((4, 2), np.int64))
+    chosen = [rng.integers(-3, 8, shape).astype(dtype) for shape, dtype in kinds]
     yield "torch_index_select", INDEX_SELECT, (values(rng, 4, 5), *chosen)
 
 
