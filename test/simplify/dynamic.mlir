@@ -33,6 +33,18 @@ func.func @places(%x: tensor<3x4xf32>, %p: tensor<f32>, %i: tensor<5xi32>) -> (t
   return %0, %1, %2 : tensor<4x7xf32>, tensor<2x3xf32>, tensor<5x4xf32>
 }
 
+// Steps as long as a number can be are no matter.
+
+// CHECK-LABEL: func.func @long
+// CHECK: stablehlo.slice %arg0 [1:6:9223372036854775807]
+func.func @long(%x: tensor<6xf32>) -> tensor<1xf32> {
+  %from = stablehlo.constant dense<1> : tensor<1xi64>
+  %to = stablehlo.constant dense<6> : tensor<1xi64>
+  %step = stablehlo.constant dense<9223372036854775807> : tensor<1xi64>
+  %0 = stablehlo.real_dynamic_slice %x, %from, %to, %step : (tensor<6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+
 // Not where bounds come as the program runs, nor where they ask for another size than the result's.
 
 // CHECK-LABEL: func.func @asked

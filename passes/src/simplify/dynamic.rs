@@ -73,7 +73,10 @@ pub fn static_slice<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let (start, limit, stride) = (start?, limit?, stride?);
     for (d, &size) in from.iter().enumerate() {
         let inside = 0 <= start[d] && start[d] <= limit[d] && limit[d] <= size && stride[d] > 0;
-        let taken = inside.then(|| (limit[d] - start[d] + (stride[d] - 1)) / stride[d]);
+        let taken = inside.then(|| {
+            let length = limit[d] - start[d];
+            length / stride[d] + i64::from(length % stride[d] != 0)
+        });
         (taken == Some(site.result.shape[d])).then_some(())?;
     }
     Some(site.build.strided_slice(operand, &start, &limit, &stride, site.result.ty, site.location))

@@ -203,19 +203,6 @@ impl<'c: 'a, 'a> Rows<'c, 'a> {
         (0..self.rounds).map(run).collect()
     }
 
-    /// Lets every element of a reduction's results be what the row's comes to.
-    fn bind(
-        &self,
-        kernel: &Kernel<'c, 'a>,
-        op: OperationRef<'c, 'a>,
-        results: &[Scalar<'c, 'a>],
-    ) -> Result<'c, ()> {
-        for (result, element) in op.results().zip(results) {
-            kernel.bind(result.into(), *element);
-        }
-        Ok(())
-    }
-
     /// A row whose elements are kept by the threads that have them.
     fn keep(
         &self,
@@ -259,7 +246,7 @@ impl<'c: 'a, 'a> Rows<'c, 'a> {
             let live = code.index(self.threads.min(self.length / self.neighbours));
             let sums = group.combine(kernel, sums.unwrap_or_default(), live, shared, &merge)?;
             let sums = merge(&reducer.start(kernel)?, &group.hand_out(kernel, sums)?)?;
-            self.bind(kernel, op, &reducer.finish(kernel, &sums)?)?;
+            bind(kernel, op, &reducer.finish(kernel, &sums)?);
         }
         self.store_row(kernel, group, row)?;
         // All elements are computed before the first is stored, which may lie where another is read from.
@@ -315,7 +302,7 @@ impl<'c: 'a, 'a> Rows<'c, 'a> {
             let live = code.binary("arith.minui", group.threads, code.index(self.length));
             let sums = group.combine(kernel, sums, live, shared, &merge)?;
             let sums = group.hand_out(kernel, sums)?;
-            self.bind(kernel, op, &reducer.finish(kernel, &sums)?)?;
+            bind(kernel, op, &reducer.finish(kernel, &sums)?);
         }
         self.store_row(kernel, group, row)?;
         let results = self.results(kernel, self.length)?;
@@ -379,6 +366,13 @@ impl<'c: 'a, 'a> Rows<'c, 'a> {
     ) -> Result<'c, ()> {
         let ty = tensor(kernel.result_value(number))?.element;
         kernel.store(kernel.result_pointer(number), ty, position, element)
+    }
+}
+
+/// Lets every element of a reduction's results be what the row's comes to.
+fn bind<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, results: &[Scalar<'c, 'a>]) {
+    for (result, element) in op.results().zip(results) {
+        kernel.bind(result.into(), *element);
     }
 }
 
