@@ -25,6 +25,7 @@ mod ties;
 pub mod batch_slices;
 pub mod coalesce_pads;
 pub mod dus_to_pad;
+pub mod fuse_concatenates;
 pub mod gpu;
 pub mod hold_shared;
 pub mod inplace_updates;
@@ -41,6 +42,7 @@ pub mod reuse_gather_indices;
 pub mod scatter_to_update;
 pub mod shards;
 pub mod simplify;
+pub mod sink_invariants;
 pub mod slabs;
 pub mod stream;
 pub mod unstack;
@@ -62,6 +64,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<gpu::emit::EmitGpu>(),
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
+            PassInfo::of::<fuse_concatenates::FuseConcatenates>(),
             PassInfo::of::<gpu::to_host::KernelsToHost>(),
             PassInfo::of::<hold_shared::HoldShared>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),
@@ -79,6 +82,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<scatter_to_update::ScatterToUpdate>(),
             PassInfo::of::<shards::ExchangeShards>(),
             PassInfo::of::<simplify::Simplify>(),
+            PassInfo::of::<sink_invariants::SinkInvariants>(),
             PassInfo::of::<slabs::Slabs>(),
             PassInfo::of::<stream::Stream>(),
             PassInfo::of::<gpu::to_kernels::ToKernels>(),

@@ -27,7 +27,8 @@
 //!
 //! The stacked value is stored where two kernels read it, and all of it is there until the last part has been read;
 //! parts come and go, and are computed within what reads them. An op becomes as many as there are parts, of as many
-//! elements together. At most [`MOST_OPS`] ops are made of one concatenate. Growing is linear in what is made of it.
+//! elements together. At most [`MOST_OPS`] ops are made of one concatenate. Growing is linear in what is made of it, and ends at
+//! the first op that takes a stacked value as a whole.
 //!
 //! # When it must not fire
 //!
@@ -36,7 +37,7 @@
 //! * Programs for more than one partition.
 
 use crate::batch_slices::region::{Body, Region};
-use crate::batch_slices::rules::{Results, Rules};
+use crate::batch_slices::rules::{Results, Role, Rules};
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::ops::class;
@@ -159,6 +160,13 @@ impl Ends {
     }
 }
 
+/// Whether an op is one that back ends fuse, and keeps single elements of the dimension apart.
+fn is_simple<'c>(op: OperationRef<'c, '_>, role: &Role<'c>) -> bool {
+    let Results::Kept(results) = &role.results else { return false };
+    let taken = role.operands.iter().flatten();
+    class::is_fusible(op_name(op)) && taken.chain(results).all(|along| along.run == 1)
+}
+
 /// What is made of a concatenate.
 struct Stack<'c, 'a> {
     region: Region<'c, 'a>,
@@ -177,7 +185,13 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
             ties: Ties::default(),
             f32: Type::float32(context_of(root)),
         };
-        let this = Self { region: Region::apart(body, &rules, all, dim)?, ends };
+        // Most concatenates of a large program are joined to all of it, and end at the first op that takes them whole.
+        let admits = |op: OperationRef<'c, 'a>, asked: Result<&Role<'c>, usize>| match asked {
+            Ok(role) => is_simple(op, role),
+            Err(dim) => ends.part(op, dim).is_some(),
+        };
+        let region = Region::apart(body, &rules, all, dim, &admits)?;
+        let this = Self { region, ends };
         this.is_worth_it(all, dim).then_some(this)
     }
 
@@ -188,11 +202,7 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
             users(value)
                 .all(|user| members.contains(&ir::op_key(user)) || self.ends.part(user, dim).is_some())
         };
-        let simple = self.region.members.iter().all(|member| {
-            let Results::Kept(results) = &member.role.results else { return false };
-            let taken = member.role.operands.iter().flatten();
-            class::is_fusible(op_name(member.op)) && taken.chain(results).all(|along| along.run == 1)
-        });
+        let simple = self.region.members.iter().all(|member| is_simple(member.op, &member.role));
         !members.is_empty()
             && members.len() * self.ends.0.len() <= MOST_OPS
             && simple

@@ -105,10 +105,16 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
     }
 }
 
+/// Whether a region may have an op, which is to be a member with a role or, without one, takes a value that a member makes
+/// with this dimension sliced.
+pub type Admits<'r, 'c, 'a> = &'r dyn Fn(OperationRef<'c, 'a>, Result<&Role<'c>, usize>) -> bool;
+
 /// A region in the making.
 struct Growth<'b, 'c, 'a> {
     body: &'b Body<'c, 'a>,
     rules: &'b Rules<'c, 'a>,
+    /// The value that it is grown from.
+    seed: Value<'c, 'a>,
     roles: Vec<Option<Role<'c>>>,
     /// Values that are sliced, by key.
     sliced: Table<usize, Along>,
@@ -117,19 +123,19 @@ struct Growth<'b, 'c, 'a> {
 }
 
 impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
-    /// All that can be reached from a value's dimension.
+    /// All that can be reached from a value's dimension; none if `admits` says no of anything on the way.
     fn of_all(
         body: &'b Body<'c, 'a>,
         rules: &'b Rules<'c, 'a>,
         seed: Value<'c, 'a>,
         dim: usize,
+        admits: Option<Admits<'_, 'c, 'a>>,
     ) -> Option<Self> {
         let along = rules.all_of(seed, dim)?;
         let (roles, sliced) = (vec![None; body.ops.len()], Table::default());
-        let mut growth = Self { body, rules, roles, sliced, pending: BTreeSet::new() };
+        let mut growth = Self { body, rules, seed, roles, sliced, pending: BTreeSet::new() };
         growth.slice(seed, along);
-        growth.grow();
-        Some(growth)
+        growth.grow(admits)
     }
 
     fn slice(&mut self, value: Value<'c, 'a>, along: Along) {
@@ -173,13 +179,24 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
         self.body.maker(value).is_some_and(|place| self.roles[place].is_some())
     }
 
-    fn grow(&mut self) {
+    fn grow(mut self, admits: Option<Admits<'_, 'c, 'a>>) -> Option<Self> {
         while let Some(place) = self.pending.pop_first() {
             if self.roles[place].is_some() {
                 continue;
             }
             let op = self.body.ops[place];
-            let Some(role) = self.role(op) else { continue };
+            let role = self.role(op);
+            // Asked at once: whoever has no use for the rest of a large region had better not have it grown.
+            if let Some(admits) = admits {
+                let asked = match &role {
+                    Some(role) => Some(Ok(role)),
+                    None => self.taken(op).map(Err),
+                };
+                if asked.is_some_and(|asked| !admits(op, asked)) {
+                    return None;
+                }
+            }
+            let Some(role) = role else { continue };
             if let Results::Kept(results) = &role.results {
                 for (result, along) in op.results().zip(results) {
                     self.slice(result.into(), *along);
@@ -192,6 +209,13 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
             }
             self.roles[place] = Some(role);
         }
+        Some(self)
+    }
+
+    /// Along which dimension an op takes what is sliced and made in the region, if it does.
+    fn taken(&self, op: OperationRef<'c, 'a>) -> Option<usize> {
+        let mut inside = op.operands().filter(|operand| *operand == self.seed || self.is_made(*operand));
+        inside.find_map(|operand| self.of(operand)).map(|along| along.dim)
     }
 
     /// Leaves out sums that are had of arguments for little, with all that they are made of: they are there before the
@@ -283,7 +307,7 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
         seed: Value<'c, 'a>,
         dim: usize,
     ) -> Option<Self> {
-        let mut growth = Growth::of_all(body, rules, seed, dim)?;
+        let mut growth = Growth::of_all(body, rules, seed, dim, None)?;
         growth.leave_little(ir::bytes(seed) / SMALL);
         growth.settle(true);
         growth.trim();
@@ -292,14 +316,15 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
     }
 
     /// All that keeps the elements of `dim` of `seed` apart, whether or not it can be done at once: each op may be
-    /// taken apart where it is.
+    /// taken apart where it is. None if `admits` says no of any of it.
     pub fn apart(
         body: &Body<'c, 'a>,
         rules: &Rules<'c, 'a>,
         seed: Value<'c, 'a>,
         dim: usize,
+        admits: Admits<'_, 'c, 'a>,
     ) -> Option<Self> {
-        let mut growth = Growth::of_all(body, rules, seed, dim)?;
+        let mut growth = Growth::of_all(body, rules, seed, dim, Some(admits))?;
         let after = growth.settle(false);
         Self::close(body, rules, growth.roles, &after)
     }

@@ -144,6 +144,15 @@ pub const STAGES: &[Stage] = &[
         legalizes: false,
     },
     Stage {
+        name: "concatenates within kernels",
+        pipeline: "func.func(slimhlo-fuse-concatenates)",
+        other: None,
+        tidy: TIDY,
+        // Each element has to be told which part it is of. Loops over chunks and slabs take longer than that.
+        judge: Judge::Much,
+        legalizes: true,
+    },
+    Stage {
         name: "residuals of loops",
         pipeline: "func.func(slimhlo-recompute-residuals{target=$target})",
         other: None,
@@ -200,6 +209,15 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,
+    },
+    Stage {
+        name: "invariants within loops",
+        pipeline: "func.func(slimhlo-sink-invariants)",
+        other: None,
+        tidy: TIDY,
+        // What the back end stores before the loop the model does not see.
+        judge: Judge::Nearly,
+        legalizes: true,
     },
     Stage {
         name: "updates of narrow floats",

@@ -23,7 +23,8 @@ pub(super) static STORAGE: Storage = Storage {
     orders_products: false,
     orders_filters: false,
     pads_alone: false,
-    copies_rows: false,
+    copied_rows: i64::MAX,
+    most_joined: usize::MAX,
     stages_running_sums: false,
     // They are gone before kernels are made; but a branch would be a read-back.
     barriers_hold: true,

@@ -73,8 +73,10 @@ pub struct Storage {
     pub orders_filters: bool,
     /// A pad is a kernel of its own, which reads its operand from memory.
     pub pads_alone: bool,
-    /// A concatenation along long rows is copied, not computed within what reads it.
-    pub copies_rows: bool,
+    /// A concatenation along rows of so many elements and more is copied, not computed within what reads it; `i64::MAX` if none is.
+    pub copied_rows: i64,
+    /// One of more operands is copied whatever it goes along.
+    pub most_joined: usize,
     /// Running sums go in two stages, with a copy for those not along rows.
     pub stages_running_sums: bool,
     /// What goes through an optimization barrier is there before anything is made of it. Where barriers are gone before kernels are made, it
@@ -193,6 +195,11 @@ impl Storage {
     /// Whether a library reduces, and takes arithmetic and products along.
     pub fn is_library(&self) -> bool {
         matches!(self.reductions, Reductions::Library { .. })
+    }
+
+    /// Whether an array of this shape that is joined along `dim` is copied because of its rows: those go along the innermost dimension.
+    pub fn copies_rows_of(&self, shape: &[i64], dim: usize) -> bool {
+        shape.len() > 1 && dim + 1 == shape.len() && shape[dim] >= self.copied_rows
     }
 }
 

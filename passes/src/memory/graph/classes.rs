@@ -69,7 +69,7 @@ pub(super) fn class_of(op: OperationRef<'_, '_>, name: &str, storage: &Storage) 
         "broadcast_in_dim" | "broadcast" => Class::Broadcast,
         "iota" => Class::Iota,
         "pad" => Class::Pad,
-        "concatenate" => Class::Join { alone: storage.copies_rows && is_rows(op) },
+        "concatenate" => Class::Join { alone: is_copied(op, storage) },
         "reverse" | "slice" | "transpose" | "reshape" | "real_dynamic_slice" => Class::Move,
         "dynamic_slice" => Class::Read,
         "gather" => Class::Gather,
@@ -80,15 +80,10 @@ pub(super) fn class_of(op: OperationRef<'_, '_>, name: &str, storage: &Storage) 
     }
 }
 
-/// Whether a concatenation goes along rows that are long enough to be copied.
-fn is_rows(op: OperationRef<'_, '_>) -> bool {
-    const LONG: i64 = 32;
+/// Whether the back end copies what a concatenation joins.
+fn is_copied(op: OperationRef<'_, '_>, storage: &Storage) -> bool {
     let result = op.result(0).ok().and_then(|result| Tensor::new(result.r#type()));
-    let dim = crate::ir::constant_attribute(op, "dimension").unwrap_or(0);
-    result.is_some_and(|result| {
-        let dim = usize::try_from(dim).unwrap_or(0);
-        let before: i64 = result.shape.iter().take(dim).product();
-        let after: i64 = result.shape.iter().skip(dim + 1).product();
-        after == 1 && before > 1 && result.shape.get(dim).is_some_and(|&size| size > LONG)
-    })
+    let dim = crate::ir::constant_attribute(op, "dimension").and_then(|dim| usize::try_from(dim).ok());
+    op.operand_count() > storage.most_joined
+        || result.zip(dim).is_some_and(|(result, dim)| storage.copies_rows_of(result.shape, dim))
 }
