@@ -153,6 +153,12 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
         }
     }
 
+    /// Whether an invariant value is there whatever is done in the loop. Constants are not: back ends put them back where they are read.
+    fn is_leaf(&self, value: Value<'c, 'a>, found: &Invariants<'c, 'a>) -> bool {
+        let constant = defining_op(value).is_some_and(|op| op_name(op) == "stablehlo.constant");
+        !constant && self.is_outside(value) || found.costly.contains(&ir::key(value))
+    }
+
     fn invariants(&self) -> Invariants<'c, 'a> {
         let mut found = Invariants::default();
         for &op in &self.ops {
@@ -162,8 +168,11 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
             }
             let mut leaves: Vec<Value> = Vec::new();
             let invariant = op.operands().all(|operand| {
-                if self.is_outside(operand) || found.costly.contains(&ir::key(operand)) {
+                if self.is_leaf(operand, &found) {
                     leaves.push(operand);
+                    return true;
+                }
+                if self.is_outside(operand) {
                     return true;
                 }
                 let before = defining_op(operand).and_then(|op| found.made.get(&ir::op_key(op)));
@@ -262,8 +271,7 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
             let mut changed = false;
             for op in all {
                 for (index, operand) in op.operands().enumerate() {
-                    let leaf = self.is_outside(operand) || found.costly.contains(&ir::key(operand));
-                    if !leaf || !is_of_numbers(operand) {
+                    if !self.is_leaf(operand, &found) || !is_of_numbers(operand) {
                         continue;
                     }
                     let never = *never.get_or_insert_with(|| self.never(build));

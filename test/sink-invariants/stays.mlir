@@ -82,3 +82,26 @@ func.func @no_number(%x: tensor<64xf64>, %y: tensor<64x64xf64>, %end: tensor<f64
   }
   return %w#1 : tensor<64x64xf64>
 }
+
+// -----
+
+// Constants alone, wherever they are, stay where they are read.
+// CHECK-LABEL: func.func @constants
+func.func @constants(%y: tensor<64x64xf64>) -> tensor<64x64xf64> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %nine = stablehlo.constant dense<9> : tensor<i64>
+  %third = stablehlo.constant dense<3.0> : tensor<f64>
+  %w:2 = stablehlo.while(%i = %zero, %f = %y) : tensor<i64>, tensor<64x64xf64> cond {
+    %p = stablehlo.compare LT, %i, %nine : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %k = stablehlo.iota dim = 0 : tensor<64x64xf64>
+    %b = stablehlo.broadcast_in_dim %third, dims = [] : (tensor<f64>) -> tensor<64x64xf64>
+    %c = stablehlo.divide %k, %b : tensor<64x64xf64>
+    %g = stablehlo.multiply %f, %c : tensor<64x64xf64>
+    %j = stablehlo.add %i, %one : tensor<i64>
+    stablehlo.return %j, %g : tensor<i64>, tensor<64x64xf64>
+  }
+  return %w#1 : tensor<64x64xf64>
+}
