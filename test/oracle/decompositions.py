@@ -22,10 +22,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 
-import execute  # noqa: F401 - it has JAX keep 64 bits
 import jax
 import numpy as np
 from jax import lax
+
+import execute  # noqa: F401 - it has JAX keep 64 bits
 
 BOUND = 30.0
 """That of LAPACK's tests (THRESH in the inputs of its testers)."""
