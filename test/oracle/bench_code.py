@@ -583,7 +583,10 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
         for stage, function in enumerate(entry["functions"]):
             # Of small ones that put together what the others left, there is nothing to say.
             if not stage or function["grid"] >= case.chip.sms:
-                runs = run_warps(kernels[function["name"]], function, elements_of(manifest, slots, case.below))
+                elements = elements_of(manifest, slots, case.below)
+                if entry.get("guarded"):
+                    elements.append((ptx.GUARD, 1))
+                runs = run_warps(kernels[function["name"]], function, elements)
                 found.append((entry, function, runs, share))
 
     lines = text.split("\n")

@@ -142,6 +142,10 @@ def fits(values: Lanes, dtype: type) -> Lanes:
     return bits.astype(UNSIGNED[size]).view(dtype)
 
 
+GUARD = "guard"
+"""In place of an element type: the byte of a guarded kernel, which says that it does what it is for."""
+
+
 class Warp:
     """Lanes that execute a kernel."""
 
@@ -182,6 +186,8 @@ class Warp:
         """Random elements of the type that the first address's buffer has."""
         number = int(addresses[0] >> np.uint64(REGION)) - 1
         element, bound = self.elements[number] if number < len(self.elements) else ("f32", 1)
+        if element == GUARD:
+            return fits(np.ones(len(addresses), np.int64), dtype)
         size = np.dtype(dtype).itemsize
         if element.startswith(("f", "bf", "complex")):
             values = self.random.random(len(addresses))

@@ -20,6 +20,7 @@
 //!
 //! # How it is done
 //!
+//! * Kernels of loops that run ahead take one more pointer, and do nothing where it points to a 0 (`gpu/rounds.rs`).
 //! * The root of a kernel says which elements are computed (`map`, `roots`), by loops that are right for any number of
 //!   blocks and threads; what they are best launched with is said by `known_block_size` and `known_grid_size`.
 //! * Everything else is computed on the fly, one element at an index at a time (`element`, `shape`).
@@ -38,12 +39,15 @@
 pub mod code;
 mod cost;
 pub mod element;
+mod grids;
 mod map;
 pub mod numbers;
 pub mod roots;
 pub mod shape;
 mod tile;
 
+use super::form_kernels::entry;
+use super::rounds;
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::ir;
 use crate::rewrite::{defining_op, ops_named, set_attribute, set_discardable_attribute};
@@ -97,6 +101,9 @@ impl Pass for EmitGpu {
             .into_iter()
             .filter(|function| ffi::attribute_of(*function, "slimhlo.kernel").is_some())
             .collect();
+        if let Ok(main) = entry(module) {
+            rounds::mark(main, &functions);
+        }
         let build = ir::Builder::new(module);
         let Some(block) = element::body_of(module) else { return Ok(Changed::No) };
         build.set_insertion_point_to_end(block);

@@ -9,7 +9,7 @@
 //! of one program can be compared, but not ours with another compiler's.
 
 use super::emit::roots;
-use super::form_kernels::ops::{FLOPS_PER_BYTE, evaluations, flops_of, size_of};
+use super::form_kernels::ops::{evaluations, flops_of, flops_per_byte, size_of};
 use super::form_kernels::{TURNS, entry};
 use super::plan_buffers::callee;
 use super::traffic::traffic;
@@ -83,7 +83,7 @@ fn on_the_fly<'c: 'a, 'a>(product: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
         }
         operations += f64::from(each) * evaluations(product, kind, number);
     }
-    operations / (FLOPS_PER_BYTE * rates.bytes)
+    operations / (flops_per_byte(rates) * rates.bytes)
 }
 
 struct Schedule<'r> {

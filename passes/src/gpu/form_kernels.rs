@@ -91,6 +91,7 @@ mod partition;
 use crate::counted::Counter;
 use crate::framework::{Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::functions::{functions, is_public, name_of};
+use crate::gpu::checked_target;
 use crate::ir::{self, key};
 use crate::rewrite::{context_of, set_discardable_attribute, walk};
 use build::Build;
@@ -184,6 +185,7 @@ impl Pass for FormKernels {
             return Ok(Changed::No);
         }
         for_one_partition(module)?;
+        checked_target(module)?;
         decompose::decompose(module, context)?;
         let main = entry(module)?;
         note_turns(module, main);

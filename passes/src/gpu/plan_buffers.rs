@@ -47,11 +47,11 @@ mod pack;
 
 use super::estimate;
 use super::form_kernels::{attributes_at, entry, ops::size_of};
-use crate::framework::{Anchor, Changed, OptionValue, Pass, PassContext, PassError, PassResult, Statistic};
+use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::functions::{functions, name_of};
+use crate::gpu::checked_target;
 use crate::ir::Builder;
 use crate::rewrite::{remove_attribute, set_attribute, set_discardable_attribute};
-use crate::target::Target;
 use assign::{Assign, Copy, Place, Plan};
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{
@@ -166,8 +166,7 @@ impl Pass for PlanBuffers {
         context.count(&COPIES, plan.copies.len() as u64);
         context.count(&ARENA, plan.arena);
         apply(module, main, &model, &plan)?;
-        let rates = Target::parse("kernels").ok().and_then(|target| target.rates());
-        if let Some(cost) = rates.and_then(|rates| estimate::cost(module, rates)) {
+        if let Some(cost) = checked_target(module)?.rates().and_then(|rates| estimate::cost(module, rates)) {
             context.count(&TIME, (cost.seconds * 1e6) as u64);
         }
         if self.check || cfg!(debug_assertions) {

@@ -7,6 +7,7 @@
 
 use super::form_kernels::{TURNS, attributes_at, entry, ops::size_of};
 use super::plan_buffers::{aliases, callee};
+use super::rounds::is_guarded;
 use crate::framework::PassError;
 use crate::functions::{functions, name_of};
 use crate::ir::{constant_attribute, i64_array, key, string_attribute};
@@ -55,6 +56,8 @@ pub struct Kernel {
     pub name: String,
     /// `map`, `reduce`, `scatter`, ...
     pub kind: String,
+    /// Whether it takes one more pointer, to the byte that says whether it does anything.
+    pub guarded: bool,
 }
 
 /// A value that has memory.
@@ -104,6 +107,8 @@ pub enum Step {
         predicate: Slot,
         /// What is repeated.
         body: Vec<Step>,
+        /// Whether all kernels in it ask before they do anything, so that rounds may be launched ahead.
+        guarded: bool,
     },
     /// Repeats its body so many times.
     Repeat {
@@ -203,6 +208,7 @@ pub fn program<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<Program, Pass
         slots: HashMap::new(),
         buffers: HashMap::new(),
         now: 0,
+        runs_ahead: false,
     };
     let mut arguments = Vec::new();
     for index in 0..block.argument_count() {
@@ -285,6 +291,8 @@ struct Walk<'c, 'a> {
     buffers: HashMap<usize, usize>,
     /// The number of the step that comes next.
     now: usize,
+    /// Whether the steps are of a loop that runs ahead, in which copies have to ask, too.
+    runs_ahead: bool,
 }
 
 impl<'c: 'a, 'a> Walk<'c, 'a> {
@@ -447,12 +455,18 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
         }
         if attribute_of(function, "slimhlo.copy").is_some() {
             let (from, to) = (buffers[0], buffers[1]);
-            return Ok((from != to).then_some(Step::Copy { from, to, bytes: stored }));
+            if from == to {
+                return Ok(None);
+            }
+            // In a loop that runs ahead a copy has to ask, too: by the kernel of the same name.
+            if !self.runs_ahead {
+                return Ok(Some(Step::Copy { from, to, bytes: stored }));
+            }
         }
         let kernels = &mut self.program.kernels;
         let kernel = *self.kernels.entry(name.clone()).or_insert_with(|| {
             let kind = string_attribute(function, "slimhlo.kernel").unwrap_or_default().to_owned();
-            kernels.push(Kernel { name, kind });
+            kernels.push(Kernel { name, kind, guarded: is_guarded(function) });
             kernels.len() - 1
         });
         Ok(Some(Step::Launch { kernel, buffers }))
@@ -467,6 +481,9 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
         self.now += 1;
         // Nobody asks a loop whether it goes on if that is known.
         let turns = constant_attribute(op, TURNS).and_then(|turns| u64::try_from(turns).ok());
+        let guarded = is_guarded(op);
+        let around = self.runs_ahead;
+        self.runs_ahead |= guarded;
         let mut blocks = Vec::new();
         let mut predicate = None;
         for index in usize::from(turns.is_some())..2 {
@@ -485,6 +502,7 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
                 predicate = Some(self.slot_of(op, end.operand(0)?)?);
             }
         }
+        self.runs_ahead = around;
         // Its state is needed while it runs, and what is used from outside until it ends.
         for result in op.results() {
             self.read(result.into());
@@ -505,7 +523,7 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
         match (turns, body, blocks.pop(), predicate) {
             (Some(turns), Some(body), ..) => Ok(Step::Repeat { turns, body }),
             (None, Some(body), Some(condition), Some(predicate)) => {
-                Ok(Step::While { condition, predicate, body })
+                Ok(Step::While { condition, predicate, body, guarded })
             }
             _ => Err(PassError::at(op, "has no condition or no body")),
         }

@@ -2,7 +2,7 @@
 
 //! `--slimhlo-to-kernels`: from a StableHLO module to kernels and planned memory, in one step.
 //!
-//! Runs [`PREPARE`], forms kernels and plans buffers. Kernels update in place by themselves; where the arena is
+//! Runs [`prepare`], forms kernels and plans buffers. Kernels update in place by themselves; where the arena is
 //! nevertheless more than a [`TIGHT`]th of all memory, it does so once more after [`in_place`], which orders updates
 //! and runs steps of donated fields a slab at a time, and keeps what that gives if it is smaller by as much: what
 //! orders updates costs copies. Slabs are tried in several sizes ([`SLABS`]), and those of least bytes times seconds
@@ -20,40 +20,54 @@
 //! twice the time and thousands of launches. If none does, it is the fastest that takes half of the bytes or less,
 //! unless that takes [`FAR`] times as long: memory is what this compiler is for.
 //!
-//! Chunks are first tried small. The sizes are around what an H100's L2 cache holds (50 MB): smaller ones mean more
+//! Chunks are first tried small. The sizes are around what the chip's second cache holds (50 MB on an H100): smaller ones mean more
 //! launches, and what is larger than it saves less than it could. There are two ways of choosing what to chunk: by a
 //! target's costs, and by thresholds, which cut more. For each, larger sizes are tried until one is within the limit
 //! and no better than the best before it.
 
-use super::estimate;
 use super::form_kernels::{entry, for_one_partition};
+use super::{TARGET, checked_target, estimate, target_around};
 use crate::cost::{Cost, Limit};
 use crate::framework::{
     Anchor, Bytes, Changed, OptionValue, Pass, PassContext, PassError, PassResult, Statistic, fingerprint,
 };
-use crate::rewrite::{borrowed, copy_of, move_body, remove_attribute};
-use crate::target::Target;
+use crate::rewrite::{borrowed, context_of, copy_of, move_body, remove_attribute, set_discardable_attribute};
+use crate::target::{Rates, Target};
 use melior::dialect::DialectRegistry;
 use melior::ir::OperationRef;
+use melior::ir::attribute::StringAttribute;
 use melior::ir::operation::Operation;
 use slimhlo_dialect::ffi::attribute_of;
 
 /// What runs before kernels are formed, in MLIR's textual form, on a module.
 ///
 /// Indices of gathers are not shared: kernels compute them on the fly.
-pub const PREPARE: &str = "inline,func.func(canonicalize,cse),symbol-dce,func.func(slimhlo-simplify,canonicalize,cse,\
-                           slimhlo-scatter-to-update,canonicalize,cse,slimhlo-dus-to-pad,canonicalize,cse,\
-                           slimhlo-coalesce-pads,canonicalize,cse,slimhlo-recompute-residuals{target=kernels},canonicalize,cse)";
-
-/// What may make updates happen in place that do not otherwise, with slabs of so many bytes.
-fn in_place(slabs: Bytes) -> String {
-    let slabs = slabs.to_string();
-    format!("func.func(slimhlo-inplace-updates{{target=kernels chunk-bytes={slabs}}},canonicalize,cse)")
+fn prepare(target: Target) -> String {
+    format!(
+        "inline,func.func(canonicalize,cse),symbol-dce,func.func(slimhlo-simplify,canonicalize,cse,\
+         slimhlo-scatter-to-update,canonicalize,cse,slimhlo-dus-to-pad,canonicalize,cse,slimhlo-coalesce-pads,\
+         canonicalize,cse,slimhlo-recompute-residuals{{target={target}}},canonicalize,cse)"
+    )
 }
 
-/// Bytes of the slabs that are tried: around what an H100's L2 cache holds, as those of [`CHUNKS`]. Smaller ones take
-/// less memory, larger ones fewer launches; `cargo xtask bench choices` shows both for each.
-const SLABS: [Bytes; 3] = [Bytes(4 << 20), Bytes(16 << 20), Bytes(64 << 20)];
+/// What may make updates happen in place that do not otherwise, with slabs of so many bytes.
+fn in_place(target: Target, slabs: Bytes) -> String {
+    let slabs = slabs.to_string();
+    format!("func.func(slimhlo-inplace-updates{{target={target} chunk-bytes={slabs}}},canonicalize,cse)")
+}
+
+/// Shares of the chip's second cache that slabs of the sizes that are tried have: 4, 16 and 64 MiB of an H100's. Smaller
+/// ones take less memory, larger ones fewer launches; `cargo xtask bench choices` shows both for each.
+const SLABS: [u64; 3] = [16, 4, 1];
+
+/// A share of a chip's second cache, which is rounded up to a power of two; an H100's 50 MB to 64 MiB.
+fn of_cache(target: Target, share: u64) -> Bytes {
+    let cache = target.rates().map_or(1 << 26, |rates| rates.cache);
+    Bytes((cache.next_power_of_two() / share).max(LEAST_CHUNK))
+}
+
+/// Bytes of the smallest chunk: with less to move, a kernel takes no longer than it takes to start it.
+const LEAST_CHUNK: u64 = 1 << 20;
 
 /// The share of all memory that it has to save.
 const TIGHT: u64 = 100;
@@ -70,16 +84,14 @@ const EVEN: f64 = 1.02;
 /// How many times as long a program may take in any form, whatever it saves: a choice, as `max-slowdown` is.
 const FAR: f64 = 8.0;
 
-/// How chunks are chosen, and bytes of the temporaries of one, about.
-const CHUNKS: [(&str, [Bytes; 3]); 2] = [
-    ("xla-cpu", [Bytes(4 << 20), Bytes(16 << 20), Bytes(64 << 20)]),
-    ("kernels", [Bytes(8 << 20), Bytes(16 << 20), Bytes(32 << 20)]),
-];
+/// How chunks are chosen (by thresholds or by the target's costs), and shares of the chip's second cache that the temporaries
+/// of one have, about.
+const CHUNKS: [(bool, [u64; 3]); 2] = [(false, [16, 4, 1]), (true, [8, 4, 2])];
 
 /// The default pipeline, for our kernels, within a bound of time.
-fn default_pipeline(limit: Limit) -> String {
+fn default_pipeline(target: Target, limit: Limit) -> String {
     let limit = limit.print();
-    format!("slimhlo-optimize{{target=kernels max-slowdown={limit}}},func.func(canonicalize,cse)")
+    format!("slimhlo-optimize{{target={target} max-slowdown={limit}}},func.func(canonicalize,cse)")
 }
 
 crate::pass_options! {
@@ -97,6 +109,9 @@ crate::pass_options! {
         /// Plan other forms of the program, too, and keep what costs least: values in chunks, and what the default
         /// pipeline makes of it.
         stream: bool = true,
+        /// Which of our own kernels' targets it is for: kernels is an H100, kernels-sm_80 an A100, and so on. The module
+        /// says so from then on (`slimhlo.target`), if it is not the first.
+        target: Target = Target::kernels(),
         /// How much the temporaries of one chunk may take, about; none tries several.
         chunk_bytes: Option<Bytes> = None,
         /// How many times as long as the plan without other forms the program may take, by an estimate; usual is 1.25
@@ -117,15 +132,10 @@ const LEAN: &str = "slimhlo-form-kernels{stored-byte=64},slimhlo-plan-buffers";
 
 /// The cost of a planned module.
 fn planned<'c>(module: OperationRef<'c, '_>) -> Result<Cost, PassError<'c>> {
-    let rates = target().rates();
+    let rates = target_around(module).rates();
     rates
         .and_then(|rates| estimate::cost(module, rates))
         .ok_or_else(|| PassError::new("cannot tell what memory is planned"))
-}
-
-/// Our own kernels.
-fn target() -> Target {
-    Target::parse("kernels").unwrap_or_default()
 }
 
 /// What of two forms of a program the better one has less of: bytes times seconds.
@@ -180,9 +190,10 @@ fn update_in_place<'c>(
     let mut planned_now = copy_of(module);
     let mut found: Option<(Operation<'c>, Cost)> = None;
     let mut before = fingerprint(borrowed(&prepared));
-    for slabs in SLABS {
+    let target = target_around(module);
+    for slabs in SLABS.map(|share| of_cache(target, share)) {
         move_body(module, copy_of(borrowed(&prepared)));
-        context.run_pipeline(module, &in_place(slabs))?;
+        context.run_pipeline(module, &in_place(target, slabs))?;
         // Nothing changes, or the same as with smaller ones.
         let after = fingerprint(module);
         if after == before {
@@ -229,6 +240,20 @@ fn improve<'c>(
 }
 
 impl ToKernels {
+    /// Says in the module which chip its kernels are for, unless it does or that is the usual one.
+    fn note_target<'c>(&self, module: OperationRef<'c, '_>) -> Result<Target, PassError<'c>> {
+        if !self.target.is_kernels() {
+            return Err(PassError::at(module, format!("'{}' is no target of our own kernels", self.target)));
+        }
+        let is_usual =
+            |rates: &Rates| Target::kernels().rates().is_some_and(|usual| std::ptr::eq(rates, usual));
+        if !self.target.rates().is_some_and(is_usual) {
+            let name = StringAttribute::new(context_of(module), self.target.name());
+            set_discardable_attribute(module, TARGET, name.into());
+        }
+        checked_target(module)
+    }
+
     /// Plans other forms of a program, of which `prepared` is what kernels are formed of, and the module what they
     /// are, at `plain` cost. Leaves in the module the one that costs least.
     fn reform<'c>(
@@ -267,11 +292,14 @@ impl ToKernels {
             }
             Ok(allowed && !(is_smaller && is_better))
         };
-        let sizes = CHUNKS.iter().map(|(how, sizes)| match self.chunk_bytes {
-            Some(size) => (how, vec![size]),
-            None => (how, sizes.to_vec()),
-        });
-        for (how, sizes) in sizes {
+        let target = target_around(module);
+        for (by_cost, shares) in CHUNKS {
+            let how = if by_cost { target } else { Target::xla_cpu() };
+            let mut sizes = match self.chunk_bytes {
+                Some(size) => vec![size],
+                None => shares.map(|share| of_cache(target, share)).to_vec(),
+            };
+            sizes.dedup();
             for size in sizes {
                 let chunk = size.to_string();
                 let stream = format!(
@@ -283,9 +311,9 @@ impl ToKernels {
             }
         }
         // What takes longer may take much less: bytes times seconds tell.
-        attempt(&default_pipeline(Limit::Usual))?;
+        attempt(&default_pipeline(target, Limit::Usual))?;
         if self.max_slowdown.most() > Limit::Usual.most() {
-            attempt(&default_pipeline(self.max_slowdown))?;
+            attempt(&default_pipeline(target, self.max_slowdown))?;
         }
         let chosen = best.or(fastest);
         context.count(&REFORMED, u64::from(chosen.is_some()));
@@ -318,9 +346,10 @@ impl Pass for ToKernels {
         }
         // Before the work, too.
         for_one_partition(module)?;
+        let target = self.note_target(module)?;
         // To MLIR a private function that nobody calls is dead.
         remove_attribute(main, "sym_visibility");
-        context.run_pipeline(module, PREPARE)?;
+        context.run_pipeline(module, &prepare(target))?;
         let mut prepared = copy_of(module);
         context.run_pipeline(module, LOWER)?;
         let mut plain = planned(module)?;

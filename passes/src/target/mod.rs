@@ -12,7 +12,7 @@ mod xla_gpu;
 mod xla_tpu;
 
 use crate::framework::OptionValue;
-pub use kernels::MULTIPROCESSORS;
+pub use kernels::LONGEST_ROW;
 use std::fmt;
 
 /// What a program is compiled by, and for which chip.
@@ -29,8 +29,8 @@ pub struct Description {
     pub rates: Option<&'static Rates>,
 }
 
-/// All targets, the default first.
-const TARGETS: [Description; 8] = [
+/// All targets, the default first, but for those of our own kernels on other chips.
+static TARGETS: [Description; 8] = [
     Description { name: "xla-gpu", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
     Description { name: "h100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
     Description { name: "a100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::A100) },
@@ -38,7 +38,7 @@ const TARGETS: [Description; 8] = [
     Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
     Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
     Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None },
-    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::RATES) },
+    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::H100) },
 ];
 
 /// Which values a back end stores, and in what form.
@@ -189,6 +189,8 @@ pub struct Rates {
     pub cache: u64,
     /// Bytes per second from it, of what has been read before; infinite where that costs nothing.
     pub cached: f64,
+    /// Processors that blocks of threads run on; 1 where a kernel has the whole chip to itself.
+    pub multiprocessors: i64,
 }
 
 impl Storage {
@@ -234,6 +236,23 @@ impl Target {
         std::ptr::eq(self.0.storage, &xla_gpu::STORAGE)
     }
 
+    /// Whether it is slimhlo's own kernels, on any chip.
+    pub fn is_kernels(self) -> bool {
+        std::ptr::eq(self.0.storage, &kernels::STORAGE)
+    }
+
+    /// slimhlo's own kernels, for an H100.
+    pub fn kernels() -> Self {
+        Self(&TARGETS[7])
+    }
+
+    /// slimhlo's own kernels for a GPU of that architecture, `sm_80` or `sm_90a` say; `None` for one that nothing is known of.
+    pub fn kernels_on(chip: &str) -> Option<Self> {
+        let number = chip.strip_prefix("sm_")?.trim_end_matches('a');
+        let name = format!("{}sm_{number}", kernels::PREFIX);
+        kernels::CHIPS.iter().find(|target| target.name == name).map(Self)
+    }
+
     /// XLA for CPU.
     pub fn xla_cpu() -> Self {
         Self(&TARGETS[6])
@@ -268,12 +287,13 @@ impl fmt::Display for Target {
 
 impl OptionValue for Target {
     fn value_name() -> String {
-        TARGETS.map(|target| target.name).join("|")
+        format!("{}|{}CHIP", TARGETS.each_ref().map(|target| target.name).join("|"), kernels::PREFIX)
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let known = TARGETS.iter().find(|target| target.name == text);
-        let names = || TARGETS.map(|target| target.name).join(", ");
+        let known = TARGETS.iter().chain(&kernels::CHIPS).find(|target| target.name == text);
+        let names =
+            || TARGETS.iter().chain(&kernels::CHIPS).map(|target| target.name).collect::<Vec<_>>().join(", ");
         known.map(Self).ok_or_else(|| format!("'{text}' is none of the targets {}", names()))
     }
 
@@ -309,11 +329,23 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for target in &TARGETS {
+        for target in TARGETS.iter().chain(&kernels::CHIPS) {
             assert_eq!(Target::parse(target.name).map(|target| target.print()).as_deref(), Ok(target.name));
         }
         assert!(Target::xla_cpu().is_xla_cpu());
         assert!(!Target::default().is_xla_cpu());
+    }
+
+    #[test]
+    fn kernels_are_for_the_chip_that_is_asked_for() {
+        let name = |chip| Target::kernels_on(chip).map(Target::name);
+        assert_eq!(name("sm_80"), Some("kernels-sm_80"));
+        assert_eq!(name("sm_90a"), Some("kernels-sm_90"));
+        assert_eq!(name("sm_42"), None);
+        assert_eq!(Target::kernels().name(), "kernels");
+        let cores = |target: Target| target.rates().map(|rates| rates.multiprocessors);
+        assert_eq!(Target::kernels_on("sm_90").and_then(cores), cores(Target::kernels()));
+        assert_ne!(Target::kernels_on("sm_80").and_then(cores), cores(Target::kernels()));
     }
 
     #[test]

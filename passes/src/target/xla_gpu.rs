@@ -52,6 +52,7 @@ pub(super) const H100: Rates = Rates {
     host_link: 54e9,
     updates: f64::INFINITY,
     cache: 52_428_800,
+    multiprocessors: 132,
     cached: 2.5 * 3.35e12,
 };
 
@@ -65,6 +66,7 @@ pub(super) const A100: Rates = Rates {
     link: 200e9,
     host_link: 27e9,
     cache: 41_943_040,
+    multiprocessors: 108,
     cached: 2.5 * 2.04e12,
     ..H100
 };
@@ -79,6 +81,7 @@ pub(super) const B200: Rates = Rates {
     elementwise: 35e12,
     link: 600e9,
     cache: 132_644_864,
+    multiprocessors: 148,
     cached: 2.5 * 7.67e12,
     ..H100
 };

@@ -48,5 +48,6 @@ pub(super) const V5P: Rates = Rates {
     // Rows are sorted by where they go, and written by tiles: the bytes decide.
     updates: 300e9,
     cache: 0,
+    multiprocessors: 1,
     cached: f64::INFINITY,
 };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ElementType, Slot};
 
 /// The version of the format that this build writes, and the only one it reads.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// The arena, the constants, arguments and results start at multiples of this many bytes.
 pub const ALIGNMENT: u64 = 256;
@@ -148,6 +148,9 @@ pub struct Kernel {
     pub functions: Vec<Function>,
     /// What it is given: operands, then results, then scratch buffers.
     pub parameters: Vec<Parameter>,
+    /// Whether its functions take one more pointer, after all buffers, to a byte, and do nothing where that is 0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guarded: bool,
     /// The bytes that a launch reads and writes in device memory at least, where that is not the length of its buffers
     /// (a gather reads a part of its operand, an update in place writes a part of its result).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -282,6 +285,10 @@ pub enum Step {
         predicate: Slot,
         /// What is repeated.
         body: Vec<Step>,
+        /// Whether rounds may be asked for before it is known that there are so many: it has launches of guarded kernels and
+        /// repetitions of these alone, and what these are told is the predicate.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        guarded: bool,
     },
     /// Repeats its body a number of times that was known when the program was compiled.
     Repeat {

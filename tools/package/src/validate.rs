@@ -10,8 +10,8 @@ use crate::{Error, FORMAT, Kernel, Manifest, OFFSETS, Result, Selector, Slot, St
 const MAX_BLOCK: u32 = 1024;
 /// The largest grid (in its first dimension) that any chip takes.
 const MAX_GRID: u32 = i32::MAX as u32;
-/// More buffers than this do not fit into the 4 KiB of parameters that a kernel has on every chip.
-const MAX_PARAMETERS: usize = 4096 / 8;
+/// More buffers than this, and the byte of a guarded kernel, do not fit into the 4 KiB of parameters that a kernel has on every chip.
+const MAX_PARAMETERS: usize = 4096 / 8 - 1;
 /// Deeper than this no `while` and `case` is nested; keeps recursion over steps shallow.
 const MAX_DEPTH: usize = 100;
 
@@ -158,6 +158,30 @@ struct Checker<'m> {
 }
 
 impl Checker<'_> {
+    /// Checks that nothing in the steps of a guarded loop does anything unasked.
+    fn runs_ahead(&self, steps: &[Step], number: u64) -> Result<()> {
+        for step in steps {
+            let fault = match step {
+                Step::Launch { kernel, .. } => match self.kernels.get(kernel.as_str()) {
+                    // One that is not there is told of where it stands.
+                    None => None,
+                    Some(kernel) if kernel.guarded => None,
+                    Some(kernel) => Some(format!("launches `{}`, which is not guarded", kernel.name)),
+                },
+                Step::Repeat { body, .. } => {
+                    self.runs_ahead(body, number)?;
+                    None
+                }
+                Step::Copy { .. } => Some("copies".into()),
+                Step::While { .. } | Step::Case { .. } => Some("has control flow".into()),
+            };
+            if let Some(fault) = fault {
+                return Err(Error::Invalid(format!("step {number}: a guarded loop {fault}")));
+            }
+        }
+        Ok(())
+    }
+
     fn steps(&mut self, steps: &[Step], depth: usize) -> Result<()> {
         check!(depth <= MAX_DEPTH, "steps nested deeper than {MAX_DEPTH}");
         for step in steps {
@@ -215,7 +239,13 @@ impl Checker<'_> {
                 }
             }
             Step::Repeat { .. } => {}
-            &Step::While { predicate, .. } => manifest.check_inside(predicate, 1, what)?,
+            Step::While { condition, predicate, body, guarded } => {
+                manifest.check_inside(*predicate, 1, what)?;
+                if *guarded {
+                    self.runs_ahead(condition, number)?;
+                    self.runs_ahead(body, number)?;
+                }
+            }
             Step::Case { selector, kind, branches } => {
                 manifest.check_inside(*selector, kind.bytes(), what)?;
                 let branches = branches.len();

@@ -41,6 +41,7 @@ fn sample() -> Package {
             name: "add".into(),
             functions: vec![Function { name: "add".into(), grid: 1, block: 256, shared_bytes: 0 }],
             parameters: vec![parameter(Access::Read), parameter(Access::Read), parameter(Access::Write)],
+            guarded: false,
             bytes_moved: None,
             location: Some("loc(\"sample.py\":1:2)".into()),
         }],
@@ -58,6 +59,7 @@ fn sample() -> Package {
                 condition: vec![launch(&[Slot::Argument(1), Slot::Argument(1), Slot::Arena(0)])],
                 predicate: Slot::Arena(0),
                 body: vec![Step::Copy { from: Slot::Arena(256), to: Slot::Arena(512), bytes: 32 }],
+                guarded: false,
             },
             Step::Case {
                 selector: Slot::Arena(512),
@@ -178,11 +180,30 @@ fn refused(pointer: &str, value: Value, words: &[&str]) {
 
 #[test]
 fn unknown_versions_are_refused() {
-    refused("/format", json!(1), &["version 1", "reads version 2", "compile the program again"]);
+    refused("/format", json!(1), &["version 1", "reads version 3", "compile the program again"]);
     refused("/format", json!("2"), &["manifest.json", "invalid type"]);
     // Even if the rest of the manifest has another shape.
     let message = error(|manifest| *manifest = json!({ "format": 99, "anything": [] }));
     assert!(message.contains("version 99"), "{message}");
+}
+
+#[test]
+fn what_a_guarded_loop_does_unasked_is_refused() {
+    let guarded = |condition: Value, body: Value| {
+        error(|manifest| {
+            manifest["steps"][1]["guarded"] = json!(true);
+            manifest["steps"][1]["condition"] = condition;
+            manifest["steps"][1]["body"] = body;
+        })
+    };
+    let launch = json!({ "do": "launch", "kernel": "add", "buffers": ["arg1", "arg1", "arena+0"] });
+    let copy = json!({ "do": "copy", "from": "arena+256", "to": "arena+512", "bytes": 32 });
+    let message = guarded(json!([launch]), json!([]));
+    assert!(message.contains("step 1: a guarded loop launches `add`, which is not guarded"), "{message}");
+    let repeated = json!([{ "do": "repeat", "turns": 2, "body": [copy] }]);
+    assert!(guarded(json!([]), repeated).contains("step 1: a guarded loop copies"));
+    let inner = json!([{ "do": "while", "condition": [], "predicate": "arena+0", "body": [] }]);
+    assert!(guarded(inner, json!([])).contains("step 1: a guarded loop has control flow"));
 }
 
 #[test]

@@ -5,14 +5,18 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use slimhlo_package::{Manifest, Package, Selector};
+use slimhlo_package::{Manifest, OFFSETS, Package, Selector};
 
 use crate::device::{Buffer, Device, DeviceError, Region, Shape};
 use crate::plan;
-use crate::schedule::{self, Asked, Command, Places};
+use crate::schedule::{self, Asked, Command, Guards, Places};
 
 /// After so many timed launches their times are read, so that events do not pile up in long loops.
 const EVENTS_AT_ONCE: usize = 4096;
+
+/// Rounds of a loop that are asked for ahead, at most. Half as many as there have been are, so that of all rounds a third at most does nothing, and the
+/// host waits as often as the logarithm of their number.
+const MOST_AHEAD: u64 = 1024;
 
 /// A package on a device: its memory is allocated, its constants are there, its steps are resolved to addresses.
 ///
@@ -105,9 +109,23 @@ impl<'a, D: Device> Executor<'a, D> {
         let arena = executor.allocate(manifest.arena_bytes, || "the arena".into())?;
         let constants = executor.allocate(manifest.constants_bytes, || "the constants".into())?;
         executor.device.upload(constants, &package.constants).context("uploading the constants")?;
-        let places = Places { arguments: &executor.arguments, results: &executor.results, arena, constants };
+        let guards = executor.guards()?;
+        let places =
+            Places { arguments: &executor.arguments, results: &executor.results, arena, constants, guards };
         executor.schedule = schedule::resolve(manifest, &places)?;
         Ok(executor)
+    }
+
+    /// The bytes that guarded kernels ask, if there are such kernels.
+    fn guards(&mut self) -> Result<Option<Guards>> {
+        if !self.manifest.kernels.iter().any(|kernel| kernel.guarded) {
+            return Ok(None);
+        }
+        let both = self.allocate(2 * OFFSETS, || "what guards loops".into())?;
+        let always = Region { bytes: 1, ..both };
+        let going = Region { offset: OFFSETS, bytes: 1, ..both };
+        self.device.upload(always, &[1])?;
+        Ok(Some(Guards { always, going }))
     }
 
     fn allocate(&mut self, bytes: u64, what: impl Fn() -> String) -> Result<Region> {
@@ -360,6 +378,28 @@ impl<D: Device> Machine<'_, D> {
                 }
                 self.run(body)?;
             },
+            Command::Rounds { first, round, going } => {
+                self.run(first)?;
+                let mut done = 0;
+                // Where launches are timed, those that do nothing would be as well.
+                let mut ahead = u64::from(self.timer.is_none());
+                loop {
+                    for _ in 0..ahead {
+                        self.run(round)?;
+                    }
+                    self.asked.waits += 1;
+                    let mut byte = [0];
+                    self.device.download(*going, &mut byte)?;
+                    if byte == [0] {
+                        break;
+                    }
+                    done += ahead;
+                    ahead = match self.timer {
+                        Some(_) => 1,
+                        None => (done / 2).clamp(1, MOST_AHEAD),
+                    };
+                }
+            }
             Command::Case { selector, kind, branches } => {
                 self.asked.waits += 1;
                 let taken = match kind {

@@ -16,11 +16,34 @@ const LARGEST_GRAPH: u64 = 1024;
 
 /// A step with places instead of names.
 pub(crate) enum Command<G> {
-    Launch { kernel: usize, regions: Vec<Region> },
-    Copy { from: Region, to: Region },
-    While { condition: Vec<Self>, predicate: Region, body: Vec<Self> },
-    Repeat { turns: u64, body: Vec<Self> },
-    Case { selector: Region, kind: Selector, branches: Vec<Vec<Self>> },
+    Launch {
+        kernel: usize,
+        regions: Vec<Region>,
+    },
+    Copy {
+        from: Region,
+        to: Region,
+    },
+    While {
+        condition: Vec<Self>,
+        predicate: Region,
+        body: Vec<Self>,
+    },
+    /// `first`, and then `round` as long as the byte at `going` is not 0; one too many does nothing.
+    Rounds {
+        first: Vec<Self>,
+        round: Vec<Self>,
+        going: Region,
+    },
+    Repeat {
+        turns: u64,
+        body: Vec<Self>,
+    },
+    Case {
+        selector: Region,
+        kind: Selector,
+        branches: Vec<Vec<Self>>,
+    },
     Graph(G),
 }
 
@@ -41,6 +64,17 @@ pub(crate) struct Places<'p> {
     pub results: &'p [Region],
     pub arena: Region,
     pub constants: Region,
+    /// The bytes that guarded kernels ask, if there are any: one that is always 1, and that of the loop which runs.
+    pub guards: Option<Guards>,
+}
+
+/// Bytes that say whether guarded kernels do anything.
+#[derive(Clone, Copy)]
+pub(crate) struct Guards {
+    /// 1.
+    pub always: Region,
+    /// Whether the loop that runs goes on.
+    pub going: Region,
 }
 
 impl Places<'_> {
@@ -59,16 +93,19 @@ impl Places<'_> {
 /// The commands that a manifest's steps are.
 pub(crate) fn resolve<G>(manifest: &Manifest, places: &Places<'_>) -> Result<Vec<Command<G>>> {
     let names = manifest.kernels.iter().enumerate();
-    let kernels = names.map(|(number, kernel)| (kernel.name.as_str(), number)).collect();
-    Resolver { manifest, kernels, places }.steps(&manifest.steps)
+    let kernels = &names.map(|(number, kernel)| (kernel.name.as_str(), number)).collect();
+    let guard = places.guards.map(|guards| guards.always);
+    Resolver { manifest, kernels, places, guard }.steps(&manifest.steps)
 }
 
 /// Turns slots into regions.
 struct Resolver<'r> {
     manifest: &'r Manifest,
     /// Numbers of kernels by name.
-    kernels: HashMap<&'r str, usize>,
+    kernels: &'r HashMap<&'r str, usize>,
     places: &'r Places<'r>,
+    /// What guarded kernels ask.
+    guard: Option<Region>,
 }
 
 impl Resolver<'_> {
@@ -83,17 +120,32 @@ impl Resolver<'_> {
             Step::Launch { kernel: name, buffers } => {
                 let kernel = self.kernels.get(name.as_str()).copied();
                 let kernel = kernel.with_context(|| format!("there is no kernel `{name}`"))?;
-                let parameters = &self.manifest.kernels[kernel].parameters;
+                let known = &self.manifest.kernels[kernel];
                 let regions = buffers
                     .iter()
-                    .zip(parameters)
+                    .zip(&known.parameters)
                     .map(|(&slot, parameter)| self.places.region(slot, parameter.bytes));
-                Command::Launch { kernel, regions: regions.collect::<Result<_>>()? }
+                let mut regions = regions.collect::<Result<Vec<_>>>()?;
+                if known.guarded {
+                    regions.push(self.guard.with_context(|| format!("nothing guards kernel `{name}`"))?);
+                }
+                Command::Launch { kernel, regions }
             }
             &Step::Copy { from, to, bytes } => {
                 Command::Copy { from: self.places.region(from, bytes)?, to: self.places.region(to, bytes)? }
             }
-            Step::While { condition, predicate, body } => Command::While {
+            Step::While { condition, predicate, body, guarded: true } => {
+                let guards = self.places.guards.context("a guarded loop of kernels that are not")?;
+                let predicate = self.places.region(*predicate, 1)?;
+                let ahead = Resolver { guard: Some(guards.going), ..*self };
+                let mut first = self.steps(condition)?;
+                first.push(Command::Copy { from: predicate, to: guards.going });
+                let mut round = ahead.steps(body)?;
+                round.extend(ahead.steps(condition)?);
+                round.push(Command::Copy { from: predicate, to: guards.going });
+                Command::Rounds { first, round, going: guards.going }
+            }
+            Step::While { condition, predicate, body, guarded: false } => Command::While {
                 condition: self.steps(condition)?,
                 predicate: self.places.region(*predicate, 1)?,
                 body: self.steps(body)?,
@@ -183,6 +235,11 @@ impl<D: Device> Recorder<'_, D> {
                         None => made.push(Command::Repeat { turns: *turns, body: self.commands(body)? }),
                     }
                 }
+                Command::Rounds { first, round, going } => made.push(Command::Rounds {
+                    first: self.commands(first)?,
+                    round: self.commands(round)?,
+                    going: *going,
+                }),
                 Command::While { condition, predicate, body } => made.push(Command::While {
                     condition: self.commands(condition)?,
                     predicate: *predicate,
@@ -214,7 +271,9 @@ impl<D: Device> Recorder<'_, D> {
                 Command::Launch { kernel, .. } => self.functions[*kernel].len() as u64,
                 Command::Copy { .. } => 1,
                 Command::Repeat { turns, body } => self.size(body)?.saturating_mul(*turns),
-                Command::While { .. } | Command::Case { .. } | Command::Graph(_) => return None,
+                Command::While { .. } | Command::Rounds { .. } | Command::Case { .. } | Command::Graph(_) => {
+                    return None;
+                }
             };
             Some(sum.saturating_add(size))
         })
@@ -259,7 +318,7 @@ fn work<'w, F, G>(
             }
             &Command::Copy { from, to } => works.push(Work::Copy { from, to }),
             Command::Repeat { turns, body } => (0..*turns).for_each(|_| work(functions, body, works)),
-            Command::While { .. } | Command::Case { .. } | Command::Graph(_) => {}
+            Command::While { .. } | Command::Rounds { .. } | Command::Case { .. } | Command::Graph(_) => {}
         }
     }
 }

@@ -51,6 +51,7 @@ fn package() -> Package {
             name: "sum".into(),
             functions: vec![Function { name: "add".into(), grid: 7, block: 256, shared_bytes: 0 }],
             parameters: vec![parameter(Access::Read), parameter(Access::Read), parameter(Access::Write)],
+            guarded: false,
             bytes_moved: None,
             location: None,
         }],
@@ -203,6 +204,49 @@ fn runs_are_launched_as_graphs() {
     assert_eq!(report["asked"], serde_json::json!({"launches": 0, "graphs": 1, "waits": 0}));
     // Those before and between the timed ones go in graphs, too; launches are timed one by one in three runs.
     assert_eq!((calls(&log, "graph"), calls(&log, "launch")), (4, 3 * 6));
+}
+
+#[test]
+fn rounds_are_launched_ahead() {
+    let Some(session) = Session::new() else { return };
+    let mut package = package();
+    package.manifest.kernels.push(Kernel {
+        name: "step".into(),
+        functions: vec![Function { name: "step".into(), grid: 7, block: 256, shared_bytes: 0 }],
+        parameters: vec![
+            Parameter { bytes: 4, access: Access::ReadWrite },
+            Parameter { bytes: 1, access: Access::Write },
+        ],
+        guarded: true,
+        bytes_moved: None,
+        location: None,
+    });
+    let step = || Step::Launch { kernel: "step".into(), buffers: vec![Slot::Argument(0), Slot::Arena(16)] };
+    package.manifest.steps = vec![Step::While {
+        condition: vec![step()],
+        predicate: Slot::Arena(16),
+        body: vec![],
+        guarded: true,
+    }];
+    let x = session.folder.path().join("x.npy");
+    let out = session.folder.path().join("out");
+    let arguments =
+        ["--json", "--bench", "1", "--input", x.to_str().unwrap(), "--output-dir", out.to_str().unwrap()];
+    // A graph for what comes first, and one for each round, of which a third at most does nothing.
+    for (rounds, graphs, waits) in [(0_i32, 2, 1), (1, 2, 1), (3, 3, 2), (20, 20, 8), (1000, 1067, 18)] {
+        let numbers = [rounds].into_iter().chain(std::iter::repeat_n(7, 999));
+        let values: Vec<u8> = numbers.flat_map(i32::to_le_bytes).collect();
+        npy::write(&x, &vector(), &values).unwrap();
+        let done = session.run(&package, &[], &arguments);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+        let asked = serde_json::json!({"launches": 0, "graphs": graphs, "waits": waits});
+        assert_eq!(report["asked"], asked, "{rounds} rounds");
+        let left = npy::read(&out.join("result0.npy"), &vector()).unwrap();
+        // The condition counts, once even where there is no round.
+        let expected = if rounds == 0 { -1_i32 } else { 0 };
+        assert_eq!(left[..4], expected.to_le_bytes());
+    }
 }
 
 /// What is reported of memory, with these settings of the environment, on a device of 64 KiB.

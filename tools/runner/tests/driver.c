@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // A stand-in for NVIDIA's driver, as far as slimhlo-run calls it, so that this is tested where
-// there is no GPU: memory is the host's, and the one kernel, `add`, adds two vectors of 1000
-// floats. The environment says what kind of GPU it is: FAKE_CHIP (such as 90), FAKE_MEMORY (bytes),
+// there is no GPU: memory is the host's, and the kernels are `add`, which adds two vectors of 1000
+// floats, and `step`, which counts a loop's rounds. The environment says what kind of GPU it is: FAKE_CHIP (such as 90), FAKE_MEMORY (bytes),
 // FAKE_GPUS (how many), FAKE_POOLS (0: it has no memory pools). What is called is counted in the
 // file that FAKE_LOG names, in lines of a word each.
 
@@ -85,7 +85,11 @@ int cuModuleLoadDataEx(uintptr_t *module, const char *image, unsigned count, con
 int cuModuleUnload(uintptr_t module) { return module == 2 ? OK : INVALID_VALUE; }
 int cuModuleGetFunction(uintptr_t *function, uintptr_t module, const char *name) {
   *function = 3;
-  return module != 2 ? INVALID_VALUE : strcmp(name, "add") ? NOT_FOUND : OK;
+  if (!strcmp(name, "step"))
+    *function = 4;
+  else if (strcmp(name, "add"))
+    return NOT_FOUND;
+  return module != 2 ? INVALID_VALUE : OK;
 }
 
 // Lengths are kept in front of what is given out. What the pool gets back it keeps: `reserved` is
@@ -155,8 +159,18 @@ static void add(float **buffers) {
     buffers[2][i] = buffers[0][i] + buffers[1][i];
   now += 0.25F;
 }
+// Guarded: takes 1 from a number, and says whether there is something left of it.
+static void step(float **buffers) {
+  int32_t *left = (int32_t *)buffers[0];
+  if (*(char *)buffers[2])
+    *(char *)buffers[1] = --*left > 0;
+  now += 0.25F;
+}
+static void launched(uintptr_t function, float **buffers) {
+  function == 4 ? step(buffers) : add(buffers);
+}
 static int is_launch(uintptr_t function, const unsigned shape[7], void **parameters, void **extra) {
-  return function == 3 && shape[0] == 7 && shape[1] == 1 && shape[2] == 1 && shape[3] == 256 &&
+  return (function == 3 || function == 4) && shape[0] == 7 && shape[1] == 1 && shape[2] == 1 && shape[3] == 256 &&
          shape[4] == 1 && shape[5] == 1 && !shape[6] && !parameters && extra[0] == (void *)1 &&
          extra[2] == (void *)2 && *(size_t *)extra[3] == 3 * sizeof(float *) && !extra[4];
 }
@@ -167,7 +181,7 @@ int cuLaunchKernel(uintptr_t function, unsigned grid, unsigned grid_y, unsigned 
   if (!is_launch(function, shape, parameters, extra) || stream)
     return INVALID_VALUE;
   told("launch");
-  return add(extra[1]), OK;
+  return launched(function, extra[1]), OK;
 }
 
 // Graphs are chains: nodes in the order in which they were added, each after the one before.
@@ -175,6 +189,7 @@ typedef struct {
   float *buffers[3];
   uint64_t to, from;
   size_t length;
+  uintptr_t function;
 } Node;
 typedef struct {
   Node nodes[64];
@@ -215,14 +230,15 @@ int cuGraphAddKernelNode_v2(uintptr_t *made, Graph *graph, const uintptr_t *befo
   if (!is_launch(given->function, given->shape, given->parameters, given->extra))
     return INVALID_VALUE;
   float **buffers = given->extra[1];
-  return node(made, graph, before, count, (Node){{buffers[0], buffers[1], buffers[2]}, 0, 0, 0});
+  return node(made, graph, before, count, 
+              (Node){{buffers[0], buffers[1], buffers[2]}, 0, 0, 0, given->function});
 }
 int cuGraphAddMemcpyNode(uintptr_t *made, Graph *graph, const uintptr_t *before, size_t count,
                          const CopyNode *given, uintptr_t context) {
   if (given->from_type != 2 || given->to_type != 2 || given->height != 1 || given->depth != 1 ||
       context != 1)
     return INVALID_VALUE;
-  return node(made, graph, before, count, (Node){{0}, given->to, given->from, given->width});
+  return node(made, graph, before, count, (Node){{0}, given->to, given->from, given->width, 0});
 }
 int cuGraphInstantiateWithFlags(Graph **made, const Graph *graph, unsigned long long flags) {
   *made = malloc(sizeof(Graph));
@@ -237,7 +253,7 @@ int cuGraphLaunch(const Graph *graph, uintptr_t stream) {
       memcpy((void *)node.to, (void *)node.from, node.length);
       now += 0.5F;
     } else {
-      add(node.buffers);
+      launched(node.function, node.buffers);
     }
   }
   return stream ? INVALID_VALUE : OK;

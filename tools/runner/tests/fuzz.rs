@@ -137,7 +137,12 @@ impl Device for Checked {
     fn launch(&mut self, function: &String, _: Shape, regions: &[Region]) -> Result<(), DeviceError> {
         self.wait()?;
         let accesses = self.accesses.iter().find(|(name, _)| name == function).expect("asked for").1.clone();
-        assert_eq!(accesses.len(), regions.len());
+        // One more is the byte that says whether a guarded kernel does anything.
+        let is_guarded = regions.len() == accesses.len() + 1;
+        assert!(is_guarded || accesses.len() == regions.len());
+        if is_guarded && self.region(regions[accesses.len()])?[0] == 0 {
+            return Ok(());
+        }
         let mut buffers = Vec::new();
         for (access, region) in accesses.into_iter().zip(regions) {
             buffers.push((access, self.region(*region)?.to_vec()));
@@ -215,7 +220,7 @@ impl Meaning<'_> {
                     let moved = self.place(*from)[..*bytes as usize].to_vec();
                     self.place(*to)[..moved.len()].copy_from_slice(&moved);
                 }
-                Step::While { condition, predicate, body } => loop {
+                Step::While { condition, predicate, body, guarded: _ } => loop {
                     self.steps(condition);
                     if self.place(*predicate)[0] == 0 {
                         break;
@@ -259,6 +264,7 @@ fn seed() -> Package {
         name: name.into(),
         functions: vec![Function { name: name.into(), grid: 2, block: 32, shared_bytes: 0 }],
         parameters: types.iter().map(|&(bytes, access)| Parameter { bytes, access }).collect(),
+        guarded: false,
         bytes_moved: None,
         location: None,
     };
@@ -298,6 +304,8 @@ fn seed() -> Package {
             taken("sum", &[(32, Read), (32, Read), (32, Write)]),
             taken("flags", &[(4, Read), (5, Write)]),
             taken("update", &[(32, ReadWrite), (24, Read)]),
+            Kernel { guarded: true, ..taken("flags-if", &[(4, Read), (5, Write)]) },
+            Kernel { guarded: true, ..taken("update-if", &[(32, ReadWrite), (24, Read)]) },
         ],
         buffers: vec![],
         steps: vec![
@@ -310,6 +318,13 @@ fn seed() -> Package {
                     launch("update", &[Arena(0), Arg(2)]),
                     launch("sum", &[Arena(0), Arg(1), Arena(512)]),
                 ],
+                guarded: false,
+            },
+            Step::While {
+                condition: vec![launch("flags-if", &[Arena(0), Arena(256)])],
+                predicate: Arena(256),
+                body: vec![Step::Repeat { turns: 3, body: vec![launch("update-if", &[Arena(0), Arg(2)])] }],
+                guarded: true,
             },
             Step::Case {
                 selector: Arg(3),

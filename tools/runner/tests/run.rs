@@ -39,6 +39,23 @@ unsafe extern "C" fn add(arguments: *const *mut u8, first: u64, end: u64, grid: 
     }
 }
 
+/// The same as one of those below, if the byte that comes after its buffers is not 0.
+macro_rules! guarded {
+    ($name:ident, $plain:ident, $buffers:literal) => {
+        unsafe extern "C" fn $name(arguments: *const *mut u8, first: u64, end: u64, grid: u64) {
+            // SAFETY: the test's package says that it is guarded, so that there is one more buffer.
+            unsafe {
+                if (*arguments.add($buffers)).read() != 0 {
+                    $plain(arguments, first, end, grid);
+                }
+            }
+        }
+    };
+}
+guarded!(add_if, add, 3);
+guarded!(count_down_if, count_down, 1);
+guarded!(positive_if, positive, 2);
+
 /// counter -= 1; the second half of the kernel: predicate = counter > 0
 unsafe extern "C" fn count_down(arguments: *const *mut u8, first: u64, end: u64, _grid: u64) {
     // SAFETY: a buffer of one i32.
@@ -56,7 +73,14 @@ unsafe extern "C" fn positive(arguments: *const *mut u8, _first: u64, _end: u64,
 }
 
 fn device() -> HostDevice {
-    let kernels: [(&str, HostKernel); 3] = [("add", add), ("count_down", count_down), ("positive", positive)];
+    let kernels: [(&str, HostKernel); 6] = [
+        ("add", add),
+        ("count_down", count_down),
+        ("positive", positive),
+        ("add_if", add_if),
+        ("count_down_if", count_down_if),
+        ("positive_if", positive_if),
+    ];
     let kernels = kernels.into_iter().map(|(name, kernel)| (name.to_string(), kernel)).collect();
     // SAFETY: they touch what the packages of these tests say.
     unsafe { HostDevice::new(kernels) }
@@ -85,6 +109,7 @@ fn kernel(name: &str, functions: &[&str], grid: u32, parameters: &[(u64, Access)
         name: name.into(),
         functions: functions.iter().map(function).collect(),
         parameters: parameters.iter().map(parameter).collect(),
+        guarded: false,
         bytes_moved: None,
         location: None,
     }
@@ -107,6 +132,15 @@ fn package(arguments: Vec<Argument>, results: Vec<Output>, steps: Vec<Step>) -> 
             kernel("count", &["count_down"], 1, &[(4, Access::ReadWrite)]),
             kernel("positive", &["positive"], 1, &[(4, Access::Read), (1, Access::Write)]),
             kernel("next", &["count_down", "positive"], 1, &[(4, Access::ReadWrite), (1, Access::Write)]),
+            Kernel {
+                guarded: true,
+                ..kernel("add_if", &["add_if"], 7, &[reads, reads, (bytes, Access::Write)])
+            },
+            Kernel { guarded: true, ..kernel("count_if", &["count_down_if"], 1, &[(4, Access::ReadWrite)]) },
+            Kernel {
+                guarded: true,
+                ..kernel("positive_if", &["positive_if"], 1, &[(4, Access::Read), (1, Access::Write)])
+            },
         ],
         buffers: vec![Planned {
             name: "add".into(),
@@ -179,6 +213,7 @@ fn loops_run_until_their_predicate_is_zero() {
                 launch("count", &[Slot::Result(0)]),
                 launch("add", &[Slot::Result(1), Slot::Constant(0), Slot::Result(1)]),
             ],
+            guarded: false,
         },
     ];
     let arguments = vec![argument(scalar(ElementType::I32), false), argument(vector(), false)];
@@ -195,10 +230,58 @@ fn loops_run_until_their_predicate_is_zero() {
     executor.set_argument(1, &floats(|_| 0.0)).unwrap();
     let profile = executor.profile().unwrap();
     let counts: Vec<_> = profile.kernels.iter().map(|tally| tally.count).collect();
-    assert_eq!((counts, profile.copies.count), (vec![5000, 5000, 5001, 0], 2));
+    assert_eq!((counts, profile.copies.count), (vec![5000, 5000, 5001, 0, 0, 0, 0], 2));
     assert_eq!(profile.kernels[0].bytes, 5000 * 3 * 4 * N);
     assert_eq!(profile.copies.bytes, 2 * (4 + 4 * N));
     assert!(profile.kernels[0].time > Duration::ZERO);
+}
+
+#[test]
+fn guarded_loops_run_ahead() {
+    // As the loop above, with the addition behind the loop once more, and the whole twice.
+    let once = vec![
+        Step::While {
+            condition: vec![launch("positive_if", &[Slot::Result(0), Slot::Arena(0)])],
+            predicate: Slot::Arena(0),
+            body: vec![
+                launch("count_if", &[Slot::Result(0)]),
+                Step::Repeat {
+                    turns: 2,
+                    body: vec![launch("add_if", &[Slot::Result(1), Slot::Constant(0), Slot::Result(1)])],
+                },
+            ],
+            guarded: true,
+        },
+        launch("add_if", &[Slot::Result(1), Slot::Constant(0), Slot::Result(1)]),
+    ];
+    let steps = vec![
+        Step::Copy { from: Slot::Argument(0), to: Slot::Result(0), bytes: 4 },
+        Step::Copy { from: Slot::Argument(1), to: Slot::Result(1), bytes: 4 * N },
+        Step::Repeat { turns: 2, body: once },
+    ];
+    let arguments = vec![argument(scalar(ElementType::I32), false), argument(vector(), false)];
+    let outputs = vec![output(scalar(ElementType::I32), None), output(vector(), None)];
+    let package = package(arguments, outputs, steps);
+    // It is waited for after rounds 1, 2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 141, each half as many again.
+    for (start, times, waits) in [(-3_i32, 0, 1), (0, 0, 1), (1, 1, 1), (5, 5, 5), (100, 100, 13)] {
+        let mut device = device();
+        let mut executor = Executor::new(&package, &mut device).unwrap();
+        executor.set_argument(0, &start.to_le_bytes()).unwrap();
+        executor.set_argument(1, &floats(|_| 0.5)).unwrap();
+        executor.run().unwrap();
+        let expected = floats(|i| 0.5 + (i as i32 * (2 * times + 2)) as f32);
+        assert_eq!(executor.result(0).unwrap(), (start - times).to_le_bytes());
+        assert_eq!(executor.result(1).unwrap(), expected);
+        // The second time there is nothing to do.
+        assert_eq!(executor.asked().waits, waits + 1, "{times} rounds");
+        assert_eq!(executor.asked().launches, 0);
+        // Timed, no round is one too many.
+        let profile = executor.profile().unwrap();
+        let counts: Vec<_> = profile.kernels[4..].iter().map(|tally| tally.count).collect();
+        let times = times as u64;
+        assert_eq!(counts, [2 * times + 2, times, times + 2]);
+        assert_eq!(executor.result(1).unwrap(), expected);
+    }
 }
 
 #[test]
@@ -364,7 +447,7 @@ fn json_has_memory_times_and_bandwidths() {
     assert_eq!(number("/bytes"), 12000.0);
     assert_eq!(number("/runs"), 2.0);
     assert!(number("/seconds") > 0.0 && number("/bandwidth") > 0.0 && number("/copy_bandwidth") > 0.0);
-    assert_eq!(report["kernels"].as_array().unwrap().len(), 4);
+    assert_eq!(report["kernels"].as_array().unwrap().len(), sum().manifest.kernels.len());
     assert_eq!(report["kernels"][0]["name"], "add");
     assert_eq!(number("/kernels/0/launches"), 1.0);
     assert_eq!(report["results"][0]["type"], "1000xf32");

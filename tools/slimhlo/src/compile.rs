@@ -3,6 +3,7 @@
 //! `slimhlo compile`
 
 use crate::diagnostics::Diagnostics;
+use crate::lower::Wanted;
 use crate::module::{self, Input};
 use crate::output::{self, Target};
 use crate::{EXIT_STATUS, lower, plan};
@@ -121,7 +122,8 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     let diagnostics = Diagnostics::attach(&context);
     let module = input.parse(&context, &diagnostics, args.quiet)?;
     let name = program_name(args.input.as_deref());
-    lower::lower(&context, &module, &input, &diagnostics, args.quiet, args.max_slowdown)?;
+    let wanted = Wanted { chip: args.code.chip, limit: args.max_slowdown };
+    lower::lower(&context, &module, &input, &diagnostics, args.quiet, wanted)?;
     let (manifest, constants) = lower::manifest(&module, name, args.code.chip.name())?;
     let code = |form: Form| code(&module, &args.code.options(), form);
     match (&file, args.emit) {

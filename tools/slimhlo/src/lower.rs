@@ -11,6 +11,7 @@ use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
 use slimhlo_dialect::ffi::{attribute_of, dense_i32_array, dense_i64_array, emit_op_error, function_type};
+use slimhlo_nvptx::Chip;
 use slimhlo_package::{
     Access, Argument, Buffer, ElementType, FORMAT, Function, Kernel, Live, Manifest, Output, Parameter,
     Selector, Slot, Step, Tensor,
@@ -22,12 +23,27 @@ use slimhlo_passes::gpu::form_kernels::ops::size_of_type;
 use slimhlo_passes::gpu::program::{self, Program};
 use slimhlo_passes::rewrite::ops_named;
 use slimhlo_passes::sparse;
+use slimhlo_passes::target::Target;
 use std::collections::HashMap;
 
-/// From what a front end writes to planned kernels. Every pass leaves alone what it has done already.
-fn passes(limit: Option<Limit>) -> String {
-    let options = limit.map_or_else(String::new, |limit| format!("{{max-slowdown={}}}", limit.print()));
-    format!("builtin.module(slimhlo-to-kernels{options},slimhlo-emit-gpu)")
+/// What kernels are made for: a chip, and how many times as long they may take for less memory, if not as usual.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// The GPU.
+    pub chip: Chip,
+    /// How many times as long.
+    pub limit: Option<Limit>,
+}
+
+impl Wanted {
+    /// From what a front end writes to planned kernels. Every pass leaves alone what it has done already.
+    fn passes(self) -> Result<String> {
+        let chip = self.chip;
+        let target =
+            Target::kernels_on(chip.name()).ok_or_else(|| anyhow!("there are no rates for {chip}"))?;
+        let limit = self.limit.map_or_else(String::new, |limit| format!(" max-slowdown={}", limit.print()));
+        Ok(format!("builtin.module(slimhlo-to-kernels{{target={target}{limit}}},slimhlo-emit-gpu)"))
+    }
 }
 
 /// As far as memory is planned.
@@ -36,18 +52,17 @@ const PLAN: &str = "builtin.module(slimhlo-to-kernels)";
 /// Threads per block where a kernel does not say.
 const BLOCK: u32 = 256;
 
-/// Lowers a module, in place, to a planned schedule and kernels in the gpu dialect. `limit`: how much longer it may take for less memory, if
-/// not as usual.
+/// Lowers a module, in place, to a planned schedule and kernels in the gpu dialect.
 pub fn lower(
     context: &Context,
     module: &Module<'_>,
     input: &Input,
     diagnostics: &Diagnostics,
     quiet: bool,
-    limit: Option<Limit>,
+    wanted: Wanted,
 ) -> Result<()> {
     let manager = PassManager::new(context);
-    parse_pass_pipeline(manager.as_operation_pass_manager(), &passes(limit))?;
+    parse_pass_pipeline(manager.as_operation_pass_manager(), &wanted.passes()?)?;
     let done = are_dense(module) && slimhlo_report::ffi::run(&manager, module.as_operation());
     let diagnosed = diagnostics.print(input.text(), quiet);
     match done {
@@ -179,7 +194,8 @@ fn steps(program: &Program, all: &[program::Step]) -> Vec<Step> {
         program::Step::Copy { from, to, bytes } => {
             Step::Copy { from: slot(*from), to: slot(*to), bytes: *bytes }
         }
-        program::Step::While { condition, predicate, body } => Step::While {
+        program::Step::While { condition, predicate, body, guarded } => Step::While {
+            guarded: *guarded,
             condition: steps(program, condition),
             predicate: slot(*predicate),
             body: steps(program, body),
@@ -256,6 +272,7 @@ fn kernel(
         name: name.clone(),
         functions: stages,
         parameters: operands.chain(results).chain(scratch).collect(),
+        guarded: kernel.guarded,
         bytes_moved: slimhlo_passes::gpu::traffic::traffic(function),
         location,
     })

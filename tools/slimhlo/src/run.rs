@@ -5,6 +5,7 @@
 use crate::compile::{CodeArgs, program_name};
 use crate::diagnostics::Diagnostics;
 use crate::guarded::Order;
+use crate::lower::Wanted;
 use crate::module::{self, Input};
 use crate::{EXIT_STATUS, ffi, lower};
 use anyhow::{Result, bail};
@@ -97,7 +98,8 @@ pub fn main(args: &Args) -> Result<ExitCode> {
     let context = module::context(false);
     let diagnostics = Diagnostics::attach(&context);
     let module = input.parse(&context, &diagnostics, true)?;
-    lower::lower(&context, &module, &input, &diagnostics, true, None)?;
+    let wanted = Wanted { chip: args.code.chip, limit: None };
+    lower::lower(&context, &module, &input, &diagnostics, true, wanted)?;
     let name = program_name(args.program.as_deref());
     let (manifest, constants) = lower::manifest(&module, name, args.code.chip.name())?;
     let mut package = Package { manifest, ptx: String::new(), cubin: None, constants };

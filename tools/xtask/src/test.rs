@@ -120,6 +120,8 @@ pub enum Step {
     Kernels,
     /// Every op of kernels with each dimension 0 in turn does
     Empty,
+    /// Eigenvalues and singular values as kernels, on the CPU, are as good as LAPACK's own tests ask for
+    Decompositions,
     /// JAX's own programs as kernels, on the CPU, agree with XLA
     Backend,
     /// NVIDIA's assembler takes the kernels' code
@@ -158,6 +160,7 @@ impl Step {
             | Step::Elementwise
             | Step::Kernels
             | Step::Empty
+            | Step::Decompositions
             | Step::Ptxas
             | Step::Pjrt
             | Step::Libraries
@@ -193,6 +196,7 @@ impl Step {
                 | Step::Referees
                 | Step::Libraries
                 | Step::Empty
+                | Step::Decompositions
         )
     }
 
@@ -243,6 +247,7 @@ impl Step {
             Step::Libraries => oracle::libraries(run),
             Step::Elementwise => oracle::with_command(run, "elementwise.py", &[]),
             Step::Empty => oracle::with_command(run, "empty.py", &[]),
+            Step::Decompositions => oracle::with_command(run, "decompositions.py", &[]),
             Step::Kernels => oracle::kernels(run),
             Step::Backend => oracle::backend(run),
             Step::Ptxas => oracle::ptxas(run),

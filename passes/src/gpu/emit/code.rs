@@ -612,7 +612,8 @@ impl<'c: 'a, 'a> Code<'c, 'a> {
         self.go_to(outer);
     }
 
-    fn go_to(&self, block: BlockRef<'c, 'a>) {
+    /// Goes on writing at the end of a block.
+    pub fn go_to(&self, block: BlockRef<'c, 'a>) {
         self.block.set(block);
         self.build.set_insertion_point_to_end(block);
     }

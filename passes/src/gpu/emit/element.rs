@@ -18,11 +18,12 @@ use index::index_bits;
 
 use super::code::{Code, Scalar};
 use super::cost::own_cost;
+pub use super::grids::{BLOCK, GRID, Grids};
 use super::{numbers, shape};
 use crate::framework::PassError;
+use crate::gpu::rounds;
 use crate::ir;
 use crate::rewrite::{defining_op, set_attribute, set_discardable_attribute};
-use crate::target::MULTIPROCESSORS;
 use melior::ir::attribute::{ArrayAttribute, DenseI32ArrayAttribute, StringAttribute, TypeAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -33,16 +34,6 @@ use slimhlo_dialect::types::Tensor;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-/// Threads of a block, unless a kernel says otherwise.
-pub const BLOCK: i64 = 256;
-/// Most blocks of a grid whose threads go on to further elements: enough to fill the largest devices several times over.
-pub const GRID: i64 = MULTIPROCESSORS * 16;
-/// Blocks that fill all multiprocessors with threads, where a thread takes few registers.
-pub const BUSY: i64 = MULTIPROCESSORS * 8;
-/// Threads of that many blocks.
-pub const THREADS: i64 = BUSY * BLOCK;
-/// Blocks with which no multiprocessor waits for one block's threads alone.
-pub const FULL: i64 = MULTIPROCESSORS * 2;
 /// Calls of [`Kernel::element`] within each other.
 const DEEPEST: usize = 400;
 /// Cost up to which a source is computed whether it is needed or not, and from which on it has to be, lest its parts be
@@ -65,6 +56,8 @@ pub struct Kernel<'c, 'a> {
     gpu_module: OperationRef<'c, 'a>,
     gpu_function: OperationRef<'c, 'a>,
     entry: BlockRef<'c, 'a>,
+    /// Whether the body is done or not.
+    is_guarded: bool,
     operands: Vec<Value<'c, 'a>>,
     results: Vec<Value<'c, 'a>>,
     scratch: Vec<Value<'c, 'a>>,
@@ -165,7 +158,8 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
         let (operand_count, result_count) = (block.argument_count(), results.len());
         let pointer = Type::parse(context, "!llvm.ptr<1>")
             .ok_or_else(|| PassError::new("needs the llvm dialect, which is not loaded"))?;
-        let types = vec![pointer; operand_count + result_count + scratch];
+        let is_guarded = rounds::is_guarded(function);
+        let types = vec![pointer; operand_count + result_count + scratch + usize::from(is_guarded)];
         let op = build.op_with_blocks("gpu.func", &[], &[], &[&types], location);
         set_attribute(op, "sym_name", StringAttribute::new(context, name).into());
         let ty = FunctionType::new(context, &types, &[]);
@@ -210,13 +204,16 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
         let attributes: Vec<_> = attributes.collect();
         set_attribute(op, "arg_attrs", ArrayAttribute::new(context, &attributes).into());
         let (operands, rest) = arguments.split_at(operand_count);
-        let (results, scratch) = rest.split_at(result_count);
+        let (results, rest) = rest.split_at(result_count);
+        let (scratch, guard) = rest.split_at(scratch);
+        let body = rounds::body(&build, entry, guard.first().copied(), location)?;
         Ok(Self {
-            code: Code::new(gpu_module, entry, location, index_bits(function)),
+            code: Code::new(gpu_module, body, location, index_bits(function)),
             function,
             gpu_module,
             gpu_function: op,
             entry,
+            is_guarded,
             operands: operands.to_vec(),
             results: results.to_vec(),
             scratch: scratch.to_vec(),
@@ -240,6 +237,10 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
     /// Ends the `gpu.func`.
     pub fn finish(&self) {
         self.code.set_location(self.function.location());
+        if self.is_guarded {
+            self.code.effect("scf.yield", &[]);
+            self.code.go_to(self.entry);
+        }
         self.code.effect("gpu.return", &[]);
         if !self.launched.get() {
             self.launch(1, 1);

@@ -6,6 +6,7 @@ mod batch_norm;
 mod custom_call;
 mod empty;
 mod firsts;
+mod jacobi;
 mod map;
 mod matrices;
 mod ragged_dot;

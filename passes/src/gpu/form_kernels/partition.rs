@@ -8,8 +8,11 @@ mod rows;
 
 use super::ops::{Class, captures, evaluations, is_plain_operand, size_of};
 use crate::framework::PassError;
+use crate::gpu::emit::element::Grids;
 use crate::gpu::emit::roots;
+use crate::gpu::target_around;
 use crate::ir::{key, op_key};
+use crate::target::Rates;
 use cost::Cost;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -92,6 +95,10 @@ pub struct Partition<'c, 'a> {
     /// Arguments of the function that may not be written to, by value.
     read_only: HashSet<usize>,
     choices: Choices,
+    /// The chip's grids.
+    grids: Grids,
+    /// And its rates.
+    rates: &'static Rates,
     blocks: usize,
 }
 
@@ -102,6 +109,9 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         read_only: HashSet<usize>,
         choices: Choices,
     ) -> Result<Self, PassError<'c>> {
+        let rates = target_around(function)
+            .rates()
+            .ok_or_else(|| PassError::at(function, "is for a chip without rates"))?;
         let mut this = Self {
             nodes: Vec::new(),
             kernels: Vec::new(),
@@ -113,6 +123,8 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             reads: HashSet::new(),
             read_only,
             choices,
+            grids: Grids::around(function),
+            rates,
             blocks: 0,
         };
         if let Some(block) = function.region(0).ok().and_then(|region| region.first_block()) {

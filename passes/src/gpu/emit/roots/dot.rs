@@ -21,7 +21,7 @@ use super::reducer::bytes_of;
 use super::serial::{Dot, operand_tensor, result_tensor};
 use super::{Launch, Result, scratch_count, store_results};
 use crate::gpu::emit::code::{Code, Scalar};
-use crate::gpu::emit::element::{BLOCK, FULL, Kernel, count_of};
+use crate::gpu::emit::element::{BLOCK, Grids, Kernel, count_of};
 use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
@@ -88,6 +88,7 @@ struct Product<'c> {
     rows: Vec<i64>,
     columns: Vec<i64>,
     contracted: Vec<i64>,
+    grids: Grids,
 }
 
 enum Kind<'c> {
@@ -101,12 +102,13 @@ impl<'c> Product<'c> {
         'c: 'a,
     {
         let operands = [operand_tensor(op, 0)?, operand_tensor(op, 1)?];
+        let grids = Grids::around(op);
         let result = result_tensor(op, 0)?;
         if op_name(op) == "stablehlo.convolution" {
             let convolution = Convolution::of(op)?;
             let [batch, rows, columns, contracted] = convolution.sizes();
             let kind = Kind::Convolution(Box::new(convolution));
-            return Ok(Self { kind, operands, result, batch, rows, columns, contracted });
+            return Ok(Self { kind, operands, result, batch, rows, columns, contracted, grids });
         }
         let dot = Dot::of(op)?;
         let sizes = |side: usize, dims: &[i64]| -> Vec<i64> {
@@ -114,7 +116,7 @@ impl<'c> Product<'c> {
         };
         let (batch, contracted) = (sizes(0, dot.batching[0]), sizes(0, dot.contracting[0]));
         let (rows, columns) = (sizes(0, &dot.free[0]), sizes(1, &dot.free[1]));
-        Ok(Self { kind: Kind::Dot(dot), operands, result, batch, rows, columns, contracted })
+        Ok(Self { kind: Kind::Dot(dot), operands, result, batch, rows, columns, contracted, grids })
     }
 
     fn counts(&self) -> [i64; 4] {
@@ -225,7 +227,7 @@ impl<'c> Product<'c> {
         // Large tiles, unless so few of them, cut or not, leave more of the chip idle than small ones lose.
         let cut = |tile: i64| {
             let tiles = self.tiles(tile);
-            let wanted = (FULL + tiles - 1) / tiles;
+            let wanted = (self.grids.full() + tiles - 1) / tiles;
             Plan::Tile(tile, Cut::new(contracted, wanted.min(most), tile::LEAST, tile::DEEP))
         };
         let (large, small) = (cut(TILE), cut(TILE / 2));
@@ -240,7 +242,7 @@ impl<'c> Product<'c> {
 
     /// How many times as long a plan takes as one in large tiles that busies the whole chip.
     fn slowness(&self, plan: Plan) -> f64 {
-        let idle = |blocks: i64| (FULL as f64 / blocks.max(1) as f64).max(1.0);
+        let idle = |blocks: i64| (self.grids.full() as f64 / blocks.max(1) as f64).max(1.0);
         match plan {
             Plan::Serial => idle(count_of(self.result.shape) / BLOCK),
             Plan::Thin(thin, cut) => idle(thin.blocks(cut)),

@@ -16,7 +16,7 @@ use super::arithmetic::convert;
 use super::atomic::{self, Update};
 use super::group::{self, bits};
 use crate::gpu::emit::code::{Code, Float, Int, Scalar};
-use crate::gpu::emit::element::{FULL, Kernel};
+use crate::gpu::emit::element::{Grids, Kernel};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::quant::Number;
@@ -26,8 +26,8 @@ const MOST: i64 = 32 << 10;
 const MOST_COPIED: i64 = 16 << 10;
 /// Threads that run at the same time.
 const WARP: i64 = 32;
-/// Blocks among which updates are shared, at most: a few for each processor of a large device.
-const MOST_BLOCKS: i64 = 2 * FULL;
+/// Times the blocks that busy the chip among which updates are shared, at most.
+const MOST_BLOCKS: i64 = 2;
 /// Blocks below which there are too few updates for this.
 const FEWEST_BLOCKS: i64 = 8;
 /// Updates of a block: at least so many, and so many times the elements of the target.
@@ -126,7 +126,7 @@ impl<'c> Private<'c> {
         let bytes =
             count.checked_mul(parts * i64::from(width / 8)).filter(|bytes| (1..=MOST).contains(bytes))?;
         let share = FEWEST_UPDATES.max(UPDATES_PER_ELEMENT * count);
-        let blocks = (updates / share).min(MOST_BLOCKS);
+        let blocks = (updates / share).min(MOST_BLOCKS * Grids::around(op).full());
         if blocks < FEWEST_BLOCKS {
             return None;
         }

@@ -18,7 +18,7 @@ use super::reducer::{Reducer, bytes_of};
 use super::serial::{merge, only_if, operand_tensor, result_tensor};
 use super::{Launch, Result, map, scratch_count, store_results};
 use crate::gpu::emit::code::{Int, Scalar};
-use crate::gpu::emit::element::{BLOCK, BUSY, Kernel, THREADS};
+use crate::gpu::emit::element::{BLOCK, Grids, Kernel};
 use crate::ir;
 use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
@@ -72,18 +72,19 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
     let widest = (0..op.result_count()).try_fold(1, |most, operand| -> Result<'c, i64> {
         Ok(most.max(bytes_of(operand_tensor(op, operand)?.element) as i64))
     })?;
+    let grids = Grids::around(op);
     let mut beside = 1;
-    while !rows && length >= SHORT && results < THREADS && 2 * beside * widest <= WORD {
+    while !rows && length >= SHORT && results < grids.threads() && 2 * beside * widest <= WORD {
         if shape[last as usize] % (2 * beside) != 0 {
             break;
         }
         beside *= 2;
     }
-    let size = if length < SHORT || !rows && results >= THREADS {
+    let size = if length < SHORT || !rows && results >= grids.threads() {
         Size::Thread
     } else if !rows {
         Size::columns(results / beside)
-    } else if length < WARPS || length < 4 * WARPS && results * 32 >= BUSY * BLOCK {
+    } else if length < WARPS || length < 4 * WARPS && results * 32 >= grids.threads() {
         Size::Warp
     } else {
         Size::Block
@@ -93,7 +94,7 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan> {
         Size::Block | Size::Column { .. } => {
             let blocks = (results / beside * size.threads() + BLOCK - 1) / BLOCK;
             let least = if size == Size::Block { LEAST } else { LEAST_OF_COLUMNS };
-            (BUSY / blocks.max(1)).min(length / size.threads() / least).max(1)
+            (grids.busy() / blocks.max(1)).min(length / size.threads() / least).max(1)
         }
     };
     let chunk = ((length + chunks - 1) / chunks).max(1);

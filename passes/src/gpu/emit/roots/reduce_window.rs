@@ -15,7 +15,7 @@ use super::serial::{flat, operand_tensor, result_tensor, unflat};
 use super::window::{self, Names};
 use super::{Launch, Result, map, scratch_count, store_results};
 use crate::gpu::emit::code::Scalar;
-use crate::gpu::emit::element::{BLOCK, BUSY, Kernel, THREADS, count_of};
+use crate::gpu::emit::element::{BLOCK, Grids, Kernel, count_of};
 use crate::ir;
 use crate::rewrite::context_of;
 use melior::ir::operation::OperationLike;
@@ -74,9 +74,10 @@ fn scan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Option<Scan<'c>>> {
     };
     let fitting = (0..=together.ilog2()).rev().map(|power| 1 << power).find(|each| n % each == 0);
     let each = fitting.filter(|_| n >= LONG && beside < BESIDE);
+    let grids = Grids::around(op);
     let most = match each {
-        Some(each) => (BUSY / rows.max(1)).min(n / (BLOCK * each * LEAST)),
-        None => (THREADS / rows.max(1)).min(n / LEAST_ALONE),
+        Some(each) => (grids.busy() / rows.max(1)).min(n / (BLOCK * each * LEAST)),
+        None => (grids.threads() / rows.max(1)).min(n / LEAST_ALONE),
     };
     let chunk = (n + most.max(1) - 1) / most.max(1);
     let tile = each.map_or(1, |each| BLOCK * each);

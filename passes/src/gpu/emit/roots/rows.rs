@@ -19,25 +19,27 @@ use super::serial::operand_tensor;
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Int, Scalar};
 use crate::gpu::emit::cost::own_cost;
-use crate::gpu::emit::element::{BLOCK, FULL, GRID, Kernel, body_of, count_of, tensor};
+use crate::gpu::emit::element::{BLOCK, GRID, Grids, Kernel, body_of, count_of, tensor};
 use crate::ir;
+use crate::target::LONGEST_ROW;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, Value};
 use slimhlo_dialect::ffi::op_name;
 
-/// Elements of the rows that are worth it, and fit: a warp has at least one for each thread, and the largest block keeps
-/// twice [`KEPT`] in each.
+/// Elements of the rows that are worth it, and fit: a warp has at least one for each of its 32 threads, and the largest block keeps
+/// twice [`KEPT`] in each of 1024.
 const SHORTEST: i64 = 32;
-const LONGEST: i64 = 1 << 15;
+const LONGEST: i64 = LONGEST_ROW;
 /// Elements of a row up to which a warp has it: in any case, and where there are rows enough.
 const OF_A_WARP: i64 = 256;
 const OF_ONE_OF_MANY: i64 = 512;
 /// Threads of a block that has a row.
 const SMALLEST_BLOCK: i64 = 128;
 const LARGEST_BLOCK: i64 = 1024;
-/// Elements that a thread keeps, where more threads can be had; with the largest block it keeps twice as many.
+/// Elements that a thread keeps, where more threads can be had: half of the 32 registers that each of the 2048 threads of a
+/// multiprocessor has. The largest block, of which there are two then at most or one, keeps twice as many.
 const KEPT: i64 = 16;
 /// Cost of all that a thread keeps, as of [`own_cost`]: beyond, the code is not worth what it saves.
 const MOST_KEPT: u64 = 2000;
@@ -63,9 +65,10 @@ pub fn shape_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<(i64, i64)> {
 
 /// Whether rows are kept by one kernel: they are neither too short nor too long, and enough to busy the chip, unless there is
 /// little to do anyway.
-pub fn fit(rows: i64, length: i64) -> bool {
+pub fn fit(rows: i64, length: i64, grids: Grids) -> bool {
+    let full = grids.full();
     (SHORTEST..=LONGEST).contains(&length)
-        && (rows >= FULL || rows.saturating_mul(length) <= FULL * FEW)
+        && (rows >= full || rows.saturating_mul(length) <= full * FEW)
         && rows > 0
 }
 
@@ -85,6 +88,13 @@ struct Rows<'c, 'a> {
     rounds: i64,
     /// Whether all that a thread computes is kept.
     kept: bool,
+}
+
+/// What decides how rows are spread: bytes of their widest elements, what one takes, and for how many blocks there is room.
+struct Spread {
+    widest: i64,
+    cost: u64,
+    grids: Grids,
 }
 
 /// Elements of a thread: places in the row that follow each other, and whether they are in the row at all; `None` if they
@@ -128,22 +138,23 @@ impl<'c: 'a, 'a> Rows<'c, 'a> {
         let is_reduction = |op: &OperationRef<'c, 'a>| reductions.iter().any(|other| other == op);
         let costs = ops.iter().filter(|op| !is_reduction(op)).map(|op| own_cost(*op));
         let cost = costs.fold(1, u64::saturating_add);
-        Ok(Self::spread(reductions, (count, length), widest, cost))
+        let spread = Spread { widest, cost, grids: Grids::around(kernel.function) };
+        Ok(Self::spread(reductions, (count, length), spread))
     }
 
-    /// Spreads rows over threads, whose elements have `widest` bytes at most and take `cost`.
+    /// Spreads rows over threads.
     fn spread(
         reductions: Vec<OperationRef<'c, 'a>>,
         (count, length): (i64, i64),
-        widest: i64,
-        cost: u64,
+        Spread { widest, cost, grids }: Spread,
     ) -> Self {
         let mut neighbours = (WIDEST / widest.clamp(1, WIDEST)).min(MOST_NEIGHBOURS);
         while length % neighbours != 0 {
             neighbours /= 2;
         }
         let warps = BLOCK / Size::Warp.threads();
-        let by_warps = length <= OF_A_WARP || length <= OF_ONE_OF_MANY && count >= warps.saturating_mul(FULL);
+        let by_warps =
+            length <= OF_A_WARP || length <= OF_ONE_OF_MANY && count >= warps.saturating_mul(grids.full());
         let (size, threads, block) = if by_warps {
             (Size::Warp, Size::Warp.threads(), BLOCK)
         } else {

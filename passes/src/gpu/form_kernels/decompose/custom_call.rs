@@ -8,10 +8,12 @@
 //! * `ApproxTopK` may find the very largest: it becomes a sort by its comparator.
 //! * LAPACK's and cuSOLVER's `potrf` is `stablehlo.cholesky` in one triangle and the operand in the other, and the number of the first
 //!   pivot that is not positive; LAPACK's `trsm` is `stablehlo.triangular_solve`.
-//! * QR and LU decompositions, and what JAX does with them, are loops (`reflectors.rs`, `triangles.rs`).
+//! * QR and LU decompositions, and what JAX does with them, are loops (`reflectors.rs`, `triangles.rs`), and so are eigenvalues and singular
+//!   values (`jacobi.rs`).
 //!
 //! All others are left as they are, for the formation of kernels to refuse.
 
+use super::jacobi::{self, Wanted};
 use super::{reflectors, replace, top_k, triangles};
 use crate::framework::PassError;
 use crate::functions::{functions, name_of};
@@ -105,6 +107,19 @@ pub fn custom_call<'c: 'a, 'a>(
                 }
                 ("lapack", "sgetrf_ffi" | "dgetrf_ffi" | "cgetrf_ffi" | "zgetrf_ffi")
                 | ("cusolver" | "hipsolver", "getrf_ffi") => triangles::decomposition(builder, op),
+                ("lapack", "ssyevd_ffi" | "dsyevd_ffi" | "cheevd_ffi" | "zheevd_ffi")
+                | ("cusolver" | "hipsolver", "syevd_ffi") => {
+                    let lower = letter(op, "uplo").map(|letter| letter == 'L').or_else(|| flag(op, "lower"));
+                    lower.map_or(Ok(()), |lower| jacobi::hermitian(builder, op, lower))
+                }
+                (
+                    "lapack",
+                    "sgesdd_ffi" | "dgesdd_ffi" | "cgesdd_ffi" | "zgesdd_ffi" | "sgesvd_ffi" | "dgesvd_ffi"
+                    | "cgesvd_ffi" | "zgesvd_ffi",
+                )
+                | ("cusolver" | "hipsolver", "gesvdj_ffi" | "gesvdp_ffi" | "gesvd_ffi" | "gesdd_ffi") => {
+                    singular_vectors(op, rest).map_or(Ok(()), |wanted| jacobi::singular(builder, op, wanted))
+                }
                 ("cu" | "hip", "lu_pivots_to_permutation") => triangles::permutation(builder, op),
                 ("lapack", "strsm_ffi" | "dtrsm_ffi" | "ctrsm_ffi" | "ztrsm_ffi") => {
                     triangular_solve(builder, op)
@@ -134,6 +149,17 @@ fn flag(op: OperationRef<'_, '_>, name: &str) -> Option<bool> {
 /// A letter by which LAPACK chooses.
 fn letter(op: OperationRef<'_, '_>, name: &str) -> Option<char> {
     number(op, name).and_then(|code| u8::try_from(code).ok()).map(char::from)
+}
+
+/// In which form a call wants singular vectors.
+fn singular_vectors(op: OperationRef<'_, '_>, name: &str) -> Option<Wanted> {
+    let is_wanted = letter(op, "mode").map(|mode| mode != 'N').or_else(|| flag(op, "compute_uv"))?;
+    Some(match (is_wanted, name) {
+        (false, _) => Wanted::Values,
+        (true, "gesvdj_ffi" | "gesvdp_ffi") => Wanted::Columns,
+        (true, _) if flag(op, "transposed") == Some(true) => Wanted::AdjointFirst,
+        (true, _) => Wanted::Adjoint,
+    })
 }
 
 /// `mhlo.topk` with `k` and `largest`.

@@ -6,10 +6,11 @@
 
 use crate::framework::PassError;
 use crate::ir::{self, Builder};
+use melior::ir::attribute::{BoolAttribute, IntegerAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
-use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Attribute, BlockRef, Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::dense;
 use slimhlo_dialect::ffi;
 use slimhlo_dialect::quant::Number;
@@ -203,7 +204,6 @@ impl<'b, 'c: 'a, 'a> Matrices<'b, 'c, 'a> {
     ) -> Result<Value<'c, 'a>, PassError<'c>> {
         let (builder, location) = (self.builder, self.location);
         let element = ir::element_of(value.r#type());
-        let scalar = Tensor::get(&[], element, None);
         let start = match Number::of(element) {
             Number::Complex { part } => self.complex(builder.number(start, part, location), None),
             _ => builder.number(start, element, location),
@@ -211,16 +211,104 @@ impl<'b, 'c: 'a, 'a> Matrices<'b, 'c, 'a> {
         let mut shape = self.shape(value);
         shape.remove(along);
         let dimensions = builder.i64_array(&[(self.batch.len() + along) as i64]);
-        let result = self.ty(&shape, element);
-        let attributes = [("dimensions", dimensions)];
-        let op = builder.op_with_regions(
-            "stablehlo.reduce",
-            &[value, start],
-            &attributes,
-            &[result],
-            &[&[scalar, scalar]],
-            location,
-        );
+        self.reduction(name, &[value, start], &[("dimensions", dimensions)], self.ty(&shape, element))
+    }
+
+    /// What the elements of a matrix have as type, or their parts where they are complex.
+    pub fn part(&self) -> Type<'c> {
+        self.part
+    }
+
+    /// The size of each element.
+    pub fn size(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        let ty = self.ty(&self.shape(value), self.part);
+        self.builder.insert("stablehlo.abs", &[value], &[], ty, self.location)
+    }
+
+    /// Elements along a dimension the other way round.
+    pub fn reverse(&self, value: Value<'c, 'a>, along: usize) -> Value<'c, 'a> {
+        let dimensions = self.builder.i64_array(&[(self.batch.len() + along) as i64]);
+        self.builder.insert(
+            "stablehlo.reverse",
+            &[value],
+            &[("dimensions", dimensions)],
+            value.r#type(),
+            self.location,
+        )
+    }
+
+    /// So many rows (0) or columns (1) from one on.
+    pub fn part_along(&self, value: Value<'c, 'a>, along: usize, first: i64, size: i64) -> Value<'c, 'a> {
+        let mut shape = self.shape(value);
+        if shape[along] == size {
+            return value;
+        }
+        shape[along] = size;
+        let mut starts = vec![0; self.batch.len() + shape.len()];
+        starts[self.batch.len() + along] = first;
+        let ty = self.ty(&shape, ir::element_of(value.r#type()));
+        self.builder.slice(value, &starts, ty, self.location)
+    }
+
+    /// Values side by side.
+    pub fn joined(&self, values: &[Value<'c, 'a>], along: usize) -> Value<'c, 'a> {
+        self.builder.concatenate(values, self.batch.len() + along, self.location)
+    }
+
+    /// With zeros behind the last row and column, as many as there have to be.
+    ///
+    /// # Errors
+    /// Elements are not numbers.
+    pub fn widened(&self, value: Value<'c, 'a>, shape: &[i64]) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let old = self.shape(value);
+        if old == shape {
+            return Ok(value);
+        }
+        let batch = vec![0; self.batch.len()];
+        let more = shape.iter().zip(&old).map(|(new, old)| new - old);
+        let high: Vec<i64> = batch.iter().copied().chain(more).collect();
+        let none = vec![0; high.len()];
+        let zero = self.zeros(Tensor::get(&[], self.element, None))?;
+        let ty = self.of_elements(shape);
+        Ok(self.builder.pad(value, zero, [&none, &high, &none], ty, self.location))
+    }
+
+    /// Columns as rows, of the complex conjugates.
+    pub fn adjoint(&self, matrix: Value<'c, 'a>) -> Value<'c, 'a> {
+        let count = self.batch.len() as i64;
+        let order: Vec<i64> = (0..count).chain([count + 1, count]).collect();
+        let ty = self.of_elements(&[self.columns(matrix), self.rows(matrix)]);
+        self.conjugate(self.builder.transpose(matrix, &order, ty, self.location))
+    }
+
+    /// Whether something holds for any of the batch.
+    ///
+    /// # Errors
+    /// Never, as the op made has a region.
+    pub fn any(&self, value: Value<'c, 'a>) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let scalar = Tensor::get(&[], ir::element_of(value.r#type()), None);
+        if self.batch.is_empty() {
+            return Ok(value);
+        }
+        let dims: Vec<i64> = (0..self.batch.len() as i64).collect();
+        let operands = [value, self.builder.zeros(scalar, self.location)];
+        let attributes = [("dimensions", self.builder.i64_array(&dims))];
+        self.reduction("stablehlo.or", &operands, &attributes, scalar)
+    }
+
+    /// A reduction by one op.
+    fn reduction(
+        &self,
+        name: &str,
+        operands: &[Value<'c, 'a>; 2],
+        attributes: &[(&str, Attribute<'c>)],
+        result: Type<'c>,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let (builder, location) = (self.builder, self.location);
+        let scalar = operands[1].r#type();
+        let regions: [&[Type<'c>]; 1] = [&[scalar, scalar]];
+        let op =
+            builder.op_with_regions("stablehlo.reduce", operands, attributes, &[result], &regions, location);
         let block = block_of(op, 0)?;
         builder.set_insertion_point_to_end(block);
         let (left, right) = (block.argument(0)?.into(), block.argument(1)?.into());
@@ -228,6 +316,38 @@ impl<'b, 'c: 'a, 'a> Matrices<'b, 'c, 'a> {
         builder.terminator("stablehlo.return", &[both], location);
         go_on_after(builder, op)?;
         Ok(op.result(0)?.into())
+    }
+
+    /// Values along the last dimension in the order of their keys, or the keys themselves; equals stay in theirs.
+    ///
+    /// # Errors
+    /// Never, as the op made has a region.
+    pub fn sorted(
+        &self,
+        keys: Value<'c, 'a>,
+        values: Option<Value<'c, 'a>>,
+        direction: ComparisonDirection,
+    ) -> Result<Value<'c, 'a>, PassError<'c>> {
+        let (builder, location) = (self.builder, self.location);
+        let operands: Vec<_> = [Some(keys), values].into_iter().flatten().collect();
+        let types: Vec<_> = operands.iter().map(|value| value.r#type()).collect();
+        let last = ffi::shape(types[0]).map_or(0, <[i64]>::len) as i64 - 1;
+        let attributes = [
+            ("dimension", IntegerAttribute::new(builder.i64_type(), last).into()),
+            ("is_stable", BoolAttribute::new(builder.context(), true).into()),
+        ];
+        let scalars: Vec<_> =
+            types.iter().flat_map(|ty| [Tensor::get(&[], ir::element_of(*ty), None); 2]).collect();
+        let regions: [&[Type<'c>]; 1] = [&scalars];
+        let sort =
+            builder.op_with_regions("stablehlo.sort", &operands, &attributes, &types, &regions, location);
+        let block = block_of(sort, 0)?;
+        builder.set_insertion_point_to_end(block);
+        let (left, right) = (block.argument(0)?.into(), block.argument(1)?.into());
+        let comes_first = self.compare(direction, left, right);
+        builder.terminator("stablehlo.return", &[comes_first], location);
+        go_on_after(builder, sort)?;
+        Ok(sort.result(operands.len() - 1)?.into())
     }
 
     fn starts(&self, starts: &[Value<'c, 'a>]) -> Vec<Value<'c, 'a>> {
@@ -265,25 +385,66 @@ impl<'b, 'c: 'a, 'a> Matrices<'b, 'c, 'a> {
         state: &[Value<'c, 'a>],
         body: impl FnOnce(Value<'c, 'a>, &[Value<'c, 'a>]) -> Result<Vec<Value<'c, 'a>>, PassError<'c>>,
     ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let is_before = |state: &[Value<'c, 'a>]| {
+            self.builder.compare(ComparisonDirection::Lt, state[0], self.count(steps), self.location)
+        };
+        let state = [&[self.count(0)], state].concat();
+        let results = self.looped(&state, is_before, |state| {
+            let next = self.op("stablehlo.add", &[state[0], self.count(1)]);
+            Ok([vec![next], body(state[0], &state[1..])?].concat())
+        })?;
+        Ok(results[1..].to_vec())
+    }
+
+    /// A loop of at most so many rounds over a state, as long as the body says, and only if `goes_on` does.
+    ///
+    /// # Errors
+    /// What `body` returns.
+    pub fn rounds(
+        &self,
+        most: i64,
+        goes_on: Value<'c, 'a>,
+        state: &[Value<'c, 'a>],
+        body: impl FnOnce(&[Value<'c, 'a>]) -> Result<(Value<'c, 'a>, Vec<Value<'c, 'a>>), PassError<'c>>,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+        let may_go_on = |state: &[Value<'c, 'a>]| {
+            let is_before =
+                self.builder.compare(ComparisonDirection::Lt, state[0], self.count(most), self.location);
+            self.op("stablehlo.and", &[state[1], is_before])
+        };
+        let state = [&[self.count(0), goes_on], state].concat();
+        let results = self.looped(&state, may_go_on, |state| {
+            let next = self.op("stablehlo.add", &[state[0], self.count(1)]);
+            let (goes_on, results) = body(&state[2..])?;
+            Ok([vec![next, goes_on], results].concat())
+        })?;
+        Ok(results[2..].to_vec())
+    }
+
+    /// A loop over a state.
+    fn looped(
+        &self,
+        state: &[Value<'c, 'a>],
+        condition: impl FnOnce(&[Value<'c, 'a>]) -> Value<'c, 'a>,
+        body: impl FnOnce(&[Value<'c, 'a>]) -> Result<Vec<Value<'c, 'a>>, PassError<'c>>,
+    ) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
         let (builder, location) = (self.builder, self.location);
-        let operands = [&[self.count(0)], state].concat();
-        let types: Vec<Type<'c>> = operands.iter().map(|value| value.r#type()).collect();
+        let types: Vec<Type<'c>> = state.iter().map(|value| value.r#type()).collect();
         let name = "stablehlo.while";
-        let looped = builder.op_with_regions(name, &operands, &[], &types, &[&types, &types], location);
-        let condition = block_of(looped, 0)?;
-        builder.set_insertion_point_to_end(condition);
-        let (step, end) = (condition.argument(0)?.into(), self.count(steps));
-        let goes_on = builder.compare(ComparisonDirection::Lt, step, end, location);
+        let looped = builder.op_with_regions(name, state, &[], &types, &[&types, &types], location);
+        let enter = |region: usize| -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+            let block = block_of(looped, region)?;
+            builder.set_insertion_point_to_end(block);
+            Ok((0..types.len())
+                .map(|index| block.argument(index).map(Value::from))
+                .collect::<Result<_, _>>()?)
+        };
+        let goes_on = condition(&enter(0)?);
         builder.terminator("stablehlo.return", &[goes_on], location);
-        let block = block_of(looped, 1)?;
-        builder.set_insertion_point_to_end(block);
-        let arguments = (0..types.len()).map(|index| block.argument(index).map(Value::from));
-        let arguments: Vec<Value> = arguments.collect::<Result<_, _>>()?;
-        let mut results = vec![self.op("stablehlo.add", &[arguments[0], self.count(1)])];
-        results.extend(body(arguments[0], &arguments[1..])?);
+        let results = body(&enter(1)?)?;
         builder.terminator("stablehlo.return", &results, location);
         go_on_after(builder, looped)?;
-        Ok(looped.results().skip(1).map(Value::from).collect())
+        Ok(looped.results().map(Value::from).collect())
     }
 }
 

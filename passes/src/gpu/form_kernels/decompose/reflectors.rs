@@ -172,25 +172,37 @@ pub fn decomposition<'c: 'a, 'a>(
     let (1, 2) = (op.operand_count(), op.result_count()) else { return Ok(()) };
     let operand = op.operand(0)?;
     let Some((of, rows, columns)) = Matrices::of(builder, operand, op.location()) else { return Ok(()) };
-    let steps = rows.min(columns);
-    let given = [of.of_elements(&[rows, columns]), of.of_elements(&[steps])];
+    let given = [of.of_elements(&[rows, columns]), of.of_elements(&[rows.min(columns)])];
     if op.result(0)?.r#type() != given[0] || op.result(1)?.r#type() != given[1] {
         return Ok(());
     }
-    let taus = of.zeros(given[1])?;
+    let (matrix, taus) = factored(&of, operand)?;
+    replace(builder, op, &[matrix, taus]);
+    Ok(())
+}
+
+/// R and the reflectors of Q, and their factors.
+///
+/// # Errors
+/// Elements are not numbers.
+pub fn factored<'c: 'a, 'a>(
+    of: &Matrices<'_, 'c, 'a>,
+    operand: Value<'c, 'a>,
+) -> Result<(Value<'c, 'a>, Value<'c, 'a>), PassError<'c>> {
+    let shape = [of.rows(operand), of.columns(operand)];
+    let steps = shape[0].min(shape[1]);
+    let taus = of.zeros(of.of_elements(&[steps]))?;
     if steps == 0 {
-        replace(builder, op, &[operand, taus]);
-        return Ok(());
+        return Ok((operand, taus));
     }
-    let first = reflector(&of, operand, of.count(0))?;
+    let first = reflector(of, operand, of.count(0))?;
     let state = [operand, taus, first.vector, first.beta, first.tau];
-    let shape = [rows, columns];
     let results = of.steps(steps, &state, |step, state| {
         let &[matrix, taus, vector, beta, tau] = state else { return Ok(Vec::new()) };
-        let place = Places::new(&of, &shape, step);
-        let less = from_the_left(&of, matrix, vector, of.conjugate(tau))?;
+        let place = Places::new(of, &shape, step);
+        let less = from_the_left(of, matrix, vector, of.conjugate(tau))?;
         let reflected = of.op("stablehlo.subtract", &[matrix, less]);
-        let inside = of.op("stablehlo.and", &[place.is_behind, place.is_touched(&of)]);
+        let inside = of.op("stablehlo.and", &[place.is_behind, place.is_touched(of)]);
         let others = of.select(inside, reflected, matrix);
         let diagonal = of.op("stablehlo.and", &[place.is_column, place.is_row]);
         let others = of.select(diagonal, of.spread(beta, &[], &shape), others);
@@ -198,11 +210,10 @@ pub fn decomposition<'c: 'a, 'a>(
         let next = of.select(under, of.spread(vector, &[0], &shape), others);
         let taus = of.put(taus, tau, step);
         // Past the last column there is none: the slice stays inside, and nobody reads what comes of it.
-        let then = reflector(&of, next, of.op("stablehlo.add", &[step, of.count(1)]))?;
+        let then = reflector(of, next, of.op("stablehlo.add", &[step, of.count(1)]))?;
         Ok(vec![next, taus, then.vector, then.beta, then.tau])
     })?;
-    replace(builder, op, &results[..2]);
-    Ok(())
+    Ok((results[0], results[1]))
 }
 
 /// Q from its reflectors.
@@ -218,7 +229,22 @@ pub fn product<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) 
     {
         return Ok(());
     }
-    let shape = [rows, columns];
+    let made = unitary(&of, operand, taus)?;
+    replace(builder, op, &[made]);
+    Ok(())
+}
+
+/// As many columns of Q as the matrix has that its reflectors are in; of which there may be fewer.
+///
+/// # Errors
+/// Elements are not numbers.
+pub fn unitary<'c: 'a, 'a>(
+    of: &Matrices<'_, 'c, 'a>,
+    operand: Value<'c, 'a>,
+    taus: Value<'c, 'a>,
+) -> Result<Value<'c, 'a>, PassError<'c>> {
+    let shape = [of.rows(operand), of.columns(operand)];
+    let steps = of.rows(taus);
     // Columns that have no reflector are those of the unit matrix.
     let (row, column) = (of.numbers(0, &shape), of.numbers(1, &shape));
     let is_own = of.compare(ComparisonDirection::Lt, column, of.everywhere(of.count(steps), &shape));
@@ -226,18 +252,17 @@ pub fn product<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) 
     let (zeros, ones) = (of.fill(0.0, operand), of.fill(1.0, operand));
     let begun = of.select(is_own, operand, of.select(diagonal, ones, zeros));
     if steps == 0 {
-        replace(builder, op, &[begun]);
-        return Ok(());
+        return Ok(begun);
     }
-    let state = [begun, stored_vector(&of, operand, of.count(steps - 1))];
+    let state = [begun, stored_vector(of, operand, of.count(steps - 1))];
     let results = of.steps(steps, &state, |step, state| {
         let &[matrix, vector] = state else { return Ok(Vec::new()) };
         let at = of.op("stablehlo.subtract", &[of.count(steps - 1), step]);
         let tau = of.line(taus, 0, at);
-        let place = Places::new(&of, &shape, at);
-        let less = from_the_left(&of, matrix, vector, tau)?;
+        let place = Places::new(of, &shape, at);
+        let less = from_the_left(of, matrix, vector, tau)?;
         let reflected = of.op("stablehlo.subtract", &[matrix, less]);
-        let inside = of.op("stablehlo.and", &[place.is_behind, place.is_touched(&of)]);
+        let inside = of.op("stablehlo.and", &[place.is_behind, place.is_touched(of)]);
         let others = of.select(inside, reflected, matrix);
         // The reflector's own column is what it makes of a unit vector.
         let negative = of.spread(of.op("stablehlo.negate", &[tau]), &[], &shape);
@@ -247,10 +272,9 @@ pub fn product<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) 
         let own = of.select(place.is_row, first, own);
         let next = of.select(place.is_column, own, others);
         let before = of.op("stablehlo.subtract", &[at, of.count(1)]);
-        Ok(vec![next, stored_vector(&of, next, before)])
+        Ok(vec![next, stored_vector(of, next, before)])
     })?;
-    replace(builder, op, &results[..1]);
-    Ok(())
+    Ok(results[0])
 }
 
 /// Q or its adjoint, of which reflectors are given, times a matrix from the left or the right.

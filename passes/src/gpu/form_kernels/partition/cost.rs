@@ -3,14 +3,16 @@
 //! What a value costs where it is computed on the fly, and where it is stored.
 
 use super::{Class, FARTHEST, Partition};
-use crate::gpu::form_kernels::ops::{FLOPS_PER_BYTE, flops_of, size_of};
+use crate::gpu::form_kernels::ops::{flops_of, flops_per_byte, size_of};
 use crate::ir::key;
 use melior::ir::operation::OperationLike;
 use slimhlo_dialect::ffi::op_name;
 use std::collections::{HashMap, HashSet};
 
-/// Traffic that a launch is worth, in bytes: about two microseconds.
-const LAUNCH: f64 = 4e6;
+/// The share of a launch that is not hidden behind the kernel before it, by which it is weighed against traffic.
+const NOT_HIDDEN: f64 = 0.5;
+/// The share of the second cache above which what is gathered from is not found there: not all of it is that array's.
+const OF_CACHE: f64 = 2.0 / 3.0;
 /// The longest reduction that one thread does, within a reduction of what it comes to.
 const LONGEST_ON_THE_FLY: u64 = 256;
 /// Bytes that are worth it: a launch's.
@@ -50,7 +52,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             return false;
         }
         let size = bytes as f64 / elements.max(1) as f64;
-        let one = cost.bytes + cost.flops / FLOPS_PER_BYTE;
+        let one = cost.bytes + cost.flops / flops_per_byte(self.rates);
         // What somebody else has read at the same place is there already.
         let saved: f64 = self
             .evaluations(node)
@@ -60,9 +62,16 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             })
             .sum();
         let penalty = if kernels > 1 && cost.held > bytes { 0.0 } else { self.choices.stored_byte };
-        let (again, once) =
-            (often * one - saved, elements as f64 * (one + (1.0 + penalty) * size) + often * size + LAUNCH);
+        let (again, once) = (
+            often * one - saved,
+            elements as f64 * (one + (1.0 + penalty) * size) + often * size + self.launch_bytes(),
+        );
         again > once
+    }
+
+    /// Traffic that a launch is worth, in bytes.
+    fn launch_bytes(&self) -> f64 {
+        NOT_HIDDEN * self.rates.launch * self.rates.bytes
     }
 
     /// The kernels and places that evaluate a node, and how often.
@@ -104,6 +113,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
         let mut cost =
             Cost { flops: 0.0, bytes: 0.0, held: 0, read: 0, bases: HashSet::new(), here: HashMap::new() };
         let count = self.nodes[node].elements;
+        let near = OF_CACHE * self.rates.cache as f64;
         let mut seen = HashSet::from([node]);
         // With whether it is evaluated just where the node is.
         let mut pending = vec![(node, true)];
@@ -150,7 +160,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
                     // What is small stays near.
                     _ if bytes < 1 << 16 => width / 4.0,
                     // Far apart, and not near either.
-                    (Class::Gather, 0) if bytes > 1 << 25 => width.max(32.0),
+                    (Class::Gather, 0) if bytes as f64 > near => width.max(32.0),
                     (Class::Gather, 1) => width * 3.0,
                     _ => width,
                 };

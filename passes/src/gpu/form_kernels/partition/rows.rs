@@ -45,7 +45,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
     pub(super) fn kernel_of_row(&mut self, node: usize) -> Option<usize> {
         let op = self.nodes[node].op;
         let (count, length) =
-            roots::rows::shape_of(op).filter(|&(rows, length)| roots::rows::fit(rows, length))?;
+            roots::rows::shape_of(op).filter(|&(rows, length)| roots::rows::fit(rows, length, self.grids))?;
         // What it comes to is stored if others need it, too: after the first of those that do.
         let kernels = self.nodes[node].demand.keys();
         let &kernel = kernels.min_by_key(|&&kernel| self.kernels[kernel].roots[0])?;

@@ -12,7 +12,7 @@ use super::super::serial::{flat, unflat};
 use super::super::{Launch, Result};
 use super::{Cut, Product, Writer};
 use crate::gpu::emit::code::{Int, Scalar};
-use crate::gpu::emit::element::{BLOCK, BUSY};
+use crate::gpu::emit::element::{BLOCK, Grids};
 use melior::Context;
 use melior::ir::Value;
 use melior::ir::operation::OperationLike;
@@ -43,6 +43,7 @@ pub struct Thin {
     size: Size,
     /// Elements of the matrix in one load.
     neighbours: i64,
+    grids: Grids,
 }
 
 impl Thin {
@@ -56,7 +57,7 @@ impl Thin {
         let along = product.runs_along(matrix);
         let size = if !along {
             Size::columns(rows)
-        } else if contracted < WARPS || batches * rows * 32 >= BUSY * BLOCK {
+        } else if contracted < WARPS || batches * rows * 32 >= product.grids.threads() {
             Size::Warp
         } else {
             Size::Block
@@ -68,13 +69,13 @@ impl Thin {
         while neighbours > 1 && (last % neighbours != 0 || contracted % neighbours != 0) {
             neighbours /= 2;
         }
-        Some(Self { matrix, rows, few, batches, contracted, size, neighbours })
+        Some(Self { matrix, rows, few, batches, contracted, size, neighbours, grids: product.grids })
     }
 
     /// What is contracted in parts, so that all of the device is busy; at most so many.
     pub fn cut(&self, most: i64) -> Cut {
         let blocks = self.blocks(Cut { parts: 1, length: self.contracted });
-        Cut::new(self.contracted, (BUSY / blocks).min(most), self.size.threads() * LEAST, BLOCK)
+        Cut::new(self.contracted, (self.grids.busy() / blocks).min(most), self.size.threads() * LEAST, BLOCK)
     }
 
     /// Blocks that there is work for.
