@@ -10,7 +10,8 @@ use crate::rules::rules;
 use crate::types::compatible_shape;
 use crate::view::{OpView, Verdict};
 use crate::{ffi, require};
-use melior::ir::Type;
+use melior::ir::{BlockLike, RegionLike, RegionRef, Type};
+use std::iter;
 
 /// Integer attributes that ODS confines: op, attribute, least value.
 const LEAST: &[(&str, &str, i64)] = &[
@@ -38,6 +39,9 @@ const LEAST: &[(&str, &str, i64)] = &[
     ("stablehlo.set_dimension_size", "dimension", 0),
 ];
 
+/// The one op whose regions may have any number of blocks, by ODS; all others' have one.
+const ANY_BLOCKS: &str = "stablehlo.composite";
+
 /// Verifies an op as far as no more is known than that it is there; `counts` is how many operands, results and regions its traits
 /// ask for, negative where they do not say.
 ///
@@ -51,6 +55,12 @@ pub fn verify(op: &OpView<'_, '_>, counts: [isize; 3]) -> Verdict {
         require!(found == expected, "must have {expected} {what}{plural}, but has {found}");
     }
     let name = op.name();
+    if name != ANY_BLOCKS {
+        for index in 0..op.region_count() {
+            let blocks = block_count(op.region(index)?);
+            require!(blocks == 1, "region #{index} must have 1 block, but has {blocks}");
+        }
+    }
     let first = LEAST.partition_point(|&(op, ..)| op < name);
     for &(_, attribute, least) in LEAST[first..].iter().take_while(|&&(op, ..)| op == name) {
         // One of another kind is ODS's to reject.
@@ -58,6 +68,10 @@ pub fn verify(op: &OpView<'_, '_>, counts: [isize; 3]) -> Verdict {
         require!(value >= least, "{attribute} = {value}, but must be at least {least}");
     }
     rules(name).verify_first.map_or(Ok(()), |rule| rule(op))
+}
+
+fn block_count(region: RegionRef<'_, '_>) -> usize {
+    iter::successors(region.first_block(), |block| block.next_in_region()).count()
 }
 
 /// Operands have the type of the result, but for what only one of them knows of its shape.
@@ -75,10 +89,14 @@ pub fn same_types(op: &OpView<'_, '_>) -> Verdict {
     Ok(())
 }
 
-fn may_be_same(left: Type<'_>, right: Type<'_>) -> bool {
+fn may_be_same(operand: Type<'_>, result: Type<'_>) -> bool {
     let element = |ty| ffi::element_type(ty).unwrap_or(ty);
-    let shapes = ffi::shape(left).zip(ffi::shape(right));
-    element(left) == element(right) && shapes.is_none_or(|(left, right)| compatible_shape(left, right))
+    let shapes = ffi::shape(operand).zip(ffi::shape(result));
+    let encodings_agree =
+        ffi::tensor_encoding(result).is_none_or(|encoding| ffi::tensor_encoding(operand) == Some(encoding));
+    element(operand) == element(result)
+        && shapes.is_none_or(|(operand, result)| compatible_shape(operand, result))
+        && encodings_agree
 }
 
 #[cfg(test)]

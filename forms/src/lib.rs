@@ -22,7 +22,7 @@ mod write;
 
 pub use ffi::{print, print_to};
 pub use ir::OwnedModule;
-pub use read::{Error, diagnosed, is_converted, is_parsed, parse, read_module, text_of};
+pub use read::{Error, diagnosed, is_converted, is_parsed, parse, read_module, read_source, text_of};
 pub use source::Source;
 pub use vhlo::{InvalidVersion, Version};
 pub use wire::{BYTECODE_VERSION, bytecode, bytecode_to, register_dialects};

@@ -63,11 +63,18 @@ pub fn is_parsed(context: &Context, source: &Source) -> bool {
 /// # Errors
 /// [`Error::Invalid`] with the diagnostics, which no other handler of the context sees; [`Error::UnknownVersion`].
 pub fn read_module<'c>(context: &'c Context, bytes: &[u8]) -> Result<OwnedModule<'c>, Error> {
-    let source = Source::new(bytes);
-    if let Some(version) = Version::of_artifact(&source).filter(|version| !version.is_known()) {
+    read_source(context, &Source::new(bytes))
+}
+
+/// The same of a source, for those who let go of it as soon as it is read.
+///
+/// # Errors
+/// As for [`read_module`].
+pub fn read_source<'c>(context: &'c Context, source: &Source) -> Result<OwnedModule<'c>, Error> {
+    if let Some(version) = Version::of_artifact(source).filter(|version| !version.is_known()) {
         return Err(Error::UnknownVersion(version));
     }
-    diagnosed(context, || parse(context, &source, None))
+    diagnosed(context, || parse(context, source, None))
 }
 
 /// Whether [`parse`] would do more than MLIR's own parser: portable artifacts and VHLO as text are made StableHLO.

@@ -13,7 +13,7 @@ use slimhlo_passes::framework::OptionValue;
 // The linker takes `GetPjrtApi` from here.
 pub use slimhlo_pjrt::GetPjrtApi;
 use slimhlo_pjrt::decide::Aim;
-use slimhlo_pjrt::optimizer::{self, Job, Options, Outcome};
+use slimhlo_pjrt::optimizer::{self, Job, Options, Outcome, Source};
 use std::time::Duration;
 
 create_exception!(
@@ -82,11 +82,15 @@ fn optimize<'py>(
     module: &[u8],
     options: Wanted,
 ) -> PyResult<(Option<Bound<'py, PyBytes>>, Report)> {
-    let time = options.time_limit.map(Duration::try_from_secs_f64).transpose();
-    let time = time.map_err(|error| PyValueError::new_err(format!("time_limit: {error}")))?;
+    let seconds = |given| {
+        let wrong = |_| PyValueError::new_err(format!("time_limit: {given} is no number of seconds"));
+        Duration::try_from_secs_f64(given).map_err(wrong)
+    };
+    let time = options.time_limit.map(seconds).transpose()?;
     let threshold = options.threshold;
     let options = options.options()?;
-    let job = Job { program: module.to_vec(), options, aim: Aim::Usual, threshold, time, keep_text: false };
+    let job =
+        Job { program: Source::new(module), options, aim: Aim::Usual, threshold, time, keep_text: false };
     let (outcome, report) = py.detach(|| optimizer::run(job));
     let module = match outcome {
         Outcome::Smaller(bytes) => Some(PyBytes::new(py, &bytes)),

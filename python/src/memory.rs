@@ -5,6 +5,7 @@
 use crate::{Error, Wanted};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use slimhlo_pjrt::optimizer::Source;
 use slimhlo_pjrt::{mlir, optimizer};
 use slimhlo_report::profile::Profile;
 use slimhlo_report::{Findings, html, pipeline, text};
@@ -85,7 +86,7 @@ impl Memory {
 pub fn report(py: Python<'_>, module: &[u8], options: Wanted, top: usize) -> PyResult<Memory> {
     let options = options.options()?.pipeline();
     let limit = options.memory_limit.map(|bytes| bytes.0);
-    let module = module.to_vec();
+    let module = Source::new(module);
     py.detach(|| {
         optimizer::with_module(module, move |context, module, said| {
             let name = mlir::name(module).unwrap_or_else(|| "a program".into());

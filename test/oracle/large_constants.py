@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory that large constants take on their way through the driver and the command, in copies of the constant.
+"""Memory that large constants take on their way through the driver, the command and the Python package, in copies of
+the constant.
 
-    python test/oracle/large_constants.py --opt target/debug/slimhlo-opt --mib 1024
+    python test/oracle/large_constants.py --opt target/debug/slimhlo-opt --mib 1024 [--python PYTHON]
 
-A module of one constant goes through in each form: text, bytecode, a portable artifact. The most memory that a process
-has of its own (not the file that it maps, whose pages are the system's), less what it has for a small module, must be
-less than three constants: MLIR keeps one, and its parser of text reads into another. What comes out is the constant
-that went in.
+A module of one constant, and an update that becomes a pad, goes through in each form: text, bytecode, a portable
+artifact. The most memory that a process has of its own (not the file that it maps, whose pages are the system's), less
+what it has for a small module, must be less than three constants: MLIR keeps one, and its parser of text reads into
+another. What comes out is the constant that went in. Of the Python package (PYTHON has slimhlo installed) it is the
+memory beyond the bytes that are handed to it and the one copy that it makes of them, which goes away before it writes.
 """
 
 from __future__ import annotations
@@ -21,21 +23,35 @@ import tempfile
 import time
 
 COPIES = 3.0
-SMALL = """func.func @main() -> tensor<2xi8> {
-  %0 = stablehlo.constant dense<1> : tensor<2xi8>
-  return %0 : tensor<2xi8>
-}
+SMALL = 2
+"""Bytes of the constant in the module whose memory counts for nothing."""
+
+PYTHON = """import sys, slimhlo
+done = slimhlo.optimize(open(sys.argv[1], "rb").read(), target="h100")
+assert done.changed
+with open(sys.argv[3], "wb") as out:
+    out.write(done.program)
 """
+"""What a user would write; called as `INPUT -o OUTPUT`."""
 
 
-def write_text(path: pathlib.Path, data: bytes, mib: int) -> None:
-    """A constant of so many MiB of i8, `data` over and over."""
-    ty = f"tensor<{mib << 20}xi8>"
+def write_text(path: pathlib.Path, data: bytes, count: int) -> None:
+    """A constant of i8, `data` so often, and an update."""
+    ty = f"tensor<{count * len(data)}xi8>"
     with path.open("wb") as out:
-        out.write(f'func.func @main() -> {ty} {{\n  %0 = stablehlo.constant dense<"0x'.encode())
-        for _ in range(mib):
+        out.write(f"func.func @main(%x: tensor<4xf32>) -> ({ty}, tensor<9xf32>) {{\n".encode())
+        out.write(b'  %0 = stablehlo.constant dense<"0x')
+        for _ in range(count):
             out.write(data.hex().upper().encode())
-        out.write(f'"> : {ty}\n  return %0 : {ty}\n}}\n'.encode())
+        out.write(
+            f""""> : {ty}
+  %zeros = stablehlo.constant dense<0.0> : tensor<9xf32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %1 = stablehlo.dynamic_update_slice %zeros, %x, %three : (tensor<9xf32>, tensor<4xf32>, tensor<i32>) -> tensor<9xf32>
+  return %0, %1 : {ty}, tensor<9xf32>
+}}
+""".encode()
+        )
 
 
 def peak(command: list[str]) -> int:
@@ -73,6 +89,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--opt", required=True, type=pathlib.Path, metavar="BIN", help="the driver, beside the command")
     parser.add_argument("--mib", type=int, default=64, metavar="N", help="size of the constant")
+    parser.add_argument("--python", metavar="PYTHON", help="an interpreter that has slimhlo installed")
     args = parser.parse_args()
 
     started = time.monotonic()
@@ -82,26 +99,37 @@ def main() -> int:
     worst = 0.0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        text, bytecode, artifact, out = (folder / f"a.{end}" for end in ("mlir", "mlirbc", "artifact", "out"))
+        text, bytecode, artifact, made, out = (
+            folder / f"a.{end}" for end in ("mlir", "mlirbc", "artifact", "made", "out")
+        )
         small = folder / "small.mlir"
-        small.write_text(SMALL)
+        write_text(small, bytes(SMALL), 1)
         write_text(text, data, args.mib)
-        ways = (
+        ways = [
             ("slimhlo-opt, text to bytecode", text, bytecode, [opt, "--emit-bytecode"]),
             ("slimhlo-opt, text to text", text, out, [opt]),
             ("slimhlo-opt, text to an artifact", text, artifact, [opt, "--emit-portable-artifact"]),
             ("slimhlo-opt, bytecode to text", bytecode, out, [opt]),
             ("slimhlo-opt, an artifact to text", artifact, out, [opt]),
             ("slimhlo, text to text", text, out, [command, "optimize", "-q"]),
-            ("slimhlo, text to an artifact", text, artifact, [command, "optimize", "-q", "--emit-portable-artifact"]),
+            ("slimhlo, text to an artifact", text, made, [command, "optimize", "-q", "--emit-portable-artifact"]),
             ("slimhlo, an artifact to text", artifact, out, [command, "optimize", "-q"]),
-        )
+        ]
+        if args.python:
+            forms = {"text": text, "bytecode": bytecode, "an artifact": artifact}
+            ways += [
+                (f"slimhlo.optimize, {form}", path, out, [args.python, "-c", PYTHON]) for form, path in forms.items()
+            ]
         for what, source, target, words in ways:
+            in_python = words[0] == args.python
             base = peak([*words, str(small), "-o", str(folder / "small.out")])
+            if in_python:
+                base += 2 * source.stat().st_size
             taken = peak([*words, str(source), "-o", str(target)]) - base
             copies = taken / (args.mib << 20)
             worst = max(worst, copies)
-            pattern = data.hex().upper().encode() if target == out else data
+            as_text = source == text if in_python else target == out
+            pattern = data.hex().upper().encode() if as_text else data
             same = occurrences(target, pattern, args.mib) == args.mib
             good = copies < COPIES and same
             passed, failed = passed + good, failed + (not good)

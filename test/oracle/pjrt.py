@@ -220,6 +220,18 @@ def what_was_kept(checks: Checks, driver: str, folder: pathlib.Path) -> None:
         checks.check(good, f"slimhlo report opens {module and module.name} {done.stderr[-300:] if done else ''}")
 
 
+def most_saved(folder: pathlib.Path, target: str, plain: Answers) -> str | None:
+    """Of the programs that XLA compiles, before and after, the one that slimhlo takes most off."""
+    saved = {}
+    for path in folder.glob(f"{target}-*-before.mlir"):
+        name = path.stem.split("-")[1]
+        taken = [plain.get((target, name, form), {}).get("bytes") for form in ("before", "after")]
+        # How many devices a program is for would be an option, and that program asks for none.
+        if None not in taken and "num_partitions = 1 " in path.read_text():
+            saved[name] = total(taken[0]) - total(taken[1])
+    return max(saved, key=saved.__getitem__, default=None)
+
+
 def without_jax(
     checks: Checks, args: argparse.Namespace, folder: pathlib.Path, plain: Answers, found: list[str]
 ) -> None:
@@ -239,12 +251,16 @@ def without_jax(
         checks.check(
             confirmed > 10, f"{target}: {confirmed} functions are as the layer calls them {done.stderr[-300:]}"
         )
-        # One that asks for no options: how many devices it is for would be one.
-        single = [path for path in folder.glob(f"{target}-*-before.mlir") if "num_partitions = 1 " in path.read_text()]
-        if not single:
+        name = most_saved(folder, target, plain)
+        if not name:
+            print(f"not asked: {target} without JAX, as XLA compiles no program for one device")
             continue
-        name = min(path.stem.split("-")[1] for path in single)
-        command = [args.compile, args.library, str(artifact_of(folder / f"{target}-{name}-before.mlir")), *topologies[target]]
+        command = [
+            args.compile,
+            args.library,
+            str(artifact_of(folder / f"{target}-{name}-before.mlir")),
+            *topologies[target],
+        ]
         variables = {
             "SLIMHLO_PJRT_PLUGIN": inner,
             "SLIMHLO_PJRT_MODE": "always",

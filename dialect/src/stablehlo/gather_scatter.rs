@@ -237,7 +237,11 @@ struct Scattered<'c> {
 impl<'c> Scattered<'c> {
     fn read(op: &OpView<'c, '_>) -> Result<Self, OpError> {
         let count = op.operand_count().saturating_sub(1) / 2;
-        require!(count > 0, "there must be at least one input and its update");
+        require!(
+            count > 0,
+            "there must be at least one input, the indices and the input's update, but there are {} operands",
+            op.operand_count()
+        );
         let operands = |range: std::ops::Range<usize>| {
             range.map(|index| op.operand_tensor(index)).collect::<Result<Vec<_>, OpError>>()
         };

@@ -43,7 +43,11 @@ struct Reduced<'c> {
 impl<'c> Reduced<'c> {
     fn read(op: &OpView<'c, '_>) -> Result<Self, OpError> {
         let count = op.operand_count() / 2;
-        require!(count > 0, "there must be at least one input and its initial value");
+        require!(
+            count > 0,
+            "there must be at least one input and its initial value, but there are {} operands",
+            op.operand_count()
+        );
         let operands = |range: std::ops::Range<usize>| {
             range.map(|index| op.operand_tensor(index)).collect::<Result<Vec<_>, OpError>>()
         };

@@ -14,11 +14,12 @@ use crate::config::Config;
 use crate::decide::{Compile, Made, Mode, Taken, decide};
 use crate::inner::{Compiler, Executable, Failure, GetApi, Inner};
 use crate::limits;
-use crate::optimizer::{self, Job, Options, Outcome, Report};
+use crate::optimizer::{self, Job, Options, Outcome, Report, Source};
 use crate::summary::{self, log};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::slice;
@@ -169,16 +170,17 @@ impl Layer {
         let decided = decide(mode, &compiling, |aim| {
             // SAFETY: the program is alive while it is compiled.
             let program = unsafe { bytes((*came).code, (*came).code_size) };
-            let (outcome, report) = optimizer::run(Job {
-                program: program.to_vec(),
+            let (mut outcome, report) = optimizer::run(Job {
+                program: Source::new(program),
                 options: Options::for_platform(&self.inner.platform(request.compiler)),
                 aim,
                 threshold: self.config.threshold,
                 time: (!self.inner.is_of_many_processes(request.compiler)).then_some(self.config.time),
                 keep_text: self.config.dump.is_some(),
             });
-            let program = match &outcome {
-                Outcome::Smaller(bytes) => Some(Some(bytes.clone())),
+            let program = match &mut outcome {
+                // What is told of it later is that there was one.
+                Outcome::Smaller(bytes) => Some(Some(mem::take(bytes))),
                 Outcome::Same => Some(None),
                 Outcome::Small | Outcome::Failed(_) => None,
             };

@@ -13,6 +13,7 @@ use melior::ir::operation::{OperationLike, OperationPrintingFlags};
 use melior::ir::{Module, OperationRef};
 use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
+pub use slimhlo_forms::Source;
 use slimhlo_forms::source::BYTECODE_MAGIC;
 use slimhlo_forms::{OwnedModule, Version};
 use slimhlo_passes::cost::{Limit, Room};
@@ -29,10 +30,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What is to be done.
-#[derive(Clone, Debug)]
 pub struct Job {
-    /// A module in any form that slimhlo reads.
-    pub program: Vec<u8>,
+    /// A module in any form that slimhlo reads. It is the only copy of what the caller has, and goes away as soon as it is read.
+    pub program: Source,
     /// Of the default pipeline.
     pub options: Options,
     /// What the layer wants of it, beyond what the options say.
@@ -150,7 +150,7 @@ pub fn run(job: Job) -> (Outcome, Report) {
     let (sender, receiver) = mpsc::channel();
     let time = job.time;
     let work = move || {
-        let worked = catch_unwind(AssertUnwindSafe(|| work(&job, deadline, &sender)));
+        let worked = catch_unwind(AssertUnwindSafe(|| work(job, deadline, &sender)));
         let message = worked
             .unwrap_or_else(|_| Message::Done(Outcome::Failed("a pass panicked".into()), Report::default()));
         // Whoever waited may be gone.
@@ -192,7 +192,7 @@ pub fn run(job: Job) -> (Outcome, Report) {
 /// # Errors
 /// The program cannot be read, there is no thread, or what `work` says.
 pub fn with_module<T: Send + 'static>(
-    program: Vec<u8>,
+    program: Source,
     work: impl FnOnce(&melior::Context, &Module<'_>, &mlir::Said) -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     let (sender, receiver) = mpsc::channel();
@@ -200,7 +200,7 @@ pub fn with_module<T: Send + 'static>(
         let _at_work = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
         let all = || {
             let context = mlir::context();
-            let module = read(&context, &program)?;
+            let module = read(&context, program)?;
             let said = mlir::Said::listen(&context);
             work(&context, &module, &said)
         };
@@ -212,8 +212,9 @@ pub fn with_module<T: Send + 'static>(
     receiver.recv().unwrap_or_else(|_| Err("its thread ended".into()))
 }
 
-fn read<'c>(context: &'c melior::Context, program: &[u8]) -> Result<OwnedModule<'c>, String> {
-    slimhlo_forms::read_module(context, program)
+/// Reads a program, and lets go of it: MLIR has a copy of its constants.
+fn read<'c>(context: &'c melior::Context, program: Source) -> Result<OwnedModule<'c>, String> {
+    slimhlo_forms::read_source(context, &program)
         .map_err(|error| format!("it cannot be read: {}", first_line(&error.to_string())))
 }
 
@@ -274,7 +275,7 @@ fn is_late(deadline: Option<Instant>) -> bool {
 
 const LATE: &str = "it took too long";
 
-fn work(job: &Job, deadline: Option<Instant>, sender: &Sender<Message>) -> Message {
+fn work(job: Job, deadline: Option<Instant>, sender: &Sender<Message>) -> Message {
     let at_work = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
     let mut report = Report::default();
     let outcome = if is_late(deadline) {
@@ -287,13 +288,14 @@ fn work(job: &Job, deadline: Option<Instant>, sender: &Sender<Message>) -> Messa
 }
 
 fn rewrite(
-    job: &Job,
+    job: Job,
     deadline: Option<Instant>,
     sender: &Sender<Message>,
     report: &mut Report,
 ) -> Result<Outcome, String> {
     let context = mlir::context();
-    let module = read(&context, &job.program)?;
+    let form = Form::of(&job.program);
+    let module = read(&context, job.program)?;
     report.name = mlir::name(&module);
     // Nobody may be waiting any more.
     let _ = sender.send(Message::Name(report.name.clone()));
@@ -322,7 +324,7 @@ fn rewrite(
     if let Some((_, after)) = &mut report.text {
         *after = Some(print(&module)?);
     }
-    Ok(Outcome::Smaller(write(&module, &job.program)))
+    Ok(Outcome::Smaller(write(&module, form)))
 }
 
 enum Stopped {
@@ -380,16 +382,34 @@ fn print(module: &Module<'_>) -> Result<String, String> {
     module.as_operation().to_string_with_flags(with_locations()).map_err(|error| error.to_string())
 }
 
-/// The module as plugins and JAX read it, in the form in which it came: an artifact of its version, bytecode, or text. A program
+/// How a program came.
+#[derive(Clone, Copy)]
+enum Form {
+    Artifact(Version),
+    Bytecode,
+    Text,
+}
+
+impl Form {
+    fn of(program: &[u8]) -> Self {
+        match Version::of_artifact(program) {
+            Some(version) => Self::Artifact(version),
+            None if program.starts_with(BYTECODE_MAGIC) => Self::Bytecode,
+            None => Self::Text,
+        }
+    }
+}
+
+/// The module as plugins and JAX read it, in the form in which it came. A program
 /// with ops that artifacts have no place for (Shardy's come in them, as they are in memory) is handed on as text, which plugins
 /// read as well.
-fn write(module: &Module<'_>, came: &[u8]) -> Vec<u8> {
-    let written = match Version::of_artifact(came) {
-        Some(version) => slimhlo_forms::write_portable_artifact(module, version).ok(),
-        None if came.starts_with(BYTECODE_MAGIC) => {
+fn write(module: &Module<'_>, form: Form) -> Vec<u8> {
+    let written = match form {
+        Form::Artifact(version) => slimhlo_forms::write_portable_artifact(module, version).ok(),
+        Form::Bytecode => {
             slimhlo_forms::bytecode(module.as_operation(), "slimhlo", slimhlo_forms::BYTECODE_VERSION)
         }
-        None => None,
+        Form::Text => None,
     };
     written.unwrap_or_else(|| slimhlo_forms::print(module.as_operation(), with_locations(), true))
 }
@@ -415,7 +435,14 @@ mod tests {
         // XLA for CPU stores what is gathered; others compute it where it is summed.
         let options = Options::for_platform("cpu");
         let aim = Aim::Usual;
-        Job { program: program.into(), options, aim, threshold: 1 << 20, time: None, keep_text: false }
+        Job {
+            program: Source::new(program.as_bytes()),
+            options,
+            aim,
+            threshold: 1 << 20,
+            time: None,
+            keep_text: false,
+        }
     }
 
     #[test]
@@ -480,7 +507,7 @@ mod tests {
         let (before, after) = report.text.expect("asked for");
         assert!(before.contains("stablehlo.gather") && after.is_some());
         // What is written can be read, and is as small as it gets.
-        let again = run(Job { program: bytes, ..job(LARGE) });
+        let again = run(Job { program: Source::new(&bytes), ..job(LARGE) });
         assert_eq!((again.0, again.1.before), (Outcome::Same, report.after));
     }
 
@@ -491,11 +518,11 @@ mod tests {
             let context = mlir::context();
             let module = slimhlo_forms::read_module(&context, LARGE.as_bytes()).expect("valid");
             let artifact = slimhlo_forms::write_portable_artifact(&module, version).expect("written");
-            let (outcome, report) = run(Job { program: artifact, ..job(LARGE) });
+            let (outcome, report) = run(Job { program: Source::new(&artifact), ..job(LARGE) });
             let Outcome::Smaller(bytes) = outcome else { panic!("{outcome:?}") };
             assert_eq!(Version::of_artifact(&bytes), Some(version));
             assert!(report.after < report.before, "{report:?}");
-            let again = run(Job { program: bytes, ..job(LARGE) });
+            let again = run(Job { program: Source::new(&bytes), ..job(LARGE) });
             assert_eq!((again.0, again.1.before), (Outcome::Same, report.after));
         }
     }
@@ -520,10 +547,10 @@ mod tests {
         let module = slimhlo_forms::read_module(&context, LARGE.as_bytes()).expect("valid");
         let version = slimhlo_forms::BYTECODE_VERSION;
         let bytecode = slimhlo_forms::bytecode(module.as_operation(), "a test", version).expect("written");
-        let (outcome, report) = run(Job { program: bytecode, ..job(LARGE) });
+        let (outcome, report) = run(Job { program: Source::new(&bytecode), ..job(LARGE) });
         let Outcome::Smaller(bytes) = outcome else { panic!("{outcome:?}") };
         assert!(bytes.starts_with(BYTECODE_MAGIC) && Version::of_artifact(&bytes).is_none());
-        let again = run(Job { program: bytes, ..job(LARGE) });
+        let again = run(Job { program: Source::new(&bytes), ..job(LARGE) });
         assert_eq!((again.0, again.1.before), (Outcome::Same, report.after));
     }
 

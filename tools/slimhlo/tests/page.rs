@@ -155,6 +155,7 @@ const look = (text) => { words.value = text; words.dispatchEvent(new Event("inpu
 look("dot_general :29");
 found.hits = document.getElementById("hits").textContent;
 found.matching = [...document.querySelectorAll("#chart .band.found[data-value]")].length;
+found.thin = [...document.querySelectorAll("#chart .band.thin.found")].every((band) => getComputedStyle(band).stroke === "none");
 found.faded = getComputedStyle(document.querySelector("#chart .band:not(.found)")).opacity;
 found.rows = [...document.querySelectorAll("table.values:not(.lines) tbody tr")].filter((row) => !row.hidden).every((row) => row.textContent.includes("dot_general"));
 look("");
@@ -170,6 +171,9 @@ found.names = [...document.querySelectorAll("table.lines tbody tr")].map((row) =
 document.getElementById("jump").click();
 const [from, to] = chart.dataset.view.split(" ").map(Number);
 found.peak = [from, to, tooltip.textContent, document.querySelector(".card.before dd").firstChild.textContent];
+const over = tooltip.getBoundingClientRect();
+found.underTooltip = [...document.querySelectorAll("#chart .peak.before, #chart .peak.after")].map((label) => label.getBoundingClientRect())
+  .filter((box) => box.left < over.right && over.left < box.right && box.top < over.bottom && over.top < box.bottom).length;
 key("0");
 const steps = [...document.querySelectorAll("#chart text.step")];
 found.steps = steps.map((mark) => Number(mark.textContent.replaceAll(",", "")));
@@ -208,6 +212,7 @@ found.state = document.documentElement.dataset.state;
     assert!(found["colours"]["op"][1].to_string().contains("stablehlo.dot_general"), "{found}");
     assert!(found["colours"]["source"][1].to_string().contains("attention_gradient.py:29"), "{found}");
     assert_eq!(found["legendIsRight"], true);
+    assert_eq!((&found["thin"], &found["underTooltip"]), (&true.into(), &0.into()), "{found}");
     assert!(found["hits"].as_str().is_some_and(|hits| hits.ends_with("GiB")), "{found}");
     assert!(
         found["matching"].as_u64() > Some(0) && found["faded"] == "0.16" && found["rows"] == true,

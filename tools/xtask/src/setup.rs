@@ -305,6 +305,12 @@ pub fn device_compilers(shell: &Shell) -> Result<()> {
     add_requirements(shell, "xla-tpu-requirements.txt", &["--no-deps"])
 }
 
+/// Adds XLA's PJRT plugins for CPUs (test/oracle/xla-cpu-requirements.txt), which run what they compile; some 150 MB. They are for
+/// programs that load such plugins: JAX's own XLA for CPUs is in jaxlib.
+pub fn cpu_plugins(shell: &Shell) -> Result<()> {
+    add_requirements(shell, "xla-cpu-requirements.txt", &["--no-deps"])
+}
+
 /// Adds NVIDIA's assembler and CUDA's math functions (test/oracle/assembler-requirements.txt).
 pub fn assembler_environment(shell: &Shell) -> Result<()> {
     add_requirements(shell, "assembler-requirements.txt", &["--no-deps"])

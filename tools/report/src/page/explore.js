@@ -14,9 +14,14 @@
       const made = document.createElement("li");
       const sample = document.createElement("i");
       sample.style.background = `var(--c${index})`;
-      made.append(sample, label);
+      made.append(sample, short(label));
+      made.title = label;
       return made;
     };
+    // Of files by their names alone, unless two have one name; scopes have slashes, too, and keep them.
+    const ends = kinds.map((kind) => kind.replace(/^.*\//, ""));
+    const shorten = choice.value === "source" && new Set(ends).size === kinds.length;
+    const short = (label) => (shorten ? label.replace(/^.*\//, "") : label);
     const last = more ? [entry(12, "others")] : [];
     legend.replaceChildren(...kinds.map((kind, index) => entry(index, kind)), ...last);
     look();

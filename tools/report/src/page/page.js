@@ -606,7 +606,8 @@
     Object.assign(view, { x0, x1: x0 + span, y0: 0, y1: top });
     cursor = at;
     render();
-    show(px(at), py(program.live[program.peakColumn]), null);
+    // In the middle, for the peaks' labels are at the top.
+    show(px(at), frame.height / 2, null);
     announce.textContent = tooltip.textContent;
   }
 

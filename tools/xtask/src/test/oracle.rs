@@ -177,7 +177,7 @@ pub(super) fn with_driver(run: &mut Run, name: &str, args: &[&str]) -> Result<Ou
 }
 
 /// Runs a script of the oracle; its exit status is the verdict and its last line the figure.
-fn script(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
+pub(super) fn script(run: &mut Run, name: &str, args: &[&str]) -> Result<Outcome> {
     let path = format!("test/oracle/{name}");
     ensure!(run.shell.root.join(&path).is_file(), "{path} is missing");
     // -u: lines are progress, and a pipe would hold them back.

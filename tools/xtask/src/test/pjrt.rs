@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //! The step about the PJRT layer: the library that stands alone, around a plugin that writes down how it is
-//! called, and around XLA's for GPUs and TPUs, which compile without a device.
+//! called, around XLA's for GPUs and TPUs, which compile without a device, and around XLA's for CPUs, which run what they compile.
 
 use std::path::Path;
 
@@ -56,8 +56,14 @@ pub(super) fn pjrt(run: &mut Run) -> Result<Outcome> {
     let found = run.shell.target.join("xtask/pjrt.jsonl").to_string_lossy().into_owned();
     words.extend(run.all.then_some(["--all", "--journal", &found]).into_iter().flatten());
     let with_xla = oracle::with_driver(run, "pjrt.py", &words)?;
-    let figure = format!("{} MiB; {}", size >> 20, with_xla.figure);
-    Ok(Outcome::tests(passed + with_xla.passed, failed + with_xla.failed, figure))
+    setup::cpu_plugins(run.shell)?;
+    let library = library.to_string_lossy();
+    let mut words = vec!["--library", &library];
+    words.extend(run.all.then_some("--all"));
+    let ran = oracle::script(run, "pjrt_run.py", &words)?;
+    let figure = format!("{} MiB; {}; run: {}", size >> 20, with_xla.figure, ran.figure);
+    let passed = passed + with_xla.passed + ran.passed;
+    Ok(Outcome::tests(passed, failed + with_xla.failed + ran.failed, figure))
 }
 
 /// Harnesses of JAX's that `slimhlo.jit` is held against `jax.jit` on: a sample, and when all is asked for.
@@ -88,9 +94,13 @@ pub(super) fn wheel(run: &mut Run) -> Result<Outcome> {
     let failed = (failed + too_large + needing).max((!finished.ok).into());
     let mut words = vec!["-u", "test/oracle/jit.py", "--count", HARNESSES[usize::from(run.all)]];
     words.extend((!run.all).then_some("--no-references"));
-    let compared = oracle::judged(run, &run.shell.command(python, words))?;
+    let compared = oracle::judged(run, &run.shell.command(&python, words))?;
+    let python = python.to_string_lossy();
+    let mib = if run.all { "1024" } else { "64" };
+    let large = oracle::with_driver(run, "large_constants.py", &["--mib", mib, "--python", &python])?;
     let figure = format!("{passed} tests, wheel of {} MiB; slimhlo.jit: {}", size >> 20, compared.figure);
-    Ok(Outcome::tests(passed + compared.passed, failed + compared.failed, figure))
+    let passed = passed + compared.passed + large.passed;
+    Ok(Outcome::tests(passed, failed + compared.failed + large.failed, figure))
 }
 
 /// How many libraries it needs that are not everywhere, and how many symbols it shows that it should not.
