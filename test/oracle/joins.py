@@ -3,8 +3,9 @@
 
     python test/oracle/joins.py --opt target/debug/slimhlo-opt
 
-What it copies it stores first; all else is computed where it is read. Each concatenation of computed arrays here is a module of its own, so its
-temporaries under XLA are what is stored. Printed is each that the model has other temporaries for, and any fails.
+What it copies it stores first; all else is computed where it is read. Each concatenation of computed arrays here is a module
+of its own, so its temporaries under XLA are what is stored. Printed is each that the model has other temporaries for, and any
+fails.
 """
 
 from __future__ import annotations
