@@ -206,8 +206,10 @@ pub unsafe extern "C" fn slimhloFold(
     let op = unsafe { OperationRef::from_raw(op) };
     let view = OpView::Op(op);
     let Some(rule) = rules(view.name()).fold else { return FAILURE };
-    // A fold leaves no op behind to carry a sharding or a frontend attribute.
-    if op.discardable_attribute_count() > 0 {
+    // A fold leaves no op behind to carry a sharding or a frontend attribute. MLIR asks a constant for its value in the same way, and does
+    // not expect that it has none.
+    let is_constant = matches!(view.name(), "stablehlo.constant" | "chlo.constant");
+    if op.discardable_attribute_count() > 0 && !is_constant {
         return FAILURE;
     }
     // SAFETY: given by the caller.

@@ -11,6 +11,7 @@ mod counted;
 pub mod docs;
 pub mod framework;
 pub mod functions;
+mod gspmd;
 mod hold;
 pub mod ir;
 mod min_cut;

@@ -51,7 +51,7 @@
 //! * Floats narrower than 32 bits, which some back ends (XLA for CPU) update by way of a copy in a wider type: what is in a manual
 //!   computation is not done in place then, either.
 //! * Ops with discardable attributes other than `sdy.sharding` (which is gone inside), dynamic shapes, quantized types.
-//! * Shardings that differ, are on several meshes, or not understood: `mhlo.sharding`.
+//! * Shardings that differ, are on several meshes, or not understood: `mhlo.sharding`, which the default pipeline reads as those of `sdy` first.
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, is_narrow, remove_discardable_attributes};

@@ -13,6 +13,7 @@
 //! The first stages inline, canonicalize and merge common subexpressions: JAX hides producers behind private functions
 //! (`jnp.clip`, `jnp.where`), and what the passes look for is then in one piece. XLA begins with the same steps. Should a function
 //! end up with a peak larger by more than a [`SLACK`]th and [`SLACK_BYTES`] than it came with, for whatever reason, the module leaves as it came.
+//! What a partitioner would store for its collectives is in no function as it came: where exchanges were written down, it is added.
 //!
 //! # Why it is right
 //!
@@ -46,6 +47,7 @@ use crate::framework::{
 };
 use crate::functions::{functions, name_of};
 use crate::rewrite::{borrowed, copy_of, move_body};
+use crate::shards::traffic;
 use crate::sparse;
 use crate::target::Target;
 use annotated::{mark, unmark};
@@ -175,6 +177,9 @@ pub fn optimize_once<'c>(
     let mut settled = [None; STAGES.len()];
     // What functions cost when a search among forms of the stage found none of use.
     let mut searched = [None; STAGES.len()];
+    // What a partitioner would store for collectives is in no function as it came.
+    let stored = traffic(module).map_or(0, |traffic| traffic.stored);
+    let mut is_exchanged = false;
     let mut now = if marked { fingerprint(module) } else { before };
     for round in 0..ROUNDS {
         let start = now;
@@ -203,6 +208,7 @@ pub fn optimize_once<'c>(
             } else if after != now && settle(&stepper, &mut snapshots, rule, &costs, observe) {
                 after = fingerprint(module);
             }
+            is_exchanged |= stage.judge == Judge::Partitioner && after != now;
             settled[index] = (after == now).then_some(now);
             searched[index] = standing.filter(|_| after == now);
             now = after;
@@ -217,6 +223,7 @@ pub fn optimize_once<'c>(
         let known = snapshots.get(&name).and_then(|last| last.cost.as_ref()).map(Cost::peak);
         let after = known.or_else(|| Cost::of(function, target).map(|after| after.peak()));
         let before = originals.get(&name).and_then(|before| before.as_ref()).map(Cost::peak);
+        let before = before.map(|before| before.saturating_add(if is_exchanged { stored } else { 0 }));
         before.zip(after).is_some_and(|(before, after)| after > with_slack(before))
     });
     drop(snapshots);

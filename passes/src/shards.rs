@@ -59,7 +59,9 @@
 //!
 //! An array whose layout nobody says is laid out like the array of its size that it is joined from, or whose parts are joined to it,
 //! or as a manual computation takes it.
-//! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of.
+//! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of. So is a
+//! pad of what is computed, where ops say their layouts: a stencil of a stencil of a stencil is three computations, not one that computes
+//! the first for each part of the last.
 //!
 //! # Where each op says how it is laid out
 //!
@@ -117,11 +119,12 @@
 //!   (`shards/partitioner.rs`), and where it sends nothing; what would have more stored at once, sent and received,
 //!   than it has, if that is a good part of a tile. A slice alone has to send less, or less often: most are part of what is left alone.
 //! * Layouts that are not known or open, or do not come out even where ops do not say so themselves; meshes
-//!   that do not count up, or are not what the module is partitioned for; shardings in `mhlo.sharding`.
+//!   that do not count up, or are not what the module is partitioned for; shardings in `mhlo.sharding`, which the default pipeline reads
+//!   as those of `sdy` first (`gspmd.rs`).
 //! * What is assembled would be received in more elements than a device holds of the result: a slice that leaves shards
 //!   of another size moves every border, and takes a part from each neighbour in turn.
-//! * A result that every device needs whole from one, on a large mesh; more classes than a few. What a dimension cut
-//!   differently needs is a collective of its own.
+//! * A result that every device needs whole from one, on a large mesh; more classes than a few, but where places are looked up by device.
+//!   What a dimension cut differently needs is a collective of its own.
 //! * Ops with discardable attributes other than `sdy.sharding`, dynamic shapes, quantized types, strides and interior padding.
 //! * Chains of `dynamic_update_slice` that repeat one row of a cut dimension (an edge's halo), if the array is then read: a partitioner
 //!   sends one row by an all-reduce, which also keeps several fields apart in time. Without it XLA CPU has all of them
@@ -189,8 +192,10 @@ crate::pass_options! {
 const COMPUTATIONS: Statistic = Statistic::new(c"num-computations", c"manual computations made");
 const EXCHANGES: Statistic = Statistic::new(c"num-exchanges", c"exchanges between devices in them");
 
-/// Of how many classes a value may be made.
+/// Of how many classes a value may be made where each is a step of its own.
 const CLASSES: usize = 16;
+/// Of how many for each device where places are looked up: its own part, what comes from both sides, and a part from elsewhere.
+const PER_DEVICE: usize = 4;
 
 impl Pass for ExchangeShards {
     const ARGUMENT: &'static str = "slimhlo-exchange-shards";

@@ -43,7 +43,7 @@ pub const TABLE: Table = &[
     ("chlo.next_after", BINARY),
     ("chlo.polygamma", BINARY),
     ("chlo.zeta", BINARY),
-    ("chlo.constant", Rules::NONE.infer(infer_constant)),
+    ("chlo.constant", Rules::NONE.infer(infer_constant).fold(fold_constant)),
     (
         "chlo.constant_like",
         Rules::NONE.verify(verify_constant_like).infer(infer_constant_like).fold(fold_constant_like),
@@ -129,6 +129,14 @@ fn infer_constant_like<'c>(op: &OpView<'c, '_>) -> Inferred<'c> {
 }
 
 /// A splat, where the shape is known.
+/// MLIR takes the value of whatever is a constant from its fold.
+fn fold_constant<'c, 'a>(
+    op: OperationRef<'c, 'a>,
+    _operands: &[Option<Attribute<'c>>],
+) -> Option<Vec<Folded<'c, 'a>>> {
+    ffi::attribute_of(op, "value").map(|value| vec![Folded::Constant(value)])
+}
+
 fn fold_constant_like<'c, 'a>(
     op: OperationRef<'c, 'a>,
     _operands: &[Option<Attribute<'c>>],

@@ -20,6 +20,7 @@
 use super::Optimize;
 use crate::cost::{Cost, Limit};
 use crate::functions::functions;
+use crate::gspmd;
 use crate::rewrite::{borrowed, copy_of, move_body};
 use melior::ir::{Operation, OperationRef};
 
@@ -79,12 +80,29 @@ impl<T> Made<'_, T> {
     }
 }
 
-/// Makes `module` the fastest that fits, if `options` say what that is; `attempt` optimizes it once, within the
-/// options it is given, and what it returned for the program that is kept is returned.
+/// Makes `module`, whichever partitioner its shardings are for, the fastest that fits, if `options` say what that is;
+/// `attempt` optimizes it once, within the options it is given, and what it returned for the program that is kept is
+/// returned.
 ///
 /// # Errors
 /// Those of `attempt`.
 pub fn search<'c, T, E>(
+    module: OperationRef<'c, '_>,
+    options: &Optimize,
+    mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
+) -> Result<T, E> {
+    let Some(original) = gspmd::import(module) else { return fastest(module, options, attempt) };
+    let found = fastest(module, options, &mut attempt);
+    if found.is_ok() && gspmd::export(module) {
+        // What several computations have in common is merged now that it is side by side.
+        return fastest(module, options, attempt).and(found);
+    }
+    move_body(module, original);
+    fastest(module, options, attempt)
+}
+
+/// [`search`] in a module whose shardings are Shardy's, or nobody's.
+fn fastest<'c, T, E>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
     mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,

@@ -47,7 +47,7 @@ impl Rule<'_> {
             return self.is_enough(after) && after.seconds < before.seconds;
         }
         let less_bytes = match judge {
-            Judge::Pass => return true,
+            Judge::Pass | Judge::Partitioner => return true,
             Judge::NotWorse => after.peak() <= before.peak(),
             Judge::Nearly => after.peak() <= with_slack(before.peak()),
             Judge::Better => after.peak() < before.peak(),

@@ -15,9 +15,11 @@ pub enum Judge {
     /// The function must need less by a [`MATTERS`]th of its temporaries, or by [`MATTERS_BYTES`]: the stage costs as much time where it
     /// hardly helps.
     Much,
-    /// What it gains or costs is not in one device's program as it stands (the partitioner decides), so the pass judges
-    /// for itself.
+    /// It is always kept.
     Pass,
+    /// What it saves is not in one device's program as it stands: the partitioner would store it. The pass judges for itself, and in the
+    /// end what the partitioner would store is added to what the function needed.
+    Partitioner,
 }
 
 /// A pass or a few, run and judged together.
@@ -107,7 +109,7 @@ pub const STAGES: &[Stage] = &[
         pipeline: "func.func(slimhlo-simplify{partitioned-only=true settle=false},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
         other: None,
         tidy: TIDY,
-        judge: Judge::Pass,
+        judge: Judge::Partitioner,
         legalizes: false,
     },
     Stage {
@@ -116,7 +118,7 @@ pub const STAGES: &[Stage] = &[
         other: None,
         tidy: TIDY,
         // Others gain by it.
-        judge: Judge::Pass,
+        judge: Judge::Partitioner,
         legalizes: false,
     },
     Stage {

@@ -7,7 +7,7 @@ use super::emit::{Body, Outside};
 use super::mesh::Layout;
 use super::moves::{Moves, Piece, Source, is_computed_on_shared, is_read_by_made, plain};
 use super::worth::is_fill_of_computed;
-use super::{CLASSES, Inputs, Rewrite, Target, uneven};
+use super::{CLASSES, Inputs, PER_DEVICE, Rewrite, Target, uneven};
 use crate::ir;
 use crate::rewrite::{defining_op, location_of};
 use melior::ir::operation::OperationLike;
@@ -22,7 +22,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let pieces = moves.of_op(target.op)?;
         let Moves { inputs, fills, .. } = moves;
         let locals = self.locals(&inputs)?;
-        let classes = self.classes(&pieces, target, |source| match source {
+        // Where every device reads at a distance of its own, places come from tables, and the program is as long for many.
+        let devices = self.known.mesh.grid.devices();
+        let most = if self.known.by_op { CLASSES.max(PER_DEVICE * devices) } else { CLASSES };
+        let classes = self.classes(&pieces, target, most, |source| match source {
             Source::Input(input) => (&inputs[input].1, &locals[input]),
             Source::Version(_) => (&target.layout, &target.local),
         })?;
@@ -125,6 +128,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         &self,
         pieces: &[Piece<'c, 'a>],
         target: &Target<'c, 'a>,
+        most: usize,
         layouts: impl Fn(Source) -> (&'l Layout, &'l Vec<i64>),
     ) -> Option<Vec<Class>> {
         let layouts = |source| {
@@ -133,7 +137,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         };
         let grid = &self.known.mesh.grid;
         let made = Made { shape: target.shape, layout: &target.layout, tile: &target.local };
-        let classes = classes(pieces, made, grid, layouts, CLASSES)?;
+        let classes = classes(pieces, made, grid, layouts, most)?;
         let can = classes.iter().flat_map(|class| &class.reads).all(|read| read.rounds().is_some());
         can.then_some(classes)
     }

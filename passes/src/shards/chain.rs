@@ -8,7 +8,7 @@ use super::mesh::Layout;
 use super::moves::{
     self, Box_, Index, Moves, Source, is_bare, is_move, is_update, plain, starts_of, update_of,
 };
-use super::{Inputs, Link, Rewrite, Target, Update};
+use super::{CLASSES, Inputs, Link, Rewrite, Target, Update};
 use crate::ir;
 use crate::rewrite::{defining_op, location_of, users};
 use melior::ir::operation::OperationLike;
@@ -46,7 +46,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let locals = self.locals(&inputs)?;
         let mut steps = Vec::with_capacity(updates.len());
         for update in &updates {
-            steps.push(self.classes(&update.pieces, target, |source| match source {
+            steps.push(self.classes(&update.pieces, target, CLASSES, |source| match source {
                 Source::Input(input) => (&inputs[input].1, &locals[input]),
                 Source::Version(_) => (&target.layout, &target.local),
             })?);

@@ -220,6 +220,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
             "stablehlo.pad" => {
                 ir::i64_array(op, "interior_padding").is_some_and(|interior| interior.iter().all(|&i| i == 0))
                     && op.operand(1).is_ok_and(|padding| self.is_splat(padding))
+                    && !(self.is_computed(op) && is_shared(value) && self.layout_of(value).is_some())
             }
             // One that several read is exchanged once, and they read what came of it.
             "stablehlo.concatenate" => !is_shared(value) || self.layout_of(value).is_none(),
@@ -229,6 +230,16 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
             }
             _ => is_elementwise(op) && self.layout_of(value).is_none(),
         }
+    }
+
+    /// Whether a pad is of what is computed element by element for it alone: each of several that read it would compute it again,
+    /// and what it is computed of in turn.
+    fn is_computed(&self, pad: OperationRef<'c, 'a>) -> bool {
+        let inner = pad.operands().next().and_then(defining_op);
+        self.known.by_op
+            && inner.is_some_and(|inner| {
+                is_elementwise(inner) && inner.results().all(|result| !is_shared(result.into()))
+            })
     }
 
     /// What a box of the result of an op is made of.

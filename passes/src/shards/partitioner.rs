@@ -331,6 +331,8 @@ pub struct Traffic {
     pub collectives: u64,
     /// Bytes that they bring to a device.
     pub bytes: u64,
+    /// Bytes that a partitioner has stored at once for a collective that is not written down: those of one op, the most.
+    pub stored: u64,
 }
 
 /// What a module sends: by the exchanges that are written down, and by what a partitioner makes of ops whose layouts are known. `None` for a
@@ -363,6 +365,7 @@ fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Tr
             .map_or(0, |result| ir::element_bytes(ir::element_of(result.r#type())).unwrap_or(0));
         traffic.collectives += times * sent.collectives as u64;
         traffic.bytes += times * (sent.elements as u64).saturating_mul(bytes as u64);
+        traffic.stored = traffic.stored.max((sent.stored as u64).saturating_mul(bytes as u64));
         let turns = Counter::of(op).map_or(1, |counter| counter.turns().max(0) as u64);
         let is_manual = is_manual || is_manual_throughout(op);
         for block in op.regions().filter_map(|region| region.first_block()) {

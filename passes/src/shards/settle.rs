@@ -71,6 +71,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             reordered(op, name, self.known.layout(op.operands().next()?)?)?
         };
         own.is_coarser_than(&layout).then_some(())?;
+        // Where all that reads it gathers it in any case, gathering less comes first.
+        let gathers = |user: OperationRef<'c, 'a>| {
+            let read = ir::first_result(user).and_then(|result| self.known.layout(result));
+            read.is_none_or(|read| read.is_coarser_than(&layout))
+        };
+        (!is_larger(op) || !users(result).all(gathers)).then_some(())?;
         // On each device there is some of it.
         let grid = &self.known.mesh.grid;
         let shape = moves::plain(result)?.shape;
@@ -136,6 +142,19 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             }
         }
     }
+}
+
+/// Whether a result has more elements than all that it is made of but repeated scalars.
+fn is_larger<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
+    let count = |value: Value<'c, 'a>| moves::plain(value).and_then(|tensor| tensor.element_count());
+    let mut arrays: Vec<Value<'c, 'a>> = Vec::new();
+    for operand in op.operands() {
+        if Splat::of(operand).is_none() && !arrays.contains(&operand) {
+            arrays.push(operand);
+        }
+    }
+    let taken: i64 = arrays.into_iter().filter_map(count).sum();
+    ir::first_result(op).and_then(count).is_some_and(|made| made > taken)
 }
 
 /// Makes constants of the `sdy` dialect, which are others' but for their name, ordinary ones; says whether there are any.

@@ -2,6 +2,7 @@
 
 //! A tile put together of boxes, or made by updates of the array that most of it is.
 
+use super::super::CLASSES;
 use super::super::classes::{Class, Devices, product};
 use super::super::moves::{Box_, Expr, Index, Source};
 use super::exchange::is_one_to_one;
@@ -42,17 +43,23 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             })
             .collect();
         let count = ranges.iter().try_fold(1usize, |count, ranges| count.checked_mul(ranges.len()))?;
-        if count > CELLS {
-            return None;
-        }
+        // Few enough for a step each.
+        let is_short =
+            count <= CELLS && all.iter().filter(|class| !class.reads.is_empty()).count() <= CLASSES;
         let plain = self.is_plain(&classes);
         let is_made =
             |cell: &Box_| background.is_none() || classes.iter().any(|class| covers(&class.local, cell));
-        if is_shared && let Some(updated) = self.updated(all, shape, plain) {
+        if is_short
+            && is_shared
+            && let Some(updated) = self.updated(all, shape, plain)
+        {
             return Some(updated);
         }
-        if !plain && self.is_shifting(all) && !self.is_mostly_kept(all, shape) {
+        if !plain && self.is_shifting(all) && !(is_short && self.is_mostly_kept(all, shape)) {
             return self.by_device(all, shape, is_shared);
+        }
+        if !is_short {
+            return None;
         }
         let made = product(&ranges).iter().filter(|cell| is_made(cell)).count();
         if !plain && made > 1 && self.is_overlay(all, shape.len()) {
