@@ -231,6 +231,14 @@ pub const STAGES: &[Stage] = &[
         legalizes: true,
     },
     Stage {
+        name: "own splats",
+        pipeline: "func.func(slimhlo-own-splats{target=$target})",
+        other: None,
+        tidy: TIDY,
+        judge: Judge::NotWorse,
+        legalizes: false,
+    },
+    Stage {
         name: "late splats",
         pipeline: "func.func(slimhlo-late-splats)",
         other: None,
