@@ -258,7 +258,8 @@ fn is_same_slice(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {
                 .all(|name| ir::i64_array(a, name) == ir::i64_array(b, name))
 }
 
-fn barrier<'c: 'a, 'a>(
+/// A value behind a barrier.
+pub fn barrier<'c: 'a, 'a>(
     value: Value<'c, 'a>,
     build: &Builder<'c, 'a>,
     location: Location<'c>,

@@ -136,7 +136,7 @@ impl Depths {
 }
 
 /// The operands that an op writes into, and that nothing is lost by giving it a buffer of its own for.
-fn written(op: OperationRef<'_, '_>) -> Vec<usize> {
+pub(crate) fn written(op: OperationRef<'_, '_>) -> Vec<usize> {
     match op_name(op) {
         "stablehlo.scatter" if op.operand_count() % 2 == 1 => (0..op.operand_count() / 2).collect(),
         "stablehlo.while" => {

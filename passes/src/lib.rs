@@ -35,6 +35,7 @@ pub mod merge_shards;
 pub mod narrow_updates;
 pub mod offload;
 pub mod optimize;
+pub mod own_splats;
 pub mod recompute_residuals;
 pub mod rematerialize;
 pub mod reuse_gather_indices;
@@ -73,6 +74,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<narrow_updates::NarrowUpdates>(),
             PassInfo::of::<optimize::Optimize>(),
             PassInfo::of::<offload::Offload>(),
+            PassInfo::of::<own_splats::OwnSplats>(),
             PassInfo::of::<recompute_residuals::RecomputeResiduals>(),
             PassInfo::of::<rematerialize::Rematerialize>(),
             PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),

@@ -211,6 +211,15 @@ pub const STAGES: &[Stage] = &[
         legalizes: true,
     },
     Stage {
+        name: "own splats",
+        pipeline: "func.func(slimhlo-own-splats{target=$target})",
+        other: None,
+        tidy: TIDY,
+        // What the splat is stored for besides the model does not see.
+        judge: Judge::Pass,
+        legalizes: false,
+    },
+    Stage {
         name: "late splats",
         pipeline: "func.func(slimhlo-late-splats)",
         other: None,

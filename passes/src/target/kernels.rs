@@ -28,6 +28,7 @@ pub(super) static STORAGE: Storage = Storage {
     // They are gone before kernels are made; but a branch would be a read-back.
     barriers_hold: true,
     host_memory: false,
+    shares_splats: false,
     divides_work: false,
     splits_products: None,
     schedule: Schedule::OwnOrWalk,

@@ -82,6 +82,8 @@ pub struct Storage {
     pub barriers_hold: bool,
     /// Values may wait in the host's memory: custom calls `annotate_device_placement` send them there and have them back.
     pub host_memory: bool,
+    /// A splat that is in memory for one op is read there by all others.
+    pub shares_splats: bool,
     /// A kernel's work is divided among cores, unless it ends in an update in place.
     pub divides_work: bool,
     /// Products of few results are computed in parts; `None` if never.

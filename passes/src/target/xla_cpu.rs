@@ -25,6 +25,7 @@ pub(super) static STORAGE: Storage = Storage {
     stages_running_sums: true,
     barriers_hold: false,
     host_memory: false,
+    shares_splats: false,
     divides_work: true,
     splits_products: None,
     schedule: Schedule::FirstReady,

@@ -25,6 +25,7 @@ pub(super) static STORAGE: Storage = Storage {
     stages_running_sums: false,
     barriers_hold: true,
     host_memory: true,
+    shares_splats: true,
     divides_work: false,
     // As `test/oracle/products.py` finds them, but for some of 64 columns and some that contract 65,536 elements.
     splits_products: Some(Splits { most: 1 << 21, fewest: 4, small: 1 << 14 }),

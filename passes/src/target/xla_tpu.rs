@@ -23,6 +23,7 @@ pub(super) static STORAGE: Storage = Storage {
     stages_running_sums: false,
     barriers_hold: true,
     host_memory: true,
+    shares_splats: false,
     divides_work: false,
     splits_products: None,
     schedule: Schedule::OwnOrWalk,

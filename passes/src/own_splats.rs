@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-own-splats`: a large splat that is written into, and that something else reads, is made for each by itself.
+//!
+//! # What it matches
+//!
+//! A `while` that starts an accumulator from a splat constant, or a `scatter` into one, where another op of the same block reads the
+//! same splat (the zeros of a gradient's accumulator, and those that `nan_to_num` selects from after the loop):
+//!
+//! ```mlir
+//! %zeros = stablehlo.constant dense<0.0> : tensor<16x2048x512xbf16>
+//! %loop:2 = stablehlo.while(%i = %c, %sum = %zeros) ...
+//! %known = stablehlo.select %nan, %zeros, %loop#1
+//! ```
+//!
+//! becomes
+//!
+//! ```mlir
+//! %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+//! %held = stablehlo.optimization_barrier %zero
+//! %own = stablehlo.broadcast_in_dim %held, dims = [] : (tensor<bf16>) -> tensor<16x2048x512xbf16>
+//! %loop:2 = stablehlo.while(%i = %c, %sum = %own) ...
+//! %known = stablehlo.select %nan, %zeros, %loop#1
+//! ```
+//!
+//! # Why it is right
+//!
+//! A barrier hands on what it is given, and a broadcast of the splat's element is the splat.
+//!
+//! # Why it pays
+//!
+//! XLA for GPUs makes one value of equal ones, and computes within its readers only what all of them can compute. A loop needs its
+//! accumulator in memory: so the splat is stored for all, copied for the loop that writes into it, and kept until the last op has read
+//! zeros from it. In a train step over 16 scanned layers those are 103 of 362 MiB (`train16_scan`, by `cargo xtask bench memory`). What
+//! comes out of a barrier is not equal to what goes in.
+//!
+//! # What it costs
+//!
+//! A barrier for a scalar, which takes no time. One walk, constant time per operand.
+//!
+//! # When it must not fire
+//!
+//! * Nothing else of the block reads the splat, or only what writes into its own copy of it.
+//! * Operands that a loop hands on as they are, splats of fewer than `least-bytes` bytes.
+//! * Targets that make a splat anew for whatever reads it.
+//! * Programs for more than one partition: how a splat is cut would have to be said again.
+
+use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::{self, Builder};
+use crate::late_splats::written;
+use crate::rewrite::{defining_op, walk};
+use crate::shards::is_partitioned;
+use crate::target::Target;
+use melior::ir::attribute::DenseElementsAttribute;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::{AttributeLike, OperationRef, TypeLike, Value, ValueLike};
+use rustc_hash::FxHashSet;
+use slimhlo_dialect::ffi::{attribute_of, op_name};
+
+crate::pass_options! {
+    /// Make large splats that are written into, and that others read, for each by itself.
+    ///
+    /// A `while` that starts an accumulator from a splat constant, or a `scatter` into one, gets a splat of its own where another op reads
+    /// the same: XLA for GPUs would store one for both, and copy it for the loop.
+    ///
+    /// ```mlir
+    /// %loop = stablehlo.while(%sum = %zeros) ...     // and %zeros is read after it
+    /// // becomes
+    /// %held = stablehlo.optimization_barrier %zero
+    /// %own = stablehlo.broadcast_in_dim %held, dims = []
+    /// %loop = stablehlo.while(%sum = %own) ...
+    /// ```
+    pub struct OwnSplats {
+        /// What compiles the module.
+        pub target: Target = Target::default(),
+        /// How large a splat has to be.
+        pub least_bytes: Bytes = Bytes(1 << 20),
+    }
+}
+
+const MADE: Statistic = Statistic::new(c"num-splats", c"splats that were made for one op alone");
+
+/// A splat within a block: keys of the block, of the type and of the element.
+type SplatKey = (usize, usize, usize);
+
+impl Pass for OwnSplats {
+    const ARGUMENT: &'static str = "slimhlo-own-splats";
+    const STATISTICS: &'static [Statistic] = &[MADE];
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        if !self.target.storage().shares_splats || is_partitioned(root) {
+            return Ok(Changed::No);
+        }
+        let least = i64::try_from(self.least_bytes.0).unwrap_or(i64::MAX);
+        let mut read: FxHashSet<SplatKey> = FxHashSet::default();
+        let mut writes = Vec::new();
+        walk(root, |op| {
+            let written = written(op);
+            for (index, operand) in op.operands().enumerate() {
+                let Some(key) = (ir::bytes(operand) >= least).then(|| key_of(op, operand)).flatten() else {
+                    continue;
+                };
+                if written.contains(&index) {
+                    writes.push((op, index, key));
+                } else if computes(op_name(op)) {
+                    read.insert(key);
+                }
+            }
+            WalkResult::Advance
+        });
+        writes.retain(|(_, _, key)| read.contains(key));
+        let build = Builder::new(root);
+        for &(op, index, _) in &writes {
+            make_own(op, index, &build);
+            context.count(&MADE, 1);
+        }
+        Ok(Changed::from(!writes.is_empty()))
+    }
+}
+
+/// Whether an op could make a splat for itself as it reads it.
+fn computes(name: &str) -> bool {
+    crate::ops::class::is_fusible(name)
+}
+
+fn key_of(op: OperationRef<'_, '_>, operand: Value<'_, '_>) -> Option<SplatKey> {
+    let element = ir::splat_constant(operand)?;
+    let block = op.block()?;
+    Some((block.to_raw().ptr as usize, operand.r#type().to_raw().ptr as usize, element.to_raw().ptr as usize))
+}
+
+/// Gives an op a splat that is nobody else's.
+fn make_own<'c: 'a, 'a>(op: OperationRef<'c, 'a>, index: usize, build: &Builder<'c, 'a>) {
+    let Some(splat) = op.operands().nth(index) else { return };
+    let dense = defining_op(splat)
+        .and_then(|constant| attribute_of(constant, "value"))
+        .and_then(|value| DenseElementsAttribute::try_from(value).ok());
+    let Some(dense) = dense else { return };
+    let location = op.location();
+    build.set_insertion_point_before(op);
+    let scalar = build.scalar_constant(dense, ir::element_of(splat.r#type()), location);
+    let held = crate::hold::barrier(scalar, build, location);
+    build.set_operand(op, index, build.broadcast_scalar(held, splat.r#type(), location));
+}
