@@ -4,7 +4,7 @@
 //!
 //! # What it does
 //!
-//! Runs the [`STAGES`] in rounds until a round changes nothing. After each stage the [memory model](crate::memory) is asked
+//! Runs the [`STAGES`] in rounds until a round changes nothing, then once those that finish. After each stage the [memory model](crate::memory) is asked
 //! about every function that the stage changed; a function that would need more is put back as it was, and the
 //! stages that only trade time for memory have to save some, and loops over chunks and slabs no small part of what there is. So
 //! a pass that helps one function and harms another is used for the one. On targets whose rates are known a function also has to keep within a
@@ -180,12 +180,13 @@ pub fn optimize_once<'c>(
     // What a partitioner would store for collectives is in no function as it came.
     let stored = traffic(module).map_or(0, |traffic| traffic.stored);
     let mut is_exchanged = false;
+    let mut is_settled = false;
     let mut now = if marked { fingerprint(module) } else { before };
     for round in 0..ROUNDS {
         let start = now;
         for (index, stage) in STAGES.iter().enumerate() {
             let idle = stage.legalizes && !target.is_xla_cpu() || options.without.has(index);
-            if idle || settled[index] == Some(now) {
+            if idle || stage.finishes != is_settled || settled[index] == Some(now) {
                 continue;
             }
             let room = options.memory_limit;
@@ -213,9 +214,10 @@ pub fn optimize_once<'c>(
             searched[index] = standing.filter(|_| after == now);
             now = after;
         }
-        if now == start {
+        if is_settled {
             break;
         }
+        is_settled = now == start;
     }
     let unmarked = unmark(module);
     let grew = functions(module).any(|function| {

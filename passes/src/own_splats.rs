@@ -31,7 +31,7 @@
 //!
 //! XLA for GPUs makes one value of equal ones, and computes within its readers only what all of them can compute. A loop needs its
 //! accumulator in memory: so the splat is stored for all, copied for the loop that writes into it, and kept until the last op has read
-//! zeros from it. In a train step over 16 scanned layers those are 111 of 362 MiB (`train16_scan`, by `cargo xtask bench memory`). What
+//! zeros from it. In a train step over 16 scanned layers those are 103 of 362 MiB (`train16_scan`, by `cargo xtask bench memory`). What
 //! comes out of a barrier is not equal to what goes in.
 //!
 //! # What it costs

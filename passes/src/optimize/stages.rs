@@ -39,6 +39,9 @@ pub struct Stage {
     pub judge: Judge,
     /// It legalizes for XLA for CPU, and is for no other target.
     pub legalizes: bool,
+    /// It runs once, when the rounds of all others have come to an end: what it does is none of their business, and would have them
+    /// search again.
+    pub finishes: bool,
 }
 
 /// What [`TIDY`] is, for others to be made of.
@@ -69,6 +72,7 @@ pub const STAGES: &[Stage] = &[
         tidy: "",
         judge: Judge::Pass,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "known branches",
@@ -78,6 +82,7 @@ pub const STAGES: &[Stage] = &[
         // Back ends take them as well: what is in a branch is as much there.
         judge: Judge::Pass,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "simplify",
@@ -86,6 +91,7 @@ pub const STAGES: &[Stage] = &[
         tidy: MERGE,
         judge: Judge::NotWorse,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "stacks",
@@ -94,6 +100,7 @@ pub const STAGES: &[Stage] = &[
         tidy: SIMPLIFY,
         judge: Judge::NotWorse,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "scatters to updates",
@@ -102,6 +109,7 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::NotWorse,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "exchanges of shards",
@@ -111,6 +119,7 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::Partitioner,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "one computation of shards",
@@ -120,6 +129,7 @@ pub const STAGES: &[Stage] = &[
         // Others gain by it.
         judge: Judge::Partitioner,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "updates to pads",
@@ -128,6 +138,7 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::NotWorse,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "pads",
@@ -136,6 +147,7 @@ pub const STAGES: &[Stage] = &[
         tidy: MERGE,
         judge: Judge::NotWorse,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "shared gather indices",
@@ -144,6 +156,7 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::NotWorse,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "concatenates within kernels",
@@ -153,6 +166,7 @@ pub const STAGES: &[Stage] = &[
         // Each element has to be told which part it is of. Loops over chunks and slabs take longer than that.
         judge: Judge::Much,
         legalizes: true,
+        finishes: false,
     },
     Stage {
         name: "residuals of loops",
@@ -161,6 +175,7 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "order of updates",
@@ -170,6 +185,7 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::Nearly,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "updates in place",
@@ -178,6 +194,7 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "chunks",
@@ -187,6 +204,7 @@ pub const STAGES: &[Stage] = &[
         tidy: SIMPLIFY,
         judge: Judge::Much,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "slabs",
@@ -195,6 +213,7 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::Much,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "values again",
@@ -203,6 +222,7 @@ pub const STAGES: &[Stage] = &[
         tidy: SIMPLIFY,
         judge: Judge::Better,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "values on the host",
@@ -211,6 +231,7 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::Better,
         legalizes: false,
+        finishes: false,
     },
     Stage {
         name: "invariants within loops",
@@ -220,6 +241,7 @@ pub const STAGES: &[Stage] = &[
         // What the back end stores before the loop the model does not see.
         judge: Judge::Nearly,
         legalizes: true,
+        finishes: false,
     },
     Stage {
         name: "updates of narrow floats",
@@ -229,14 +251,17 @@ pub const STAGES: &[Stage] = &[
         // What it does not let be copied the model does not see.
         judge: Judge::Nearly,
         legalizes: true,
+        finishes: false,
     },
     Stage {
         name: "own splats",
         pipeline: "func.func(slimhlo-own-splats{target=$target})",
         other: None,
         tidy: TIDY,
-        judge: Judge::NotWorse,
+        // What the splat is stored for besides the model does not see.
+        judge: Judge::Pass,
         legalizes: false,
+        finishes: true,
     },
     Stage {
         name: "late splats",
@@ -245,6 +270,7 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::NotWorse,
         legalizes: true,
+        finishes: false,
     },
     Stage {
         name: "held values of shards",
@@ -254,5 +280,6 @@ pub const STAGES: &[Stage] = &[
         // What the back end would store for each reader the model does not see.
         judge: Judge::Nearly,
         legalizes: true,
+        finishes: false,
     },
 ];
