@@ -15,7 +15,7 @@ pub use ops::{
 use super::layout::Known;
 use super::mesh::Layout;
 use crate::ir::{self, discardable_attributes};
-use crate::rewrite::defining_op;
+use crate::rewrite::{defining_op, users};
 use crate::splat::{Splat, Splats};
 use index::cut;
 use melior::ir::operation::OperationLike;
@@ -233,10 +233,12 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
     }
 
     /// Whether a pad is of what is computed element by element for it alone: each of several that read it would compute it again,
-    /// and what it is computed of in turn.
+    /// and what it is computed of in turn. Other pads only move it, and one result of them all is made of it.
     fn is_computed(&self, pad: OperationRef<'c, 'a>) -> bool {
         let inner = pad.operands().next().and_then(defining_op);
+        let is_padded = |value| users(value).any(|user| op_name(user) == "stablehlo.pad");
         self.known.by_op
+            && !ir::first_result(pad).is_some_and(is_padded)
             && inner.is_some_and(|inner| {
                 is_elementwise(inner) && inner.results().all(|result| !is_shared(result.into()))
             })
