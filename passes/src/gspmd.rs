@@ -53,7 +53,7 @@ mod assignment;
 
 use crate::ir::{self, Builder};
 use crate::rewrite::{
-    carry_attributes, copy_of, defining_op, ops_named, remove_attribute, set_attribute,
+    carry_attributes, copy_of, defining_op, ops_in, ops_named, remove_attribute, set_attribute,
     set_discardable_attribute, walk,
 };
 use crate::shards::partitions;
@@ -381,12 +381,7 @@ impl<'c: 'a, 'a> Written<'_, 'c, 'a> {
             let own = self.call(FULL_TO_SHARD, whole, MANUAL, argument.r#type(), location);
             self.build.replace_all_uses_with(argument, own);
         }
-        let mut ops = Vec::new();
-        let mut next = block.first_operation();
-        while let Some(op) = next {
-            next = op.next_in_block();
-            ops.push(op);
-        }
+        let mut ops: Vec<_> = ops_in(block).collect();
         let Some(end) = ops.pop() else { return };
         for op in ops {
             self.by_device(op);
@@ -414,11 +409,7 @@ impl<'c: 'a, 'a> Written<'_, 'c, 'a> {
                 continue;
             }
             for block in op.regions().filter_map(|region| region.first_block()) {
-                let mut next = block.first_operation();
-                while let Some(inner) = next {
-                    pending.push(inner);
-                    next = inner.next_in_block();
-                }
+                pending.extend(ops_in(block));
             }
         }
     }

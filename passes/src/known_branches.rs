@@ -30,7 +30,7 @@
 
 use crate::framework::{Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::ir::{self, discardable_attributes};
-use crate::rewrite::{Greedy, Patterns, Rewriter, walk};
+use crate::rewrite::{Greedy, Patterns, Rewriter, ops_in, walk};
 use crate::splat::Splat;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -109,6 +109,6 @@ fn taken<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<(Vec<OperationRef<'c, '
     };
     let block = op.region(index).ok()?.first_block()?;
     let end = block.terminator()?;
-    let all = std::iter::successors(block.first_operation(), |op| op.next_in_block());
+    let all = ops_in(block);
     Some((all.filter(|nested| *nested != end).collect(), end.operands().collect()))
 }

@@ -51,13 +51,13 @@
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, element_of};
 use crate::ops::class;
+use crate::ops::written::written;
 use crate::rewrite::{defining_op, walk};
 use crate::shards::is_partitioned;
 use crate::splat::Splat;
-use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
-use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
@@ -132,25 +132,6 @@ impl Depths {
 
     fn of(&self, value: Value<'_, '_>) -> u32 {
         defining_op(value).and_then(|op| self.0.get(&ir::op_key(op)).copied()).unwrap_or(0)
-    }
-}
-
-/// The operands that an op writes into, and that nothing is lost by giving it a buffer of its own for.
-pub(crate) fn written(op: OperationRef<'_, '_>) -> Vec<usize> {
-    match op_name(op) {
-        "stablehlo.scatter" if op.operand_count() % 2 == 1 => (0..op.operand_count() / 2).collect(),
-        "stablehlo.while" => {
-            let body = op.region(1).ok().and_then(|region| region.first_block());
-            let Some((body, end)) = body.and_then(|body| Some((body, body.terminator()?))) else {
-                return Vec::new();
-            };
-            let handed_on = |index: usize, value: Value<'_, '_>| {
-                body.argument(index).is_ok_and(|argument| Value::from(argument) == value)
-            };
-            let next = end.operands().enumerate();
-            next.filter(|(index, value)| !handed_on(*index, *value)).map(|(index, _)| index).collect()
-        }
-        _ => Vec::new(),
     }
 }
 

@@ -57,7 +57,7 @@ use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic
 use crate::ir::{self, Builder, is_narrow, remove_discardable_attributes};
 use crate::ops::class;
 use crate::ops::reducers::combiner;
-use crate::rewrite::{defining_op, location_of, set_attribute, uses, walk};
+use crate::rewrite::{defining_op, location_of, ops_in, set_attribute, uses, walk};
 use crate::shards::{
     Layout, Mesh, all_reduce, constant_on_shards, counted, is_manual_throughout, manual_computation,
     next_channel, partitions, share_exchanges,
@@ -181,7 +181,7 @@ struct Merge<'c, 'a, 'r> {
 impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     /// Finds what there is to merge in a block, and in loops that stay outside.
     fn find(&self, block: BlockRef<'c, 'a>, wanted: &mut Vec<Wanted<'c, 'a>>) {
-        let mut ops = ops_of(block);
+        let mut ops: Vec<_> = ops_in(block).collect();
         ops.pop();
         let mut own: Keys = ops.iter().filter(|op| self.is_local(**op)).map(|op| ir::op_key(*op)).collect();
         let levels = levels(&ops, &own);
@@ -241,7 +241,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
                 values().all(|value| self.local_type(value).is_some() && self.is_settled(value))
                     && op.regions().all(|region| {
                         let Some(block) = region.first_block() else { return false };
-                        let mut ops = ops_of(block);
+                        let mut ops: Vec<_> = ops_in(block).collect();
                         ops.pop();
                         ops.into_iter().all(|op| self.is_local(op) || self.is_made_again(op))
                     })
@@ -517,7 +517,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
                         build.set_type(argument, ty);
                     }
                 }
-                for inner in ops_of(block) {
+                for inner in ops_in(block).collect::<Vec<_>>() {
                     match inner.next_in_block() {
                         Some(next) => self.enter(inner, next, false),
                         None => self.end(inner),
@@ -547,7 +547,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
                 self.build.replace_all_uses_with(argument.into(), self.value(operand));
             }
         }
-        let mut ops = ops_of(block);
+        let mut ops: Vec<_> = ops_in(block).collect();
         let Some(end) = ops.pop() else { return };
         ops.into_iter().for_each(|inner| self.build.move_before(inner, anchor));
         for (result, value) in op.results().zip(end.operands()) {
@@ -573,10 +573,6 @@ fn moves(name: &str) -> bool {
             | "stablehlo.slice"
             | "stablehlo.transpose"
     )
-}
-
-fn ops_of<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
-    std::iter::successors(block.first_operation(), |op| op.next_in_block()).collect()
 }
 
 fn has_manual(op: OperationRef<'_, '_>) -> bool {

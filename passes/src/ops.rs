@@ -7,3 +7,4 @@ pub mod class;
 pub mod loops;
 pub mod products;
 pub mod reducers;
+pub mod written;

@@ -4,8 +4,8 @@
 //!
 //! # What it does
 //!
-//! Runs the [`STAGES`] in rounds until a round changes nothing, then once those that finish. After each stage the [memory model](crate::memory) is asked
-//! about every function that the stage changed; a function that would need more is put back as it was, and the
+//! Runs the [`STAGES`] in rounds until a round changes nothing, then once those that finish. After each stage the
+//! [memory model](crate::memory) is asked about every function that the stage changed; a function that would need more is put back as it was, and the
 //! stages that only trade time for memory have to save some, and loops over chunks and slabs no small part of what there is. So
 //! a pass that helps one function and harms another is used for the one. On targets whose rates are known a function also has to keep within a
 //! time ([`Limit`]), and loops over chunks and slabs are tried in several sizes, of which the one that costs least is kept ([`crate::cost`]).
@@ -177,8 +177,6 @@ pub fn optimize_once<'c>(
     let mut settled = [None; STAGES.len()];
     // What functions cost when a search among forms of the stage found none of use.
     let mut searched = [None; STAGES.len()];
-    // What a partitioner would store for collectives is in no function as it came.
-    let stored = traffic(module).map_or(0, |traffic| traffic.stored);
     let mut is_exchanged = false;
     let mut is_settled = false;
     let mut now = if marked { fingerprint(module) } else { before };
@@ -220,13 +218,15 @@ pub fn optimize_once<'c>(
         is_settled = now == start;
     }
     let unmarked = unmark(module);
+    // What a partitioner would store for collectives is in no function as it came.
+    let stored =
+        if is_exchanged { traffic(borrowed(&original)).map_or(0, |traffic| traffic.stored) } else { 0 };
     let grew = functions(module).any(|function| {
         let name = name_of(function);
         let known = snapshots.get(&name).and_then(|last| last.cost.as_ref()).map(Cost::peak);
         let after = known.or_else(|| Cost::of(function, target).map(|after| after.peak()));
         let before = originals.get(&name).and_then(|before| before.as_ref()).map(Cost::peak);
-        let before = before.map(|before| before.saturating_add(if is_exchanged { stored } else { 0 }));
-        before.zip(after).is_some_and(|(before, after)| after > with_slack(before))
+        before.zip(after).is_some_and(|(before, after)| after > with_slack(before.saturating_add(stored)))
     });
     drop(snapshots);
     if grew {

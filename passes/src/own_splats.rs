@@ -46,8 +46,10 @@
 //! * Programs for more than one partition: how a splat is cut would have to be said again.
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
+use crate::hold;
 use crate::ir::{self, Builder};
-use crate::late_splats::written;
+use crate::ops::class;
+use crate::ops::written::written;
 use crate::rewrite::{defining_op, walk};
 use crate::shards::is_partitioned;
 use crate::target::Target;
@@ -102,7 +104,8 @@ impl Pass for OwnSplats {
                 };
                 if written.contains(&index) {
                     writes.push((op, index, key));
-                } else if computes(op_name(op)) {
+                } else if class::is_fusible(op_name(op)) {
+                    // It could make the splat for itself as it reads it.
                     read.insert(key);
                 }
             }
@@ -116,11 +119,6 @@ impl Pass for OwnSplats {
         }
         Ok(Changed::from(!writes.is_empty()))
     }
-}
-
-/// Whether an op could make a splat for itself as it reads it.
-fn computes(name: &str) -> bool {
-    crate::ops::class::is_fusible(name)
 }
 
 fn key_of(op: OperationRef<'_, '_>, operand: Value<'_, '_>) -> Option<SplatKey> {
@@ -139,6 +137,6 @@ fn make_own<'c: 'a, 'a>(op: OperationRef<'c, 'a>, index: usize, build: &Builder<
     let location = op.location();
     build.set_insertion_point_before(op);
     let scalar = build.scalar_constant(dense, ir::element_of(splat.r#type()), location);
-    let held = crate::hold::barrier(scalar, build, location);
+    let held = hold::barrier(scalar, build, location);
     build.set_operand(op, index, build.broadcast_scalar(held, splat.r#type(), location));
 }

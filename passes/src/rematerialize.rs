@@ -70,7 +70,7 @@ use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::memory::{self, Profile};
 use crate::ops::class;
-use crate::rewrite::uses;
+use crate::rewrite::{ops_in, uses};
 use crate::shards::is_partitioned;
 use crate::tables::{Keys, Table};
 use crate::target::{Rates, Target};
@@ -229,9 +229,7 @@ pub(crate) struct Late<'c, 'a> {
 impl<'c: 'a, 'a> Kept<'c, 'a> {
     pub(crate) fn of(block: BlockRef<'c, 'a>, profile: Profile<'c, 'a>) -> Option<Self> {
         let end = block.terminator()?;
-        let ops: Vec<OperationRef> = std::iter::successors(block.first_operation(), |op| op.next_in_block())
-            .filter(|op| *op != end)
-            .collect();
+        let ops: Vec<OperationRef> = ops_in(block).filter(|op| *op != end).collect();
         let places = places_of(&ops);
         let after = places.get(&ir::op_key(profile.peak?))? + 1;
         let returned = end.operands().map(ir::key).collect();

@@ -49,7 +49,8 @@
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, plain};
 use crate::ops::class;
-use crate::rewrite::{defining_op, ops_named, users};
+use crate::ops::written::written;
+use crate::rewrite::{defining_op, ops_in, ops_named, users};
 use crate::shards::of_one_partition;
 use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
@@ -130,17 +131,15 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
     fn of(op: OperationRef<'c, 'a>) -> Option<Self> {
         let block = op.region(1).ok()?.first_block()?;
         let end = block.terminator()?;
-        let all = std::iter::successors(block.first_operation(), |op| op.next_in_block());
+        let all = ops_in(block);
         let ops = all.filter(|op| *op != end).collect();
-        let (mut alike, mut number) = (Keys::default(), None);
-        for (index, next) in end.operands().enumerate() {
-            let argument: Value = block.argument(index).ok()?.into();
-            if next == argument {
-                alike.insert(ir::key(argument));
-            } else if number.is_none() && is_number(argument) {
-                number = Some(argument);
-            }
-        }
+        let argument = |index: usize| block.argument(index).ok().map(Value::from);
+        let changed: Vec<Value> = written(op).into_iter().filter_map(argument).collect();
+        let number = changed.iter().copied().find(|argument| is_number(*argument));
+        let mut alike: Keys = (0..block.argument_count()).filter_map(argument).map(ir::key).collect();
+        changed.iter().for_each(|argument| {
+            alike.remove(&ir::key(*argument));
+        });
         Some(Self { op, block, ops, end, alike, number: number? })
     }
 

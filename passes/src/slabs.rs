@@ -91,7 +91,7 @@ use crate::memory;
 use crate::ops::access;
 use crate::ops::loops;
 use crate::ops::reducers::{combiner, fresh_identity};
-use crate::rewrite::{defining_op, is_unused, uses, walk};
+use crate::rewrite::{defining_op, is_unused, ops_in, uses, walk};
 use crate::shards::of_one_partition;
 use crate::target::{Storage, Target};
 use melior::ir::block::BlockLike;
@@ -320,7 +320,7 @@ fn totals<'c: 'a, 'a>(
     let made: FxHashSet<usize> = targets.iter().map(|target| ir::key(target.value)).collect();
     let mut of_olds: FxHashSet<usize> = olds.values().flatten().map(|old| ir::key(*old)).collect();
     let mut totals = Vec::new();
-    for op in std::iter::successors(block.first_operation(), |op| op.next_in_block()) {
+    for op in ops_in(block) {
         if op.result_count() != 1 || !op.operands().any(|operand| of_olds.contains(&ir::key(operand))) {
             continue;
         }

@@ -116,6 +116,8 @@ def main() -> int:
             ("slimhlo, an artifact to text", artifact, out, [command, "optimize", "-q"]),
         ]
         if args.python:
+            # What the driver and the command take is asked without; here it makes what Python reads.
+            ways = [way for way in ways if way[2] in (bytecode, artifact)]
             forms = {"text": text, "bytecode": bytecode, "an artifact": artifact}
             ways += [
                 (f"slimhlo.optimize, {form}", path, out, [args.python, "-c", PYTHON]) for form, path in forms.items()

@@ -6,7 +6,7 @@ use super::rules::{Results, Role, Rules, Sum};
 use crate::ir::{self, Builder};
 use crate::ops::access::Along;
 use crate::ops::class;
-use crate::rewrite::{defining_op, uses};
+use crate::rewrite::{defining_op, ops_in, uses};
 use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -65,7 +65,7 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
     /// The block of a function or of a region; none if it is not one block.
     pub fn of(block: BlockRef<'c, 'a>) -> Option<Self> {
         let end = block.terminator()?;
-        let all = std::iter::successors(block.first_operation(), |op| op.next_in_block());
+        let all = ops_in(block);
         let ops: Vec<OperationRef> = all.filter(|op| *op != end).collect();
         let places = ops.iter().enumerate().map(|(place, op)| (ir::op_key(*op), place)).collect();
         Some(Self { ops, end, block, places })

@@ -17,7 +17,7 @@ use crate::cost::Cost;
 use crate::functions::{functions, name_of};
 use crate::ir::{self, constant_attribute};
 use crate::memory::{Footprint, product_seconds};
-use crate::rewrite::{defining_op, walk};
+use crate::rewrite::{defining_op, ops_in, walk};
 use crate::target::Rates;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -95,7 +95,7 @@ struct Schedule<'r> {
 impl Schedule<'_> {
     /// Seconds of a block of the schedule.
     fn block<'c: 'a, 'a>(&self, block: BlockRef<'c, 'a>) -> f64 {
-        let ops = std::iter::successors(block.first_operation(), |op| op.next_in_block());
+        let ops = ops_in(block);
         ops.map(|op| self.op(op)).sum()
     }
 

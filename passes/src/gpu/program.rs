@@ -12,6 +12,7 @@ use crate::framework::PassError;
 use crate::functions::{functions, name_of};
 use crate::ir::{constant_attribute, i64_array, key, string_attribute};
 use crate::memory::source_of;
+use crate::rewrite::ops_in;
 use melior::ir::attribute::{ArrayAttribute, IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -246,7 +247,7 @@ pub fn program<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Result<Program, Pass
 }
 
 fn block_end<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
-    std::iter::successors(block.first_operation(), |op| op.next_in_block()).last()
+    ops_in(block).last()
 }
 
 fn signature(ty: Type<'_>, main: OperationRef<'_, '_>, which: &str, name: &str, index: usize) -> Signature {

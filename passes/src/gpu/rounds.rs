@@ -31,9 +31,8 @@ use super::form_kernels::TURNS;
 use super::plan_buffers::callee;
 use crate::framework::PassError;
 use crate::ir::Builder;
-use crate::rewrite::{context_of, set_discardable_attribute, walk};
+use crate::rewrite::{context_of, ops_in, set_discardable_attribute, walk};
 use melior::ir::attribute::IntegerAttribute;
-use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, BlockRef, Location, OperationRef, RegionLike, Type, Value};
@@ -72,7 +71,7 @@ pub(super) fn mark<'c: 'a, 'a>(main: OperationRef<'c, 'a>, functions: &[Operatio
 /// Whether all that a loop asks the host for within a round is launches and copies.
 fn runs_ahead<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     (0..op.region_count()).filter_map(|index| op.region(index).ok()?.first_block()).all(|block| {
-        let mut ops = std::iter::successors(block.first_operation(), |op| op.next_in_block());
+        let mut ops = ops_in(block);
         ops.all(|op| match op_name(op) {
             "func.call" | "stablehlo.constant" | "stablehlo.reshape" | "stablehlo.return" => true,
             "stablehlo.while" => attribute_of(op, TURNS).is_some() && runs_ahead(op),

@@ -10,6 +10,7 @@
 
 use super::form_kernels::ops::{Class, captures, size_of};
 use crate::ir;
+use crate::rewrite::ops_in;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Value};
@@ -22,7 +23,7 @@ pub fn traffic<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Option<u64> {
     let in_place = attribute_of(function, "slimhlo.in_place").and_then(dense_i64_array).unwrap_or(&[]);
     let is_in_place = |result: usize| in_place.get(result).is_some_and(|argument| *argument >= 0);
     let updates = (0..in_place.len()).any(is_in_place);
-    let ops: Vec<_> = std::iter::successors(block.first_operation(), |op| op.next_in_block()).collect();
+    let ops: Vec<_> = ops_in(block).collect();
     let mut written = 0_u64;
     let mut old = 0_u64;
     let mut asked = Asked(HashMap::new());

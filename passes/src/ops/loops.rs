@@ -30,7 +30,7 @@ use super::access::{Along, Source, source_of};
 use crate::counted::{Counter, blocks};
 use crate::ir::{self, bytes};
 use crate::ops::class;
-use crate::rewrite::{defining_op, users, uses};
+use crate::rewrite::{defining_op, ops_in, users, uses};
 use crate::tables::Keys;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -165,7 +165,7 @@ fn is_made_into_little<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
 pub fn operations<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<i64> {
     let counter = Counter::of(op)?;
     let (_, body) = blocks(op)?;
-    let ops = std::iter::successors(body.first_operation(), |op| op.next_in_block()).count();
+    let ops = ops_in(body).count();
     Some(counter.turns().saturating_mul(i64::try_from(ops).ok()?))
 }
 

@@ -62,139 +62,123 @@ const MERGE: &str = "func.func(cse)";
 /// What loops over chunks leave is simplified at once: it would be in the next round, and all other stages then had to look at it again.
 const SIMPLIFY: &str = "func.func(slimhlo-simplify{settle=false},cse)";
 
+/// What stages have in common unless they say otherwise.
+const PLAIN: Stage = Stage {
+    name: "",
+    pipeline: "",
+    other: None,
+    tidy: TIDY,
+    judge: Judge::NotWorse,
+    legalizes: false,
+    finishes: false,
+};
+
 /// The stages of a round, in order.
 pub const STAGES: &[Stage] = &[
     Stage {
         name: "inline and simplify",
         // Callees are simplified where they arrive.
         pipeline: concat!("inline{default-pipeline=},", tidy!(), ",symbol-dce"),
-        other: None,
         tidy: "",
         judge: Judge::Pass,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "known branches",
         pipeline: "func.func(slimhlo-known-branches)",
-        other: None,
         tidy: TIDY,
         // Back ends take them as well: what is in a branch is as much there.
         judge: Judge::Pass,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "simplify",
         pipeline: "func.func(slimhlo-simplify{settle=false})",
-        other: None,
         tidy: MERGE,
         judge: Judge::NotWorse,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "stacks",
         pipeline: "func.func(slimhlo-unstack)",
-        other: None,
         tidy: SIMPLIFY,
         judge: Judge::NotWorse,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "scatters to updates",
         pipeline: "func.func(slimhlo-scatter-to-update)",
-        other: None,
         tidy: TIDY,
         judge: Judge::NotWorse,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "exchanges of shards",
         // What a partitioner gathers for a scatter or a slice the model does not see either.
         pipeline: "func.func(slimhlo-simplify{partitioned-only=true settle=false},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
-        other: None,
         tidy: TIDY,
         judge: Judge::Partitioner,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "one computation of shards",
         pipeline: "slimhlo-merge-shards",
-        other: None,
         tidy: TIDY,
         // Others gain by it.
         judge: Judge::Partitioner,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "updates to pads",
         pipeline: "func.func(slimhlo-dus-to-pad)",
-        other: None,
         tidy: TIDY,
         judge: Judge::NotWorse,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "pads",
         pipeline: "func.func(slimhlo-coalesce-pads{settle=false})",
-        other: None,
         tidy: MERGE,
         judge: Judge::NotWorse,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "shared gather indices",
         pipeline: "func.func(slimhlo-reuse-gather-indices)",
-        other: None,
         tidy: TIDY,
         judge: Judge::NotWorse,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "concatenates within kernels",
         pipeline: "func.func(slimhlo-fuse-concatenates)",
-        other: None,
         tidy: TIDY,
         // Each element has to be told which part it is of. Loops over chunks and slabs take longer than that.
         judge: Judge::Much,
         legalizes: true,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "residuals of loops",
         pipeline: "func.func(slimhlo-recompute-residuals{target=$target})",
-        other: None,
         tidy: TIDY,
         judge: Judge::Better,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "order of updates",
         // Whether an update is computed again inside of what reads it, the array copied for that, is a matter of what back ends fuse.
         pipeline: "func.func(slimhlo-inplace-updates{target=$target steps=false})",
-        other: None,
         tidy: TIDY,
         judge: Judge::Nearly,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "updates in place",
         pipeline: "func.func(slimhlo-inplace-updates{target=$target chunk-bytes=$chunk})",
-        other: None,
         tidy: TIDY,
         judge: Judge::Better,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "chunks",
@@ -203,83 +187,71 @@ pub const STAGES: &[Stage] = &[
         other: Some("func.func(slimhlo-batch-slices{target=$target chunk-bytes=$chunk})"),
         tidy: SIMPLIFY,
         judge: Judge::Much,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "slabs",
         pipeline: "func.func(slimhlo-slabs{target=$target slab-bytes=$chunk at-peak})",
-        other: None,
         tidy: TIDY,
         judge: Judge::Much,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "values again",
         pipeline: "func.func(slimhlo-rematerialize{target=$target moves=$moves windows=$windows through=$through})",
-        other: None,
         tidy: SIMPLIFY,
         judge: Judge::Better,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "values on the host",
         pipeline: "func.func(slimhlo-offload{target=$target room=$room})",
-        other: None,
         tidy: TIDY,
         judge: Judge::Better,
-        legalizes: false,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "invariants within loops",
         pipeline: "func.func(slimhlo-sink-invariants)",
-        other: None,
         tidy: TIDY,
         // What the back end stores before the loop the model does not see.
         judge: Judge::Nearly,
         legalizes: true,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "updates of narrow floats",
         pipeline: "func.func(slimhlo-narrow-updates)",
-        other: None,
         tidy: TIDY,
         // What it does not let be copied the model does not see.
         judge: Judge::Nearly,
         legalizes: true,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "own splats",
         pipeline: "func.func(slimhlo-own-splats{target=$target})",
-        other: None,
         tidy: TIDY,
         // What the splat is stored for besides the model does not see.
         judge: Judge::Pass,
-        legalizes: false,
         finishes: true,
+        ..PLAIN
     },
     Stage {
         name: "late splats",
         pipeline: "func.func(slimhlo-late-splats)",
-        other: None,
         tidy: TIDY,
         judge: Judge::NotWorse,
         legalizes: true,
-        finishes: false,
+        ..PLAIN
     },
     Stage {
         name: "held values of shards",
         pipeline: "func.func(slimhlo-hold-shared)",
-        other: None,
         tidy: TIDY,
         // What the back end would store for each reader the model does not see.
         judge: Judge::Pass,
         legalizes: true,
-        finishes: false,
+        ..PLAIN
     },
 ];

@@ -16,7 +16,7 @@ use crate::framework::{Changed, PassError};
 use melior::RewriterBase;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{Location, Operation, OperationRef, RegionLike, Value, ValueLike};
+use melior::ir::{BlockRef, Location, Operation, OperationRef, RegionLike, Value, ValueLike};
 use rustc_hash::FxHashSet;
 
 /// Visits `root` and every op nested in it, parents first. The callback must not erase or move ops; collect them, or
@@ -51,6 +51,11 @@ pub fn walk<'c: 'a, 'a>(
         WalkResult::Advance
     }
     go(root, &mut visit)
+}
+
+/// The ops of a block, in order; those nested in them are not visited.
+pub fn ops_in<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> impl Iterator<Item = OperationRef<'c, 'a>> {
+    std::iter::successors(block.first_operation(), |op| op.next_in_block())
 }
 
 /// All ops of this name in `root`, itself included, parents first.

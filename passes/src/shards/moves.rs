@@ -220,7 +220,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
             "stablehlo.pad" => {
                 ir::i64_array(op, "interior_padding").is_some_and(|interior| interior.iter().all(|&i| i == 0))
                     && op.operand(1).is_ok_and(|padding| self.is_splat(padding))
-                    && !(self.is_computed(op) && is_shared(value) && self.layout_of(value).is_some())
+                    && !self.is_made_once(op, value)
             }
             // One that several read is exchanged once, and they read what came of it.
             "stablehlo.concatenate" => !is_shared(value) || self.layout_of(value).is_none(),
@@ -232,13 +232,15 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         }
     }
 
-    /// Whether a pad is of what is computed element by element for it alone: each of several that read it would compute it again,
-    /// and what it is computed of in turn. Other pads only move it, and one result of them all is made of it.
-    fn is_computed(&self, pad: OperationRef<'c, 'a>) -> bool {
+    /// Whether a pad is made once for all that read it: it is of what is computed element by element for it alone, and each of
+    /// several would compute that again, and what it is computed of in turn. Other pads only move it, and one result of them all is
+    /// made of it.
+    fn is_made_once(&self, pad: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
         let inner = pad.operands().next().and_then(defining_op);
-        let is_padded = |value| users(value).any(|user| op_name(user) == "stablehlo.pad");
         self.known.by_op
-            && !ir::first_result(pad).is_some_and(is_padded)
+            && is_shared(value)
+            && self.layout_of(value).is_some()
+            && !users(value).any(|user| op_name(user) == "stablehlo.pad")
             && inner.is_some_and(|inner| {
                 is_elementwise(inner) && inner.results().all(|result| !is_shared(result.into()))
             })

@@ -21,9 +21,8 @@ use super::moves::{is_bare, is_elementwise, is_move, is_update, plain, starts_of
 use super::{Rewrite, Target, uneven};
 use crate::counted::Counter;
 use crate::ir;
-use crate::rewrite::{defining_op, users};
+use crate::rewrite::{defining_op, ops_in, users};
 use crate::splat::Splat;
-use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
 use rustc_hash::FxHashSet;
@@ -369,11 +368,7 @@ fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Tr
         let turns = Counter::of(op).map_or(1, |counter| counter.turns().max(0) as u64);
         let is_manual = is_manual || is_manual_throughout(op);
         for block in op.regions().filter_map(|region| region.first_block()) {
-            let mut next = block.first_operation();
-            while let Some(inner) = next {
-                pending.push((inner, times.saturating_mul(turns), is_manual));
-                next = inner.next_in_block();
-            }
+            pending.extend(ops_in(block).map(|inner| (inner, times.saturating_mul(turns), is_manual)));
         }
     }
     traffic

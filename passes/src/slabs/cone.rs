@@ -8,8 +8,7 @@ use crate::ir::{self, discardable_attributes};
 use crate::ir::{bytes, plain};
 use crate::ops::access::{self, Along, Source};
 use crate::ops::class::{self, is_costly, is_elementwise};
-use crate::rewrite::{Use, defining_op, uses};
-use melior::ir::block::BlockLike;
+use crate::rewrite::{Use, defining_op, ops_in, uses};
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -208,7 +207,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         let mut found: Vec<Member<'c, 'a>> = Vec::new();
         let mut places: FxHashMap<usize, usize> = FxHashMap::default();
         let mut retained: FxHashSet<usize> = FxHashSet::default();
-        let ops: Vec<_> = std::iter::successors(block.first_operation(), |op| op.next_in_block()).collect();
+        let ops: Vec<_> = ops_in(block).collect();
         for op in ops.into_iter().rev() {
             let Some(value) = ir::first_result(op).filter(|_| op.result_count() == 1) else {
                 continue;

@@ -44,7 +44,7 @@
 
 use crate::counted::{Counter, blocks};
 use crate::ir::{self, Builder};
-use crate::rewrite::{defining_op, is_unused, uses};
+use crate::rewrite::{defining_op, is_unused, ops_in, uses};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
@@ -91,7 +91,7 @@ struct Taken<'c, 'a> {
 }
 
 fn ops<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> impl Iterator<Item = OperationRef<'c, 'a>> {
-    std::iter::successors(block.first_operation(), |op| op.next_in_block())
+    ops_in(block)
 }
 
 fn argument<'c: 'a, 'a>(block: BlockRef<'c, 'a>, index: usize) -> Option<Value<'c, 'a>> {

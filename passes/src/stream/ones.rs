@@ -31,7 +31,7 @@ use crate::ir::{self, Builder, discardable_attributes};
 use crate::ops::access;
 use crate::ops::class;
 use crate::ops::products::dot_numbers;
-use crate::rewrite::{Use, defining_op, is_unused, uses};
+use crate::rewrite::{Use, defining_op, is_unused, ops_in, uses};
 use crate::splat::Splat;
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;
@@ -44,7 +44,7 @@ use slimhlo_dialect::types::Tensor;
 /// Leaves out dimensions of one element in the body of a loop.
 pub fn run<'c: 'a, 'a>(made: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) {
     let Some(body) = made.region(1).ok().and_then(|region| region.first_block()) else { return };
-    let ops = || std::iter::successors(body.first_operation(), |op| op.next_in_block());
+    let ops = || ops_in(body);
     if !ops().any(has_batch_of_one) {
         return;
     }

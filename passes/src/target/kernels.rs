@@ -53,6 +53,12 @@ pub(super) const H100: Rates = Rates {
     ..xla_gpu::H100
 };
 
+/// Those of the usual chip: one place, by which it is told from others.
+pub(super) static USUAL: Rates = H100;
+
+/// The share of its multiplications and additions without tensor cores that a chip is assumed to reach, as [`H100`] has it.
+const REACHED: f64 = 0.45;
+
 /// Figures of a chip by NVIDIA's data sheet or white paper, that of the board that most of its kind are on.
 struct Sheet {
     /// Bytes of memory, bytes per second from it, and bytes of the second cache.
@@ -73,10 +79,10 @@ impl Sheet {
         Rates {
             memory: self.memory,
             bytes: self.bytes,
-            narrow_products: self.single * 0.45,
-            products: self.single * 0.45,
-            wide_products: self.double * 0.45,
-            elementwise: self.single * 0.45,
+            narrow_products: self.single * REACHED,
+            products: self.single * REACHED,
+            wide_products: self.double * REACHED,
+            elementwise: self.single * REACHED,
             // Atomics are made in the second cache, and that is as fast as memory is to it.
             updates: H100.updates * self.bytes / H100.bytes,
             host_link: self.host_link,
@@ -209,7 +215,7 @@ pub(super) static CHIPS: [Description; 12] = [
     Description { name: "kernels-sm_86", storage: &STORAGE, rates: Some(&SM_86) },
     Description { name: "kernels-sm_87", storage: &STORAGE, rates: Some(&SM_87) },
     Description { name: "kernels-sm_89", storage: &STORAGE, rates: Some(&SM_89) },
-    Description { name: "kernels-sm_90", storage: &STORAGE, rates: Some(&H100) },
+    Description { name: "kernels-sm_90", storage: &STORAGE, rates: Some(&USUAL) },
     Description { name: "kernels-sm_100", storage: &STORAGE, rates: Some(&SM_100) },
     Description { name: "kernels-sm_101", storage: &STORAGE, rates: Some(&SM_101) },
     Description { name: "kernels-sm_103", storage: &STORAGE, rates: Some(&SM_103) },

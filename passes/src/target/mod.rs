@@ -38,7 +38,7 @@ static TARGETS: [Description; 8] = [
     Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
     Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
     Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None },
-    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::H100) },
+    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::USUAL) },
 ];
 
 /// Which values a back end stores, and in what form.

@@ -14,8 +14,8 @@ use crate::schedule::{self, Asked, Command, Guards, Places};
 /// After so many timed launches their times are read, so that events do not pile up in long loops.
 const EVENTS_AT_ONCE: usize = 4096;
 
-/// Rounds of a loop that are asked for ahead, at most. Half as many as there have been are, so that of all rounds a third at most does nothing, and the
-/// host waits as often as the logarithm of their number.
+/// Rounds of a loop that are asked for ahead, at most. Half as many as there have been are, so that of all rounds a third at most
+/// does nothing, and the host waits as often as the logarithm of their number.
 const MOST_AHEAD: u64 = 1024;
 
 /// A package on a device: its memory is allocated, its constants are there, its steps are resolved to addresses.

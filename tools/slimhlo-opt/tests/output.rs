@@ -55,14 +55,15 @@ fn wait_for_output(child: &Child, folder: &Path) {
 /// Runs the driver, sends it a signal while it waits for its input, then gives it the input. Returns how it ended.
 fn interrupted(folder: &TempDir, signal: Signal, ignored: bool) -> std::process::ExitStatus {
     let driver = env!("CARGO_BIN_EXE_slimhlo-opt");
-    // What a shell does to programs in the background, and nohup to all.
-    let ignore = if ignored { "trap '' INT HUP; " } else { "" };
-    let mut child = Command::new("sh")
-        .args(["-c", &format!("{ignore}exec {driver} - -o out.mlir")])
+    // What a shell does to programs in the background, and nohup to all, these tests among them.
+    let kind = if ignored { "ignore" } else { "default" };
+    let mut child = Command::new("env")
+        .arg(format!("--{kind}-signal=INT,HUP"))
+        .args([driver, "-", "-o", "out.mlir"])
         .current_dir(folder.path())
         .stdin(Stdio::piped())
         .spawn()
-        .expect("a shell");
+        .expect("env");
     let mut input = child.stdin.take().expect("a pipe");
     wait_for_output(&child, folder.path());
     kill_process(Pid::from_child(&child), signal).expect("a signal is sent");

@@ -71,6 +71,7 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
     if !args.no_python {
         assembler_environment(shell)?;
         device_compilers(shell)?;
+        cpu_plugins(shell)?;
     }
     println!("All that slimhlo needs is in place.");
     Ok(())

@@ -120,7 +120,11 @@ pub(super) fn memory_model(run: &mut Run) -> Result<Outcome> {
     if !run.all {
         args.extend(["--sample", "250"]);
     }
-    with_driver(run, "memory_model.py", &args)
+    let mut outcome = with_driver(run, "memory_model.py", &args)?;
+    let joins = with_driver(run, "joins.py", &[])?;
+    outcome.passed += joins.passed;
+    outcome.failed += joins.failed;
+    Ok(outcome)
 }
 
 pub(super) fn backend(run: &mut Run) -> Result<Outcome> {

@@ -174,7 +174,7 @@ fn move_on<'c: 'a, 'a>(of: &Matrices<'_, 'c, 'a>, matrix: Value<'c, 'a>, along: 
 
 /// Zeros, and ones in the diagonal.
 fn unit<'c: 'a, 'a>(of: &Matrices<'_, 'c, 'a>, shape: &[i64; 2]) -> Result<Value<'c, 'a>, PassError<'c>> {
-    let diagonal = of.compare(Eq, of.numbers(0, shape), of.numbers(1, shape));
+    let diagonal = of.on_diagonal(shape);
     let zeros = of.zeros(of.of_elements(shape))?;
     Ok(of.select(diagonal, of.fill(1.0, zeros), zeros))
 }
@@ -185,7 +185,7 @@ fn diagonal<'c: 'a, 'a>(
     matrix: Value<'c, 'a>,
 ) -> Result<Value<'c, 'a>, PassError<'c>> {
     let shape = [of.rows(matrix), of.columns(matrix)];
-    let on_diagonal = of.compare(Eq, of.numbers(0, &shape), of.numbers(1, &shape));
+    let on_diagonal = of.on_diagonal(&shape);
     let (real, _) = of.parts(matrix);
     of.reduce("stablehlo.add", of.select(on_diagonal, real, of.fill(0.0, real)), 0, 0.0)
 }
@@ -206,7 +206,7 @@ fn off_diagonal<'c: 'a, 'a>(
     share: f64,
 ) -> Result<Value<'c, 'a>, PassError<'c>> {
     let shape = [of.rows(matrix), of.columns(matrix)];
-    let on_diagonal = of.compare(Eq, of.numbers(0, &shape), of.numbers(1, &shape));
+    let on_diagonal = of.on_diagonal(&shape);
     let all = squares(of, matrix);
     let off = of.select(on_diagonal, of.fill(0.0, all), all);
     let sum = |value| of.reduce("stablehlo.add", of.reduce("stablehlo.add", value, 0, 0.0)?, 0, 0.0);

@@ -131,6 +131,11 @@ impl<'b, 'c: 'a, 'a> Matrices<'b, 'c, 'a> {
         self.builder.iota(self.ty(shape, self.index), self.batch.len() + along, self.location)
     }
 
+    /// Whether each element of a shape is in the row and column of one number.
+    pub fn on_diagonal(&self, shape: &[i64]) -> Value<'c, 'a> {
+        self.compare(ComparisonDirection::Eq, self.numbers(0, shape), self.numbers(1, shape))
+    }
+
     /// One value for all of the batch, in each element of a shape.
     pub fn everywhere(&self, scalar: Value<'c, 'a>, shape: &[i64]) -> Value<'c, 'a> {
         let ty = self.ty(shape, ir::element_of(scalar.r#type()));
