@@ -393,7 +393,7 @@ impl Fusion<'_, '_, '_> {
             };
             self.before_product[index] = homes.count > 0 && self.users.of(node).iter().any(is_before);
             self.homes[index] = homes;
-            self.repeats[index] = repeats;
+            self.repeats[index] = repeats && (homes.count > 0 || !self.storage.computes_stored_once);
         }
     }
 

@@ -60,6 +60,9 @@ pub struct Storage {
     /// Whether what several kernels need is computed by each or stored is a matter of the bytes that either moves; else what is costly,
     /// or made of more than one array, is stored.
     pub weighs_copies: bool,
+    /// What is made for a value that is stored is made once, however often that is read; else what is costly, and on the way to a value that
+    /// is read often, is stored itself.
+    pub computes_stored_once: bool,
     /// Where bytes are weighed: as many as moving which takes as long as to start a kernel, by the back end's own reckoning.
     pub launch_bytes: u64,
     /// Where bytes are weighed: elementwise operations in the time in which a byte is written and read.

@@ -15,6 +15,7 @@ pub(super) static STORAGE: Storage = Storage {
     beside_products: Beside::Nothing,
     longest_row: 0,
     weighs_copies: false,
+    computes_stored_once: false,
     launch_bytes: 0,
     work_per_byte: 0.0,
     most_places: 15,

@@ -14,6 +14,7 @@ pub(super) static STORAGE: Storage = Storage {
     // Softmax of rows of f32 is one kernel up to here, and five for rows of 20,000 (`test/oracle/referee.py --target h100`).
     longest_row: 1 << 14,
     weighs_copies: true,
+    computes_stored_once: true,
     // XLA's own model of a GPU's kernels has a microsecond for a start; 30e12 operations against 3.35e12 bytes a second, twice.
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,

@@ -13,6 +13,7 @@ pub(super) static STORAGE: Storage = Storage {
     beside_products: Beside::Anything,
     longest_row: 0,
     weighs_copies: true,
+    computes_stored_once: true,
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
     most_places: u32::MAX,
