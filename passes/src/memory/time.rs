@@ -82,7 +82,7 @@ fn alone_time(
     rates: &Rates,
 ) -> Time {
     let launches = stages(graph, kernel.node, storage);
-    let seconds = launches * rates.launch + work(graph, plan, kernel, in_place, rates);
+    let seconds = launches * rates.launch + work(graph, plan, kernel, in_place, storage, rates);
     Time { seconds, launches }
 }
 
@@ -187,6 +187,7 @@ fn work(
     plan: &Plan,
     kernel: Kernel,
     in_place: &InPlace<'_, '_, '_>,
+    storage: &Storage,
     rates: &Rates,
 ) -> f64 {
     let node = &graph.nodes[kernel.node as usize];
@@ -220,7 +221,15 @@ fn work(
         let Some((op, made)) = node.op.zip(graph.values.get(node.first as usize)) else { return 0.0 };
         product(op, made.elements / parts(op, made.ty), rates)
     });
-    (moved / rates.bytes + again).max(computing).max(kernel.work / rates.elementwise)
+    let (counting, overlap) = match storage.operations {
+        // In a product's kernel operations are done while it multiplies: XLA reckons none.
+        Some(_) if kernel.product.is_some() => (0.0, 1.0),
+        Some(_) => (kernel.work / rates.operations, rates.overlap),
+        None => (kernel.work / rates.elementwise, 1.0),
+    };
+    let moving = moved / rates.bytes + again;
+    let own = moving.max(counting) + (1.0 - overlap) * moving.min(counting);
+    own.max(computing)
 }
 
 /// Seconds that a kernel takes for what it reads more than once.

@@ -36,6 +36,7 @@ pub(super) static STORAGE: Storage = Storage {
     barriers_hold: true,
     host_memory: false,
     shares_splats: false,
+    operations: None,
     divides_work: false,
     splits_products: None,
     schedule: Schedule::OwnOrWalk,

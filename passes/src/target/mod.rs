@@ -13,6 +13,7 @@ mod xla_tpu;
 
 use crate::framework::OptionValue;
 pub use kernels::LONGEST_ROW;
+use melior::ir::Type;
 use std::fmt;
 
 /// What a program is compiled by, and for which chip.
@@ -89,6 +90,9 @@ pub struct Storage {
     pub host_memory: bool,
     /// A splat that is in memory for one op is read there by all others.
     pub shares_splats: bool,
+    /// Operations that the back end counts for an element of an op, by the op's name without its dialect and the type of its operand's
+    /// elements; `None` where all count alike, but for those that are known to be costly.
+    pub operations: Option<fn(&str, Type<'_>) -> f64>,
     /// A kernel's work is divided among cores, unless it ends in an update in place.
     pub divides_work: bool,
     /// Products of few results are computed in parts; `None` if never.
@@ -176,8 +180,12 @@ pub struct Rates {
     pub products: f64,
     /// and in those of f64.
     pub wide_products: f64,
-    /// Elementwise operations per second.
+    /// Elementwise operations per second, where one that is known to be costly counts as twenty.
     pub elementwise: f64,
+    /// The same as [`Storage::operations`] counts them, if it does.
+    pub operations: f64,
+    /// How much of the shorter of moving bytes and elementwise operations happens during the longer.
+    pub overlap: f64,
     /// Seconds to start a kernel.
     pub launch: f64,
     /// Seconds that an iteration of a loop takes beside its kernels.

@@ -30,6 +30,7 @@ pub(super) static STORAGE: Storage = Storage {
     barriers_hold: false,
     host_memory: false,
     shares_splats: false,
+    operations: None,
     divides_work: true,
     splits_products: None,
     schedule: Schedule::FirstReady,

@@ -4,6 +4,8 @@
 //! products are kernels that store their results; every kernel is a launch.
 
 use super::{Beside, Rates, Reductions, Schedule, Splits, Storage};
+use melior::ir::r#type::IntegerType;
+use melior::ir::{Type, TypeLike};
 
 pub(super) static STORAGE: Storage = Storage {
     widens: false,
@@ -28,6 +30,7 @@ pub(super) static STORAGE: Storage = Storage {
     barriers_hold: true,
     host_memory: true,
     shares_splats: true,
+    operations: Some(operations),
     divides_work: false,
     // As `test/oracle/products.py` finds them, but for some of 64 columns and some that contract 65,536 elements.
     splits_products: Some(Splits { most: 1 << 21, fewest: 4, small: 1 << 14 }),
@@ -38,7 +41,8 @@ pub(super) static STORAGE: Storage = Storage {
 /// H100 SXM5: 3.35 TB/s, 989 TFLOP/s of bf16 and half of that of f32 by NVIDIA's data sheet; products reach half, bytes are XLA's own figure
 /// for the chip, and the referee's (`test/oracle/targets.py`): what a launch costs beside them is to be the same in both.
 /// XLA multiplies f32 as TF32 unless it is asked for more. 2.5 us from one kernel to the next of a stream. `cargo xtask bench calibrate` holds
-/// such figures against a GPU. 16 lanes of PCIe 5 are 64 GB/s in one direction. Caches are those of XLA's descriptions of the chips, two and a
+/// such figures against a GPU. Two operations a cycle for each of 132 multiprocessors' 128 lanes at 1.98 GHz, of which all but a twentieth
+/// happens while bytes move: XLA's reckoning, as that of [`operations`] is. 16 lanes of PCIe 5 are 64 GB/s in one direction. Caches are those of XLA's descriptions of the chips, two and a
 /// half times as fast as memory, and scatters take what their bytes take: so XLA reckons, and the referee with it.
 pub(super) const H100: Rates = Rates {
     memory: 80 << 30,
@@ -47,6 +51,8 @@ pub(super) const H100: Rates = Rates {
     products: 247e12,
     wide_products: 40e12,
     elementwise: 30e12,
+    operations: 66.9e12,
+    overlap: 0.95,
     launch: 2.5e-6,
     iteration: 0.0,
     branch: 10e-6,
@@ -65,6 +71,7 @@ pub(super) const A100: Rates = Rates {
     products: 78e12,
     wide_products: 12e12,
     elementwise: 10e12,
+    operations: 19.5e12,
     link: 200e9,
     host_link: 27e9,
     cache: 41_943_040,
@@ -81,9 +88,49 @@ pub(super) const B200: Rates = Rates {
     products: 550e12,
     wide_products: 30e12,
     elementwise: 35e12,
+    operations: 74.5e12,
     link: 600e9,
     cache: 132_644_864,
     multiprocessors: 148,
     cached: 2.5 * 7.67e12,
     ..H100
 };
+
+/// What XLA counts for an element, by its table of an H100's instructions: `compute_time_us` of compiled modules of one op
+/// (`--xla_gpu_collect_cost_model_stats`), on which the referee's estimate rests, over what [`H100`] does in that time. The table has no
+/// figure for what is not here, and counts three; moves are free.
+fn operations(name: &str, element: Type<'_>) -> f64 {
+    const OTHER: f64 = 3.0;
+    let (wide, half) = (element.is_f64(), element.is_bf16());
+    let is_float = wide || half || element.is_f32() || element.is_f16();
+    let is_long = IntegerType::try_from(element).is_ok_and(|integer| integer.width() > 32);
+    let pick = |single: f64, double: f64| if wide { double } else { single };
+    match name {
+        "multiply" if is_long => 11.0,
+        "divide" if is_long => 685.0,
+        "divide" if element.is_integer() => 297.0,
+        _ if !is_float => OTHER,
+        // There is arithmetic of bf16, and what else there is goes by way of f32.
+        "add" | "subtract" | "multiply" | "exponential" | "log" if half => OTHER,
+        "add" | "subtract" => pick(7.0, 15.0),
+        "multiply" => pick(OTHER, 15.0),
+        "divide" => pick(19.0, 526.0),
+        "exponential" => pick(79.0, 376.0),
+        "exponential_minus_one" => pick(190.0, 712.0),
+        "log" => pick(166.0, 815.0),
+        "log_plus_one" => pick(229.0, 1259.0),
+        "logistic" => pick(108.0, 920.0),
+        "tanh" => pick(467.0, 431.0),
+        "sqrt" => pick(75.0, 332.0),
+        "rsqrt" => pick(75.0, 277.0),
+        "cbrt" => pick(178.0, 586.0),
+        "power" => pick(510.0, 2205.0),
+        "sine" | "cosine" => pick(958.0, 554.0),
+        "atan2" => pick(431.0, 930.0),
+        "erf_inv" => pick(455.0, 2479.0),
+        "erfc" => pick(383.0, 3109.0),
+        "lgamma" => pick(1927.0, 8665.0),
+        "digamma" => pick(2816.0, 13_042.0),
+        _ => OTHER,
+    }
+}

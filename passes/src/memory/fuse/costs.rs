@@ -4,6 +4,12 @@
 
 use super::super::graph::{Class, Id, Node};
 use super::{EXPENSIVE, Fusion};
+use crate::ir::constant_attribute;
+use crate::rewrite::ops_in;
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, RegionLike, Type, ValueLike};
+use slimhlo_dialect::ffi::{element_type, op_name};
+use slimhlo_dialect::types::Tensor;
 
 impl Fusion<'_, '_, '_> {
     /// Whether all kernels that need it move more bytes to compute it, each for itself, than to read it once one has stored it.
@@ -137,6 +143,8 @@ impl Fusion<'_, '_, '_> {
             for &user in self.users.of(node) {
                 let often = match self.class(user) {
                     _ if self.along_rows[user as usize] => 1.0,
+                    // Where a slice begins is the same for all of its elements.
+                    Class::Read if !self.is_first_operand(node, user) => 1.0,
                     Class::Broadcast | Class::Move | Class::Read | Class::Gather => {
                         elements(user) / elements(node)
                     }
@@ -149,6 +157,11 @@ impl Fusion<'_, '_, '_> {
             }
         }
         work
+    }
+
+    /// Whether a node makes the first operand of a user.
+    fn is_first_operand(&self, node: Id, user: Id) -> bool {
+        self.graph.nodes[user as usize].operands.first().is_some_and(|&first| self.node_of(first) == node)
     }
 
     /// Elementwise operations of a node by itself.
@@ -165,6 +178,9 @@ impl Fusion<'_, '_, '_> {
             Class::Scatter => most(&mut node.operands.iter().copied().skip(1)),
             _ => most(&mut (node.first..node.first + node.count)),
         };
+        if let Some(operations) = self.storage.operations {
+            return elements.unwrap_or(0) as f64 * self.counted(node, operations);
+        }
         let each = match node.class {
             Class::Map(map) if map.expensive => EXPENSIVE,
             // Whether a place is within what is put there is asked for each dimension.
@@ -182,4 +198,43 @@ impl Fusion<'_, '_, '_> {
             .is_some_and(|value| value.bytes / value.elements.max(1) >= 8);
         elements.unwrap_or(0) as f64 * each * if wide { 2.0 } else { 1.0 }
     }
+
+    /// Operations of a node for one of its elements, where the back end says how many that are.
+    fn counted(&self, node: &Node<'_, '_>, operations: fn(&str, Type<'_>) -> f64) -> f64 {
+        let Some(op) = node.op else { return 0.0 };
+        let of = |op: OperationRef<'_, '_>, name: &str| {
+            // Asked for an operand or region that it does not have an op is printed, for the error.
+            let operand = (op.operand_count() > 0).then(|| op.operand(0).ok()).flatten();
+            let element = operand.and_then(|value| element_type(value.r#type()));
+            element.map_or(0.0, |element| operations(name, element))
+        };
+        let local = |op: OperationRef<'_, '_>| {
+            let name = op_name(op);
+            of(op, name.split_once('.').map_or(name, |(_, local)| local))
+        };
+        match node.class {
+            // By something that all elements share: its inverse is multiplied with.
+            Class::Map(map) if !map.expensive && op_name(op) == "stablehlo.divide" => of(op, "multiply"),
+            Class::Map(_) => local(op),
+            Class::Reduce(_) if op.region_count() > 0 => {
+                let block = op.region(0).ok().and_then(|region| region.first_block());
+                let inner = block.into_iter().flat_map(ops_in);
+                inner.filter(|op| op.result_count() > 0).map(local).sum()
+            }
+            // Of the parts of a product.
+            Class::Reduce(_) => of(op, "add"),
+            Class::Join { .. } => joined(op),
+            Class::Scatter | Class::Opaque => 1.0,
+            _ => 0.0,
+        }
+    }
+}
+
+/// What XLA counts for an element of a concatenation: more where rows of another length than a warp's are put side by side.
+fn joined(op: OperationRef<'_, '_>) -> f64 {
+    const WARP: i64 = 32;
+    let dim = usize::try_from(constant_attribute(op, "dimension").unwrap_or(0)).unwrap_or(0);
+    let first = op.operand(0).ok().and_then(|value| Tensor::new(value.r#type()));
+    let uneven = first.and_then(|first| first.shape.get(dim).copied()).is_some_and(|size| size % WARP != 0);
+    if dim > 0 && uneven { 400.0 } else { 6.0 }
 }
