@@ -90,10 +90,6 @@ struct Taken<'c, 'a> {
     of_slice: Vec<OperationRef<'c, 'a>>,
 }
 
-fn ops<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> impl Iterator<Item = OperationRef<'c, 'a>> {
-    ops_in(block)
-}
-
 fn argument<'c: 'a, 'a>(block: BlockRef<'c, 'a>, index: usize) -> Option<Value<'c, 'a>> {
     block.argument(index).ok().map(Value::from)
 }
@@ -117,7 +113,7 @@ impl<'c: 'a, 'a> Nest<'c, 'a> {
     fn of(outer: OperationRef<'c, 'a>) -> Option<Self> {
         let (_, outer_body) = blocks(outer)?;
         let inner = {
-            let mut loops = ops(outer_body).filter(|op| op_name(*op) == "stablehlo.while");
+            let mut loops = ops_in(outer_body).filter(|op| op_name(*op) == "stablehlo.while");
             loops.next().filter(|_| loops.next().is_none())?
         };
         let (inner_condition, inner_body) = blocks(inner)?;
@@ -238,7 +234,7 @@ impl<'c: 'a, 'a> Nest<'c, 'a> {
     /// Whether the outer loop has nothing in it but what was noted, numbers, and what the inner loop starts from.
     fn does_nothing_else(&self) -> bool {
         let Some(end) = self.outer_body.terminator() else { return false };
-        ops(self.outer_body).all(|op| {
+        ops_in(self.outer_body).all(|op| {
             let small =
                 || op.results().all(|of| ir::plain(of.into()).is_some_and(|tensor| tensor.rank() == 0));
             let starts = || op.results().all(|of| uses(of.into()).all(|used| used.user == self.inner));
@@ -253,7 +249,7 @@ impl<'c: 'a, 'a> Nest<'c, 'a> {
 
     fn collapse(self, build: &Builder<'c, 'a>) {
         let Some((counter, [outer, inner])) = self.counters(build) else { return };
-        let all: Vec<_> = ops(self.inner_body).collect();
+        let all: Vec<_> = ops_in(self.inner_body).collect();
         let end = self.inner_body_end();
         let step = end.operand(self.inner_counter.number).ok().and_then(defining_op);
         for op in all {

@@ -42,8 +42,8 @@ pub(super) static STORAGE: Storage = Storage {
 /// for the chip, and the referee's (`test/oracle/targets.py`): what a launch costs beside them is to be the same in both.
 /// XLA multiplies f32 as TF32 unless it is asked for more. 2.5 us from one kernel to the next of a stream. `cargo xtask bench calibrate` holds
 /// such figures against a GPU. Two operations a cycle for each of 132 multiprocessors' 128 lanes at 1.98 GHz, of which all but a twentieth
-/// happens while bytes move: XLA's reckoning, as that of [`operations`] is. 16 lanes of PCIe 5 are 64 GB/s in one direction. Caches are those of XLA's descriptions of the chips, two and a
-/// half times as fast as memory, and scatters take what their bytes take: so XLA reckons, and the referee with it.
+/// happens while bytes move: XLA's reckoning, as that of [`operations`] is. 16 lanes of PCIe 5 are 64 GB/s in one direction.
+/// Caches are those of XLA's descriptions of the chips, two and a half times as fast as memory, and scatters take what their bytes take: so XLA reckons, and the referee with it.
 pub(super) const H100: Rates = Rates {
     memory: 80 << 30,
     bytes: 3.35e12,
@@ -64,7 +64,7 @@ pub(super) const H100: Rates = Rates {
     cached: 2.5 * 3.35e12,
 };
 
-/// A100 SXM4, 80 GB: 2.04 TB/s, 312 TFLOP/s of bf16, PCIe 4, by NVIDIA's data sheet, in the same shares.
+/// A100 SXM4, 80 GB: 2.04 TB/s, 312 TFLOP/s of bf16, PCIe 4, by NVIDIA's data sheet, in the same shares. 64 lanes at 1.41 GHz.
 pub(super) const A100: Rates = Rates {
     bytes: 2.04e12,
     narrow_products: 160e12,
@@ -80,7 +80,7 @@ pub(super) const A100: Rates = Rates {
     ..H100
 };
 
-/// B200: 8 TB/s, 2.25 PFLOP/s of dense bf16, by NVIDIA's data sheet, in the same shares.
+/// B200: 8 TB/s, 2.25 PFLOP/s of dense bf16, by NVIDIA's data sheet, in the same shares. 128 lanes at 1.965 GHz.
 pub(super) const B200: Rates = Rates {
     memory: 180_000_000_000,
     bytes: 7.67e12,

@@ -203,9 +203,8 @@ impl Fusion<'_, '_, '_> {
     fn counted(&self, node: &Node<'_, '_>, operations: fn(&str, Type<'_>) -> f64) -> f64 {
         let Some(op) = node.op else { return 0.0 };
         let of = |op: OperationRef<'_, '_>, name: &str| {
-            // Asked for an operand or region that it does not have an op is printed, for the error.
-            let operand = (op.operand_count() > 0).then(|| op.operand(0).ok()).flatten();
-            let element = operand.and_then(|value| element_type(value.r#type()));
+            // Not `operand(0)`: an op without operands would be printed, for the error, and the module verified for that.
+            let element = op.operands().next().and_then(|value| element_type(value.r#type()));
             element.map_or(0.0, |element| operations(name, element))
         };
         let local = |op: OperationRef<'_, '_>| {
@@ -216,13 +215,11 @@ impl Fusion<'_, '_, '_> {
             // By something that all elements share: its inverse is multiplied with.
             Class::Map(map) if !map.expensive && op_name(op) == "stablehlo.divide" => of(op, "multiply"),
             Class::Map(_) => local(op),
-            Class::Reduce(_) if op.region_count() > 0 => {
-                let block = op.region(0).ok().and_then(|region| region.first_block());
-                let inner = block.into_iter().flat_map(ops_in);
-                inner.filter(|op| op.result_count() > 0).map(local).sum()
-            }
-            // Of the parts of a product.
-            Class::Reduce(_) => of(op, "add"),
+            Class::Reduce(_) => match op.regions().next().and_then(|region| region.first_block()) {
+                Some(body) => ops_in(body).filter(|op| op.result_count() > 0).map(local).sum(),
+                // Of the parts of a product.
+                None => of(op, "add"),
+            },
             Class::Join { .. } => joined(op),
             Class::Scatter | Class::Opaque => 1.0,
             _ => 0.0,
@@ -230,11 +227,12 @@ impl Fusion<'_, '_, '_> {
     }
 }
 
-/// What XLA counts for an element of a concatenation: more where rows of another length than a warp's are put side by side.
+/// What XLA counts for an element of a concatenation: more where rows of another length than a warp's are put side by side
+/// (`referee.py --target h100`, of modules like the third of `test/print-memory/gpu-operations.mlir`).
 fn joined(op: OperationRef<'_, '_>) -> f64 {
     const WARP: i64 = 32;
     let dim = usize::try_from(constant_attribute(op, "dimension").unwrap_or(0)).unwrap_or(0);
-    let first = op.operand(0).ok().and_then(|value| Tensor::new(value.r#type()));
+    let first = op.operands().next().and_then(|value| Tensor::new(value.r#type()));
     let uneven = first.and_then(|first| first.shape.get(dim).copied()).is_some_and(|size| size % WARP != 0);
     if dim > 0 && uneven { 400.0 } else { 6.0 }
 }
