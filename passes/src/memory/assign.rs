@@ -206,13 +206,13 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
         }
         let in_place = matches!(node.class, Class::Update | Class::Scatter | Class::Loop);
         let mut taken = Ids::new();
-        for index in 0..node.count {
-            let value = node.first + index;
+        let kernels = self.kernels;
+        for value in kernels.made(self.graph, kernel) {
             let content = self.graph.values[value as usize];
             if content.bytes == 0 {
                 continue;
             }
-            let shared = self.shareable(kernel, index).into_iter().find(|&operand| {
+            let shared = self.shareable(kernel, value).into_iter().find(|&operand| {
                 let Some(home) = self.home[operand as usize] else { return false };
                 self.last[operand as usize] == step
                     && (!in_place || self.is_read_before(operand, kernel))
@@ -244,16 +244,18 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
         });
     }
 
-    /// Values whose memory the result of this number could take, if nothing else needs it any more.
-    fn shareable(&self, kernel: Kernel, index: u32) -> Ids {
-        let node = &self.graph.nodes[kernel.node as usize];
+    /// Values whose memory a kernel's result could take, if nothing else needs it any more.
+    fn shareable(&self, kernel: Kernel, result: Id) -> Ids {
+        let made_by = self.graph.values[result as usize].node;
+        let node = &self.graph.nodes[made_by as usize];
+        let index = result - node.first;
         let operand = node.operands.get(index as usize).copied();
         match node.class {
             Class::Map(_) | Class::Move | Class::Pad | Class::Read | Class::Gather | Class::Broadcast => self
                 .kernels
                 .reads(kernel)
                 .iter()
-                .filter(|read| read.pointwise)
+                .filter(|read| read.pointwise && read.of == made_by)
                 .map(|read| read.value)
                 .collect(),
             Class::Update => {

@@ -3,35 +3,54 @@
 //! Which values get memory: ops are gathered into kernels, and only what leaves a kernel is stored.
 
 mod clusters;
+mod collect;
 mod costs;
 mod products;
 mod rows;
+mod siblings;
+mod spill;
 
-use super::graph::{Class, Graph, Id, Node, Reduce};
+use super::graph::{Class, Graph, Id, Reduce};
 use super::lists::Lists;
 use crate::target::{Reductions, Storage};
 
 /// What is stored, and by what it is computed.
 pub(super) struct Kernels {
-    /// One per node that is stored, in program order.
+    /// One per node that is stored, or per few that are stored together, in an order in which they could run.
     pub kernels: Vec<Kernel>,
     /// The kernel whose root a node is.
     pub of: Vec<Option<Id>>,
     /// What all kernels read, those of one kernel in one piece.
     reads: Vec<Read>,
+    /// Nodes that are stored beside kernels' own, those of one kernel in one piece.
+    beside: Vec<Id>,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Kernel {
-    /// The node whose results are stored.
+    /// The node whose results are stored; the first of them.
     pub node: Id,
     /// Elementwise operations, about: an exponential counts as many.
     pub work: f64,
-    /// The product that it computes on the way to what it stores.
+    /// What it computes on the way to what it stores.
+    pub inside: Inside,
+    reads: Piece,
+    beside: Piece,
+}
+
+/// What a node, or a kernel that ends in it, has inside.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Inside {
+    /// A product.
     pub product: Option<Id>,
     /// The last barrier that it waits for, among those of its graph.
     pub after: Option<u32>,
-    reads: Piece,
+    /// A reduction of which a node is made that goes over as many elements as that has results.
+    pub reduction: Option<Id>,
+    /// Sums or extremes of rows, and what is made of all of a row's elements with them.
+    rows: bool,
+    /// More than one op.
+    fused: bool,
 }
 
 /// A part of all reads: the first, and how many.
@@ -52,18 +71,39 @@ impl Kernels {
     pub fn reads(&self, kernel: Kernel) -> &[Read] {
         &self.reads[kernel.reads.range()]
     }
+
+    /// Nodes whose results a kernel stores.
+    pub fn nodes(&self, kernel: Kernel) -> impl Iterator<Item = Id> {
+        std::iter::once(kernel.node).chain(self.beside[kernel.beside.range()].iter().copied())
+    }
+
+    /// Values that a kernel stores.
+    pub fn made(&self, graph: &Graph<'_, '_>, kernel: Kernel) -> impl Iterator<Item = Id> {
+        self.nodes(kernel).flat_map(|node| graph.results_of(node))
+    }
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Read {
     pub value: Id,
-    /// Each element is read only for the result element at the same place.
+    /// Each element is read only for the element at the same place of what is made for it, `of`.
     pub pointwise: bool,
+    /// The node that is made of it.
+    pub of: Id,
     /// How much of it is read: slices take no more than comes of them.
     pub bytes: u64,
-    /// What is read of it beyond that, which has been read before: rows that are gathered more than once.
+    /// What is read of it beyond that, which has been read before: rows that are gathered more than once, and by slices that have
+    /// elements in common.
     pub again: u64,
+    /// The op that takes it out of memory.
+    taker: Id,
+    /// The last op that asks for other elements than it is asked for, from there to what is made: `NOBODY` if there is none. What is
+    /// read for the same such op is read once.
+    by: Id,
 }
+
+/// No node.
+const NOBODY: Id = Id::MAX;
 
 /// Which kernels a node is computed in.
 #[derive(Clone, Copy)]
@@ -107,9 +147,6 @@ impl Homes {
     }
 }
 
-/// More reads than this are not told apart: the others count as the first ones do.
-const MOST_READS: usize = 64;
-
 struct Fusion<'g, 'c, 'a> {
     graph: &'g Graph<'c, 'a>,
     storage: &'static Storage,
@@ -124,6 +161,8 @@ struct Fusion<'g, 'c, 'a> {
     apart: Vec<Option<Id>>,
     /// Operations for one element if all is computed on the fly that can be.
     chain: Vec<f32>,
+    /// Stored because what is read for it would be read for each of those that ask for other elements of it.
+    spilled: Vec<bool>,
     /// Elements are read more than once on the way to the root.
     repeats: Vec<bool>,
     stored: Vec<bool>,
@@ -164,6 +203,7 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         homes: vec![Homes::NONE; count],
         apart: vec![None; count],
         chain: Vec::new(),
+        spilled: vec![false; count],
         repeats: vec![false; count],
         stored: vec![false; count],
         inlined: vec![false; count],
@@ -182,8 +222,15 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
     if storage.weighs_copies {
         fusion.chain = fusion.chains();
     }
+    if let Some(rereads) = storage.rereads {
+        fusion.spilled = fusion.spill(rereads);
+    }
     fusion.decide();
-    fusion.collect()
+    let mut kernels = fusion.collect();
+    if storage.joins_kernels {
+        kernels = kernels.joined(graph);
+    }
+    fusion.settle(kernels)
 }
 
 impl Fusion<'_, '_, '_> {
@@ -371,6 +418,7 @@ impl Fusion<'_, '_, '_> {
                 alone && !self.is_free(node) && (stored || self.is_joined(node) || self.moves_more(node))
                     || self.is_expensive(node) && repeats
                     || places > 1 && self.computes_more(node, places)
+                    || self.spilled[index]
             } else {
                 self.is_expensive(node) && (alone || repeats) || alone && self.reads_more(node)
             };
@@ -433,106 +481,5 @@ impl Fusion<'_, '_, '_> {
     /// Whether it is made of next to nothing, so that each kernel makes it for itself.
     fn is_free(&self, node: Id) -> bool {
         matches!(self.class(node), Class::Broadcast | Class::Iota | Class::Constant)
-    }
-
-    /// What a kernel reads beside a reduction of the same (a softmax) is read by rows: back ends reduce in the same kernel.
-    fn spread(&self, reads: &mut [Read], first: usize, of: &[Option<Id>], kernels: &[Kernel]) {
-        let mut reduced = Vec::new();
-        for read in &reads[first..] {
-            let producer = self.node_of(read.value);
-            if self.class(producer) == Class::Reduce(Reduce::Kernel)
-                && let Some(kernel) = of[producer as usize]
-            {
-                reduced.extend(reads[kernels[kernel as usize].reads.range()].iter().map(|read| read.value));
-            }
-        }
-        for read in &mut reads[first..] {
-            read.pointwise &= !reduced.contains(&read.value);
-        }
-    }
-
-    /// What each kernel reads.
-    fn collect(self) -> Kernels {
-        let count = self.graph.nodes.len();
-        let mut of = vec![None; count];
-        let mut kernels = Vec::new();
-        let mut reads: Vec<Read> = Vec::new();
-        // Of nodes that are computed on the fly.
-        let mut through = vec![Piece::default(); count];
-        let work = self.work();
-        // The product that a node is, or that is computed inside of it.
-        let is_product = |(index, node): (usize, &Node<'_, '_>)| {
-            matches!(node.class, Class::Dot { .. }).then_some(index as Id)
-        };
-        let mut product: Vec<Option<Id>> = self.graph.nodes.iter().enumerate().map(is_product).collect();
-        // The last barrier that a node waits for, or what is computed inside of it.
-        let mut after: Vec<Option<u32>> = self.graph.nodes.iter().map(|node| node.after).collect();
-        // Where each value was last put among the reads; true of a node if that is one of its own.
-        let mut at = vec![0u32; self.graph.values.len()];
-        for (index, node) in self.graph.nodes.iter().enumerate().filter(|(_, node)| node.live) {
-            let first = reads.len();
-            let mut add = |reads: &mut Vec<Read>, read: Read| {
-                let place = at[read.value as usize] as usize;
-                if let Some(known) = reads.get_mut(place)
-                    && place >= first
-                    && known.value == read.value
-                {
-                    known.pointwise &= read.pointwise;
-                    known.bytes = known.bytes.max(read.bytes);
-                    known.again = known.again.max(read.again);
-                } else if reads.len() - first < MOST_READS || self.stored[index] {
-                    at[read.value as usize] = reads.len() as u32;
-                    reads.push(read);
-                }
-            };
-            let elements = self.graph.values.get(node.first as usize).map_or(0, |value| value.elements);
-            let maps = matches!(node.class, Class::Map(_));
-            for (place, &operand) in node.operands.iter().enumerate() {
-                let producer = self.node_of(operand);
-                let pointwise = maps && self.graph.values[operand as usize].elements == elements
-                    || place == 0 && node.class == Class::Update;
-                if self.class(producer) == Class::Constant {
-                    continue;
-                }
-                let content = &self.graph.values[operand as usize];
-                let taken = self.taken(node, place);
-                if self.inlined[producer as usize] && self.may_inline(producer, index as Id, place) {
-                    after[index] = after[index].max(after[producer as usize]);
-                    product[index] = product[index].or(product[producer as usize]);
-                    let share = (taken as f64 / content.bytes.max(1) as f64).min(1.0);
-                    for read in through[producer as usize].range() {
-                        let read = reads[read];
-                        let bytes = (read.bytes as f64 * share) as u64;
-                        let again = (read.again as f64 * share) as u64;
-                        let pointwise = read.pointwise && pointwise;
-                        add(&mut reads, Read { value: read.value, pointwise, bytes, again });
-                    }
-                } else {
-                    let again = self.taken_again(node, place);
-                    add(&mut reads, Read { value: operand, pointwise, bytes: taken, again });
-                }
-            }
-            if self.storage.weighs_copies && self.stored[index] {
-                self.spread(&mut reads, first, &of, &kernels);
-            }
-            let own = Piece { first: first as u32, count: (reads.len() - first) as u32 };
-            let is_kernel = self.stored[index] && node.class != Class::Constant;
-            if is_kernel {
-                of[index] = Some(kernels.len() as Id);
-                kernels.push(Kernel {
-                    node: index as Id,
-                    work: work[index],
-                    product: product[index],
-                    after: after[index],
-                    reads: own,
-                });
-            }
-            if self.inlined[index] {
-                through[index] = Piece { count: own.count.min(MOST_READS as u32), ..own };
-            } else if !is_kernel {
-                reads.truncate(first);
-            }
-        }
-        Kernels { kernels, of, reads }
     }
 }

@@ -492,29 +492,29 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 map.expensive = false;
             }
         }
-        let signature = if op.region_count() == 0 && class != Class::Opaque {
-            Some(signature_of(op, &operands))
-        } else {
-            None
-        };
-        const ODD: usize = 0x517c_c1b7_2722_0a95;
-        let hash = signature.as_ref().map(|signature| {
-            signature.iter().fold(0usize, |hash, part| (hash.rotate_left(5) ^ part).wrapping_mul(ODD))
-        });
-        let node = hash.and_then(|hash| self.same.get(&hash).copied()).filter(|&node| {
-            let node = &self.graph.nodes[node as usize];
-            let known = node.op.map(|op| signature_of(op, &node.operands));
-            known.is_some() && known == signature
-        });
+        let mergeable = op.region_count() == 0 && class != Class::Opaque;
+        let (hash, node) = if mergeable { self.like(op, &operands) } else { (0, None) };
         if let Some(node) = node {
             let results: Ids = self.graph.results_of(node).collect();
             return self.forward(op, &results);
         }
         let effects = class == Class::Opaque && has_effects(op, local);
         let node = self.add(class, op, operands, effects);
-        if let Some(hash) = hash {
+        if mergeable {
             self.same.insert(hash, node);
         }
+    }
+
+    /// A hash of all that tells an op apart, and a node of one that is the same.
+    fn like(&self, op: OperationRef<'c, 'a>, operands: &Ids) -> (usize, Option<Id>) {
+        const ODD: usize = 0x517c_c1b7_2722_0a95;
+        let signature = signature_of(op, operands);
+        let hash = signature.iter().fold(0usize, |hash, part| (hash.rotate_left(5) ^ part).wrapping_mul(ODD));
+        let node = self.same.get(&hash).copied().filter(|&node| {
+            let node = &self.graph.nodes[node as usize];
+            node.op.is_some_and(|op| signature_of(op, &node.operands) == signature)
+        });
+        (hash, node)
     }
 
     fn operand(&mut self, value: Value<'c, 'a>) -> Id {
@@ -549,7 +549,13 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let splat = attribute_of(op, "value")
             .and_then(|value| DenseElementsAttribute::try_from(value).ok())
             .is_some_and(|dense| dense.is_splat());
+        let (hash, same) = self.like(op, &Ids::new());
+        let first = same.and_then(|node| self.graph.nodes[node as usize].op?.results().next());
+        if let Some(&known) = first.and_then(|result| self.known.get(&key(result.into()))) {
+            return self.forward(op, &[known]);
+        }
         let node = self.add(Class::Constant, op, Ids::new(), false);
+        self.same.insert(hash, node);
         let id = self.graph.nodes[node as usize].first;
         if splat && self.graph.values[id as usize].elements > 1 {
             self.add(Class::Broadcast, op, ids![id], false);

@@ -335,7 +335,11 @@ impl<'c, 'a> Profile<'c, 'a> {
             let kernel = plan.kernels.kernels[*plan.order.get(step)? as usize];
             graph.nodes[kernel.node as usize].op
         };
-        let running = (0..plan.order.len()).filter_map(|step| Some((op_of(step)?, plan.live[step])));
+        // What is stored beside a kernel's own is alive when that is.
+        let ops = |kernel: &u32| plan.kernels.nodes(plan.kernels.kernels[*kernel as usize]);
+        let running = plan.order.iter().zip(&plan.live).flat_map(|(kernel, &live)| {
+            ops(kernel).filter_map(move |node| Some((graph.nodes[node as usize].op?, live)))
+        });
         let mut profile = Self { steps: running.collect(), peak: None, alive: FxHashMap::default() };
         if let Some(peak) = plan.peak() {
             profile.peak = op_of(peak);

@@ -65,7 +65,7 @@ fn producer(graph: &Graph<'_, '_>, kernels: &Kernels, value: Id) -> Option<Id> {
 /// before it waits for.
 fn before<'g>(graph: &'g Graph<'_, '_>, kernels: &'g Kernels, kernel: Id) -> impl Iterator<Item = Id> + 'g {
     let kernel = kernels.kernels[kernel as usize];
-    let barred = kernel.after.map(|barrier| graph.barred[barrier as usize].iter().copied());
+    let barred = kernel.inside.after.map(|barrier| graph.barred[barrier as usize].iter().copied());
     let reads = kernels.reads(kernel).iter().map(|read| read.value);
     reads.chain(barred.into_iter().flatten()).filter_map(|value| producer(graph, kernels, value))
 }
@@ -128,7 +128,7 @@ impl Weights {
                 of.push((0, 0));
                 continue;
             }
-            let bytes = made(graph, kernels.kernels[kernel as usize]);
+            let bytes = made(graph, kernels, kernels.kernels[kernel as usize]);
             all = all.saturating_add(bytes);
             let own = (users[kernel as usize].saturating_sub(1), bytes);
             let sum = before(graph, kernels, kernel).fold(own, |(extra, bytes), before| {
@@ -147,11 +147,11 @@ impl Weights {
 }
 
 /// Bytes of what a kernel makes. A loop works on what it is given.
-fn made(graph: &Graph<'_, '_>, kernel: Kernel) -> u64 {
+fn made(graph: &Graph<'_, '_>, kernels: &Kernels, kernel: Kernel) -> u64 {
     if graph.nodes[kernel.node as usize].class == Class::Loop {
         return 0;
     }
-    let made = graph.results_of(kernel.node).map(|value| graph.values[value as usize].bytes);
+    let made = kernels.made(graph, kernel).map(|value| graph.values[value as usize].bytes);
     made.fold(0, u64::saturating_add)
 }
 
@@ -188,7 +188,7 @@ impl<'g, 'c, 'a> Greedy<'g, 'c, 'a> {
             for kernel in 0..count as Id {
                 let made = reads(kernel).filter_map(|value| producer(graph, kernels, value));
                 made.for_each(|before| add(before, kernel));
-                if let Some(barrier) = kernels.kernels[kernel as usize].after {
+                if let Some(barrier) = kernels.kernels[kernel as usize].inside.after {
                     add(count as Id + barrier, kernel);
                 }
             }
@@ -298,7 +298,7 @@ impl<'g, 'c, 'a> Greedy<'g, 'c, 'a> {
         let kernel = self.kernels.kernels[id as usize];
         let node = &self.graph.nodes[kernel.node as usize];
         let elements =
-            self.graph.results_of(kernel.node).map(|value| self.graph.values[value as usize].elements);
+            self.kernels.made(self.graph, kernel).map(|value| self.graph.values[value as usize].elements);
         // Numbers first, so that they are close together.
         if node.count == 1 && elements.sum::<u64>() == 1 {
             return (i64::MAX, i64::MAX, came);
@@ -314,7 +314,7 @@ impl<'g, 'c, 'a> Greedy<'g, 'c, 'a> {
                 freed = freed.saturating_add(content.bytes);
             }
         }
-        let made = made(self.graph, kernel);
+        let made = made(self.graph, self.kernels, kernel);
         let gain =
             i64::try_from(freed).unwrap_or(i64::MAX).saturating_sub(i64::try_from(made).unwrap_or(i64::MAX));
         (gain, self.waiting.of(id).len() as i64, came)
@@ -376,17 +376,23 @@ fn most_alive(graph: &Graph<'_, '_>, kernels: &Kernels, within: &[u64], order: &
         if node.class == Class::Parameter {
             continue;
         }
-        let made = graph.results_of(kernel.node).map(|value| graph.values[value as usize].bytes);
-        let made = made.fold(0, u64::saturating_add);
-        live = live.saturating_add(made);
         // A result takes the place of an operand of its size that ends here.
-        let replaces = node.class == Class::Loop
-            || kernels.reads(kernel).iter().any(|read| {
-                read.pointwise
-                    && last[read.value as usize] == step as u32
-                    && graph.values[read.value as usize].bytes == made
-            });
-        most = most.max((if replaces { live - made } else { live }).saturating_add(inside));
+        let (mut added, mut replaced) = (0u64, 0u64);
+        for made_by in kernels.nodes(kernel) {
+            let made = graph.results_of(made_by).map(|value| graph.values[value as usize].bytes);
+            let made = made.fold(0, u64::saturating_add);
+            added = added.saturating_add(made);
+            let replaces = node.class == Class::Loop
+                || kernels.reads(kernel).iter().any(|read| {
+                    read.pointwise
+                        && read.of == made_by
+                        && last[read.value as usize] == step as u32
+                        && graph.values[read.value as usize].bytes == made
+                });
+            replaced = replaced.saturating_add(if replaces { made } else { 0 });
+        }
+        live = live.saturating_add(added);
+        most = most.max(live.saturating_sub(replaced).saturating_add(inside));
         for read in kernels.reads(kernel) {
             let content = &graph.values[read.value as usize];
             let given = graph.nodes[content.node as usize].class == Class::Parameter;

@@ -81,7 +81,9 @@ fn alone_time(
     storage: &Storage,
     rates: &Rates,
 ) -> Time {
-    let launches = stages(graph, kernel.node, storage);
+    let nodes = plan.kernels.nodes(kernel).chain(kernel.inside.reduction);
+    let stages = nodes.map(|node| stages(graph, node, storage));
+    let launches = stages.fold(1.0, f64::max);
     let seconds = launches * rates.launch + work(graph, plan, kernel, in_place, storage, rates);
     Time { seconds, launches }
 }
@@ -143,14 +145,29 @@ impl Copies {
     }
 }
 
-/// How many kernels it takes to compute a node: sums of long rows go in two stages.
+/// How many kernels it takes to compute a node: a reduction of dimensions that are not side by side goes in one stage for each run of
+/// them, and a run of many elements in two.
 fn stages(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> f64 {
     let node = &graph.nodes[node as usize];
-    let elements =
-        |id: Option<Id>| id.and_then(|id| graph.values.get(id as usize)).map_or(1, |value| value.elements);
-    let row = elements(node.operands.first().copied()) / elements(Some(node.first)).max(1);
-    let long = storage.longest_row > 0 && row > storage.longest_row;
-    if matches!(node.class, Class::Reduce(_)) && long { 2.0 } else { 1.0 }
+    if !matches!(node.class, Class::Reduce(_)) || storage.longest_row == 0 {
+        return 1.0;
+    }
+    let dims = node.op.and_then(|op| i64_array(op, "dimensions"));
+    let shape = node.operands.first().and_then(|&id| Tensor::new(graph.values[id as usize].ty));
+    let (Some(dims), Some(shape)) = (dims, shape.map(|tensor| tensor.shape)) else { return 1.0 };
+    let mut stages = 0.0;
+    // Elements of the run that the last dimension is of.
+    let mut run = 1u64;
+    let ends = |run: u64, longest: u64| if run > longest { 2.0 } else { f64::from(u8::from(run > 1)) };
+    for (dim, &size) in shape.iter().enumerate().filter(|&(_, &size)| size != 1) {
+        if dims.contains(&(dim as i64)) {
+            run = run.saturating_mul(u64::try_from(size).unwrap_or(0));
+        } else {
+            stages += ends(run, storage.longest_column);
+            run = 1;
+        }
+    }
+    f64::max(1.0, stages + ends(run, storage.longest_row))
 }
 
 /// Where results lie in the memory of what they are made of.
@@ -195,7 +212,7 @@ fn work(
     let read: f64 = reads.iter().map(|read| read.bytes as f64).sum();
     let again: f64 = reads.iter().map(|read| again(graph, read, rates)).sum();
     let bytes_of = |id: Id| graph.values[id as usize].bytes as f64;
-    let made: f64 = graph.results_of(kernel.node).map(bytes_of).sum();
+    let made: f64 = plan.kernels.made(graph, kernel).map(bytes_of).sum();
     let name = node.op.map_or("", |op| op_name(op));
     let changed = |index: usize| node.operands.get(index).map_or(0.0, |&id| bytes_of(id));
     let moved = match node.class {
@@ -216,14 +233,14 @@ fn work(
         Class::Opaque if moves_between_devices(name) => (read + made) * rates.bytes / rates.link,
         _ => read + made,
     };
-    let computing = kernel.product.map_or(0.0, |id| {
+    let computing = kernel.inside.product.map_or(0.0, |id| {
         let node = &graph.nodes[id as usize];
         let Some((op, made)) = node.op.zip(graph.values.get(node.first as usize)) else { return 0.0 };
         product(op, made.elements / parts(op, made.ty), rates)
     });
     let (counting, overlap) = match storage.operations {
         // In a product's kernel operations are done while it multiplies: XLA reckons none.
-        Some(_) if kernel.product.is_some() => (0.0, 1.0),
+        Some(_) if kernel.inside.product.is_some() => (0.0, 1.0),
         Some(_) => (kernel.work / rates.operations, rates.overlap),
         None => (kernel.work / rates.elementwise, 1.0),
     };

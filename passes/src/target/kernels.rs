@@ -19,12 +19,15 @@ pub(super) static STORAGE: Storage = Storage {
     // against a plain program that is faster. Of the reference programs (`bench_plan.py`) 16 change and none is better: bytes by -6 to +24 %,
     // time (the estimate's) by +3 to +35 %; causal attention with its gradient takes 156 MiB for 130, vit_step 669 for 650.
     longest_row: 0,
+    goes_on_after_sums: true,
+    longest_column: u64::MAX,
     weighs_copies: true,
     // They do; but again a model that knows it plans no better: of the reference programs causal attention with its gradient takes 156 MiB for
     // 130, train16_scan 343 for 365 (`slimhlo compile --chip sm_90`), and no other changes.
     computes_stored_once: false,
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
+    rereads: None,
     most_places: 15,
     orders_products: false,
     orders_filters: false,
@@ -35,6 +38,7 @@ pub(super) static STORAGE: Storage = Storage {
     // They are gone before kernels are made; but a branch would be a read-back.
     barriers_hold: true,
     host_memory: false,
+    joins_kernels: false,
     shares_splats: false,
     operations: None,
     divides_work: false,

@@ -58,6 +58,10 @@ pub struct Storage {
     /// What is made of each row of an array and a sum or extreme of that row (a softmax, a normalization) is one kernel, which reads the row
     /// once, for rows of up to so many elements.
     pub longest_row: u64,
+    /// What is made of a reduction's result alone, an element of each, is made before anything is stored; else only conversions are.
+    pub goes_on_after_sums: bool,
+    /// Elements of other dimensions that are reduced in one stage.
+    pub longest_column: u64,
     /// Whether what several kernels need is computed by each or stored is a matter of the bytes that either moves; else what is costly,
     /// or made of more than one array, is stored.
     pub weighs_copies: bool,
@@ -68,6 +72,8 @@ pub struct Storage {
     pub launch_bytes: u64,
     /// Where bytes are weighed: elementwise operations in the time in which a byte is written and read.
     pub work_per_byte: f32,
+    /// Where bytes are weighed: what it takes to read what has been read; `None` where nobody knows.
+    pub rereads: Option<Rereads>,
     /// A kernel reads at most this often the same op's elements at other places; more are stored.
     pub most_places: u32,
     /// Products are written in rows and columns as they come, so that one that is asked for transposed is transposed afterwards.
@@ -88,6 +94,8 @@ pub struct Storage {
     pub barriers_hold: bool,
     /// Values may wait in the host's memory: custom calls `annotate_device_placement` send them there and have them back.
     pub host_memory: bool,
+    /// Kernels that read the same and go over as many elements become one, and so do one that makes a value and one that reads it.
+    pub joins_kernels: bool,
     /// A splat that is in memory for one op is read there by all others.
     pub shares_splats: bool,
     /// Operations that the back end counts for an element of an op, by the op's name without its dialect and the type of its operand's
@@ -127,6 +135,15 @@ pub enum Beside {
     Given,
     /// All of as many bytes, and concatenations before it.
     Anything,
+}
+
+/// What it takes to read something once more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rereads {
+    /// Bytes that a cache holds.
+    pub cache: u64,
+    /// What is there takes this share of the time.
+    pub share: f32,
 }
 
 /// Into how many parts a product falls along what it contracts, so that all of a chip is busy.

@@ -3,7 +3,7 @@
 //! XLA for NVIDIA GPUs, of jaxlib 0.10.2: what elementwise ops, gathers and slices compute is fused into reductions, scatters and updates;
 //! products are kernels that store their results; every kernel is a launch.
 
-use super::{Beside, Rates, Reductions, Schedule, Splits, Storage};
+use super::{Beside, Rates, Reductions, Rereads, Schedule, Splits, Storage};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Type, TypeLike};
 
@@ -15,11 +15,16 @@ pub(super) static STORAGE: Storage = Storage {
     beside_products: Beside::Given,
     // Softmax of rows of f32 is one kernel up to here, and five for rows of 20,000 (`test/oracle/referee.py --target h100`).
     longest_row: 1 << 14,
+    goes_on_after_sums: false,
+    // A warp of threads that go over 128 elements each (`ReductionIsRaceFree` in openxla/xla).
+    longest_column: 4096,
     weighs_copies: true,
     computes_stored_once: true,
     // XLA's own model of a GPU's kernels has a microsecond for a start; 30e12 operations against 3.35e12 bytes a second, twice.
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
+    // An H100's, by the same model; see its rates.
+    rereads: Some(Rereads { cache: 52_428_800, share: 0.4 }),
     most_places: u32::MAX,
     orders_products: true,
     orders_filters: true,
@@ -29,6 +34,7 @@ pub(super) static STORAGE: Storage = Storage {
     stages_running_sums: false,
     barriers_hold: true,
     host_memory: true,
+    joins_kernels: true,
     shares_splats: true,
     operations: Some(operations),
     divides_work: false,

@@ -10,6 +10,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Type, ValueLike};
 use slimhlo_dialect::ffi::{element_type, op_name};
 use slimhlo_dialect::types::Tensor;
+use smallvec::SmallVec;
 
 impl Fusion<'_, '_, '_> {
     /// Whether all kernels that need it move more bytes to compute it, each for itself, than to read it once one has stored it.
@@ -123,8 +124,8 @@ impl Fusion<'_, '_, '_> {
     }
 
     /// For each kernel's node, elementwise operations of all that it computes: elements that are asked for at several places as often,
-    /// those that are repeated once for each time.
-    pub(super) fn work(&self) -> Vec<f64> {
+    /// those that are repeated once for each time. `leader` says which node stands for a kernel that stores several.
+    pub(super) fn work(&self, leader: impl Fn(Id) -> Option<Id>) -> Vec<f64> {
         let count = self.graph.nodes.len();
         let elements = |node: Id| {
             let first = self.graph.nodes[node as usize].first as usize;
@@ -137,7 +138,7 @@ impl Fusion<'_, '_, '_> {
             let own = self.own_work(node);
             if self.stored[index] {
                 scale[index] = 1.0;
-                work[index] += own;
+                work[leader(node).unwrap_or(node) as usize] += own;
                 continue;
             }
             for &user in self.users.of(node) {
@@ -152,8 +153,13 @@ impl Fusion<'_, '_, '_> {
                 };
                 scale[index] = scale[index].max(scale[user as usize] * often);
             }
+            let mut homes: SmallVec<[Id; 4]> = SmallVec::new();
             for &home in self.homes[index].told_apart() {
-                work[home as usize] += own * scale[index] * f64::from(self.places[index]);
+                let home = leader(home).unwrap_or(home);
+                if !homes.contains(&home) {
+                    homes.push(home);
+                    work[home as usize] += own * scale[index] * f64::from(self.places[index]);
+                }
             }
         }
         work

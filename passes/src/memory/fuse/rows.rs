@@ -7,6 +7,7 @@ use super::Fusion;
 use crate::ir::i64_array;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, ValueLike};
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
 impl Fusion<'_, '_, '_> {
@@ -70,10 +71,14 @@ impl Fusion<'_, '_, '_> {
         found
     }
 
-    /// Whether all that a reduction is needed for is an elementwise op of its size, which is done before it is stored.
+    /// Whether all that a reduction is needed for is an elementwise op of its size, which is done before it is stored; for some back ends
+    /// that may only be a conversion.
     pub(super) fn is_made_into(&self, reduction: Id, user: Id) -> bool {
         let elements = |node: Id| self.graph.values[self.graph.nodes[node as usize].first as usize].elements;
+        let converts =
+            || self.graph.nodes[user as usize].op.is_some_and(|op| op_name(op) == "stablehlo.convert");
         matches!(self.class(user), Class::Map(_))
+            && (self.storage.goes_on_after_sums || converts())
             && self.users.of(reduction).iter().all(|&other| other == user)
             && elements(reduction) == elements(user)
     }

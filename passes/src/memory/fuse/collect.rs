@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! What each kernel reads, and what it computes on the way.
+
+use super::super::graph::{Class, Graph, Id, Node, Reduce};
+use super::{Fusion, Inside, Kernel, Kernels, NOBODY, Piece, Read};
+
+/// More reads than these of what is computed on the fly are not told apart: the others count as the first ones do.
+const MOST_READS: usize = 96;
+
+/// Ops of a kernel that take parts of the same value, so many of them each by itself.
+const MOST_PARTS: usize = 8;
+
+/// What kernels read, and what is computed on the fly in them; the last piece grows.
+struct Reads<'g, 'c, 'a> {
+    graph: &'g Graph<'c, 'a>,
+    all: Vec<Read>,
+    /// For each read the one before it of the same value.
+    before: Vec<u32>,
+    /// Where each value was last put; true of the last piece if that is one of its own.
+    at: Vec<u32>,
+    /// Where the last piece begins.
+    first: usize,
+}
+
+impl<'g, 'c, 'a> Reads<'g, 'c, 'a> {
+    fn new(graph: &'g Graph<'c, 'a>) -> Self {
+        let at = vec![0; graph.values.len()];
+        Self { graph, all: Vec::new(), before: Vec::new(), at, first: 0 }
+    }
+
+    fn begin(&mut self) {
+        self.first = self.all.len();
+    }
+
+    /// The last piece's last read of a value.
+    fn last_of(&self, value: Id) -> Option<usize> {
+        let place = self.at[value as usize] as usize;
+        (place >= self.first && self.all.get(place).is_some_and(|known| known.value == value))
+            .then_some(place)
+    }
+
+    /// Adds a read to the last piece, which is `of` a node: what is read for the same op is read once, but that op itself reads each
+    /// of its operands. Where it is `full` there is no room for more.
+    fn add(&mut self, read: Read, node: Id, full: bool) {
+        let last = self.last_of(read.value);
+        let (mut place, mut parts) = (last, 0);
+        while let Some(at) = place {
+            parts += 1;
+            if self.all[at].by == read.by {
+                let meet = if read.by == node { join } else { once };
+                return meet(&mut self.all[at], read, self.graph);
+            }
+            place = Some(self.before[at] as usize).filter(|&before| before != NOBODY as usize);
+        }
+        match last {
+            Some(last) if parts >= MOST_PARTS => join(&mut self.all[last], read, self.graph),
+            _ if full => {}
+            _ => self.push(read, last),
+        }
+    }
+
+    fn push(&mut self, read: Read, before: Option<usize>) {
+        self.at[read.value as usize] = self.all.len() as u32;
+        self.before.push(before.map_or(NOBODY, |before| before as u32));
+        self.all.push(read);
+    }
+
+    fn is_full(&self) -> bool {
+        self.all.len() - self.first >= MOST_READS
+    }
+
+    fn piece(&self) -> Piece {
+        Piece { first: self.first as u32, count: (self.all.len() - self.first) as u32 }
+    }
+
+    fn truncate(&mut self) {
+        self.all.truncate(self.first);
+        self.before.truncate(self.first);
+    }
+}
+
+/// Adds to a read another one of the same value, of elements that are read once.
+pub(super) fn once(known: &mut Read, other: Read, _: &Graph<'_, '_>) {
+    known.pointwise &= other.pointwise;
+    known.bytes = known.bytes.max(other.bytes);
+    known.again = known.again.max(other.again);
+}
+
+/// Adds to a read another one of the same value: what both take is read again.
+fn join(known: &mut Read, other: Read, graph: &Graph<'_, '_>) {
+    let all = graph.values[known.value as usize].bytes;
+    let bytes = known.bytes.saturating_add(other.bytes);
+    known.pointwise &= other.pointwise;
+    known.bytes = bytes.min(all);
+    let twice = bytes.saturating_sub(known.bytes);
+    known.again = known.again.saturating_add(other.again).saturating_add(twice);
+}
+
+impl Fusion<'_, '_, '_> {
+    /// What each kernel reads, for each op that asks for other elements than it is asked for by itself, and has inside.
+    pub(super) fn collect(&self) -> Kernels {
+        let count = self.graph.nodes.len();
+        let mut of = vec![None; count];
+        let mut kernels: Vec<Kernel> = Vec::new();
+        let mut reads = Reads::new(self.graph);
+        // Of nodes that are computed on the fly.
+        let mut through = vec![Piece::default(); count];
+        let mut inside: Vec<Inside> = Vec::with_capacity(count);
+        for (index, node) in self.graph.nodes.iter().enumerate() {
+            inside.push(self.inside_alone(index as Id));
+            if !node.live {
+                continue;
+            }
+            reads.begin();
+            self.read(index as Id, &mut reads, &through, &mut inside);
+            if self.storage.weighs_copies && self.stored[index] {
+                self.spread(&mut reads, &of, &kernels);
+            }
+            if self.inlined[index] {
+                let piece = reads.piece();
+                through[index] = Piece { count: piece.count.min(MOST_READS as u32), ..piece };
+            }
+            if self.stored[index] && node.class != Class::Constant {
+                of[index] = Some(kernels.len() as Id);
+                kernels.push(Kernel {
+                    node: index as Id,
+                    work: 0.0,
+                    inside: inside[index],
+                    reads: reads.piece(),
+                    beside: Piece::default(),
+                });
+            } else if !self.inlined[index] {
+                reads.truncate();
+            }
+        }
+        Kernels { kernels, of, reads: reads.all, beside: Vec::new() }
+    }
+
+    /// The same with one read of each value, and with what kernels compute.
+    pub(super) fn settle(&self, mut kernels: Kernels) -> Kernels {
+        let leaders =
+            |node: Id| kernels.of[node as usize].map(|kernel| kernels.kernels[kernel as usize].node);
+        let work = self.work(leaders);
+        let mut reads = Reads::new(self.graph);
+        let parts = std::mem::take(&mut kernels.reads);
+        for kernel in &mut kernels.kernels {
+            kernel.work = work[kernel.node as usize];
+            reads.begin();
+            for &part in &parts[kernel.reads.range()] {
+                match reads.last_of(part.value) {
+                    Some(known) => join(&mut reads.all[known], part, self.graph),
+                    None => reads.push(part, None),
+                }
+            }
+            kernel.reads = reads.piece();
+        }
+        Kernels { reads: reads.all, ..kernels }
+    }
+
+    /// What a node has inside if all else is read.
+    fn inside_alone(&self, index: Id) -> Inside {
+        let node = &self.graph.nodes[index as usize];
+        let reduces = node.class == Class::Reduce(Reduce::Kernel);
+        Inside {
+            product: matches!(node.class, Class::Dot { .. }).then_some(index),
+            after: node.after,
+            reduction: reduces.then_some(index),
+            rows: self.along_rows[index as usize],
+            fused: false,
+        }
+    }
+
+    /// Adds what a node reads, or what is read for what it is made of; the last piece is the node's.
+    fn read(&self, index: Id, reads: &mut Reads<'_, '_, '_>, through: &[Piece], inside: &mut [Inside]) {
+        let node = &self.graph.nodes[index as usize];
+        let stored = self.stored[index as usize];
+        for (place, &operand) in node.operands.iter().enumerate() {
+            let producer = self.node_of(operand);
+            if self.class(producer) == Class::Constant {
+                continue;
+            }
+            let pointwise = self.is_pointwise(node, place);
+            let content = &self.graph.values[operand as usize];
+            let taken = self.taken(node, place);
+            // What kernels do along rows reads each of these once.
+            let at_its_place = pointwise || self.along_rows[index as usize];
+            let whole = if at_its_place { NOBODY } else { index };
+            if !(self.inlined[producer as usize] && self.may_inline(producer, index, place)) {
+                let again = self.taken_again(node, place);
+                let full = reads.is_full() && !stored;
+                let (taker, bytes, by) = (index, taken, whole);
+                let read = Read { value: operand, pointwise, of: index, bytes, again, taker, by };
+                reads.add(read, index, full);
+                continue;
+            }
+            let other = inside[producer as usize];
+            let own = &mut inside[index as usize];
+            own.after = own.after.max(other.after);
+            own.product = own.product.or(other.product);
+            own.reduction = own.reduction.or(other.reduction.filter(|_| pointwise));
+            own.rows |= other.rows;
+            own.fused = true;
+            let share = (taken as f64 / content.bytes.max(1) as f64).min(1.0);
+            for read in through[producer as usize].range() {
+                let read = reads.all[read];
+                let bytes = (read.bytes as f64 * share) as u64;
+                let again = (read.again as f64 * share) as u64;
+                let by = if at_its_place { read.by } else { index };
+                let full = reads.is_full() && !stored;
+                let pointwise = read.pointwise && pointwise;
+                reads.add(Read { pointwise, of: index, bytes, again, by, ..read }, index, full);
+            }
+        }
+    }
+
+    /// Whether a node needs of its operand at `place`, for each of its elements, the one at the same place.
+    fn is_pointwise(&self, node: &Node<'_, '_>, place: usize) -> bool {
+        let elements = |value: Id| self.graph.values.get(value as usize).map_or(0, |value| value.elements);
+        matches!(node.class, Class::Map(_)) && elements(node.operands[place]) == elements(node.first)
+            || place == 0 && node.class == Class::Update
+    }
+
+    /// What a kernel reads beside a reduction of the same (a softmax) is read by rows: back ends reduce in the same kernel.
+    fn spread(&self, reads: &mut Reads<'_, '_, '_>, of: &[Option<Id>], kernels: &[Kernel]) {
+        let mut reduced = Vec::new();
+        for read in &reads.all[reads.first..] {
+            let producer = self.node_of(read.value);
+            if self.class(producer) == Class::Reduce(Reduce::Kernel)
+                && let Some(kernel) = of[producer as usize]
+            {
+                let piece = kernels[kernel as usize].reads.range();
+                reduced.extend(reads.all[piece].iter().map(|read| read.value));
+            }
+        }
+        for read in &mut reads.all[reads.first..] {
+            read.pointwise &= !reduced.contains(&read.value);
+        }
+    }
+}
