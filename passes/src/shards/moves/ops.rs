@@ -7,6 +7,7 @@ use super::DEPTH;
 use crate::ir::{self, discardable_attributes};
 use crate::ops::class;
 use crate::rewrite::{defining_op, users};
+use crate::splat::Splat;
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -201,7 +202,14 @@ pub(super) fn repeats_scalar<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
 
 /// Whether several ops read a value, constraints of it counted as one with it.
 pub(super) fn is_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
-    is_shared_through(value, |op| op_name(op) == "sdy.sharding_constraint")
+    is_shared_through(value, |op, _| op_name(op) == "sdy.sharding_constraint")
+}
+
+/// Whether an op computes its result, element by element, of this array alone: in the place of that, where several arrays would be
+/// stored for one if each of them were.
+fn is_of_one<'c: 'a, 'a>(op: OperationRef<'c, 'a>, array: Value<'c, 'a>) -> bool {
+    let is_scalar = |value: Value<'c, 'a>| ir::is_rank_zero(value) || Splat::of(value).is_some();
+    is_elementwise(op) && op.operands().all(|operand| operand == array || is_scalar(operand))
 }
 
 /// Whether several ops read a value, or what is computed from it alone, element by element: it is stored, or else computed
@@ -211,7 +219,7 @@ pub fn is_computed_on_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
     let constrained = users(value).filter(|user| is_constraint(*user)).filter_map(ir::first_result);
     let all = std::iter::once(value).chain(constrained);
     all.flat_map(users).any(|user| op_name(user) == "sdy.manual_computation")
-        || is_shared_through(value, |op| is_constraint(op) || is_elementwise(op))
+        || is_shared_through(value, |op, array| is_constraint(op) || is_of_one(op, array))
 }
 
 /// Whether a manual computation reads a value, or what others make of it alone, element by element or in another shape, or several do.
@@ -222,7 +230,7 @@ pub fn is_read_by_made<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
         if op_name(first) == "sdy.manual_computation" || all.any(|other| other != first) {
             return true;
         }
-        let goes_on = is_elementwise(first)
+        let goes_on = is_of_one(first, value)
             || matches!(
                 op_name(first),
                 "sdy.sharding_constraint" | "stablehlo.pad" | "stablehlo.reshape" | "stablehlo.transpose"
@@ -237,7 +245,7 @@ pub fn is_read_by_made<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
 
 fn is_shared_through<'c: 'a, 'a>(
     mut value: Value<'c, 'a>,
-    is_one: impl Fn(OperationRef<'c, 'a>) -> bool,
+    is_one: impl Fn(OperationRef<'c, 'a>, Value<'c, 'a>) -> bool,
 ) -> bool {
     for _ in 0..DEPTH {
         let mut all = users(value);
@@ -246,7 +254,7 @@ fn is_shared_through<'c: 'a, 'a>(
             return true;
         }
         match ir::first_result(first) {
-            Some(result) if is_one(first) => value = result,
+            Some(result) if is_one(first, value) => value = result,
             _ => return false,
         }
     }
