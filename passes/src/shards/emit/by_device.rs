@@ -18,7 +18,7 @@ use super::super::classes::{Class, Read};
 use super::super::moves::{Box_, Expr, Index, Source};
 use super::places::{Places, fitted};
 use super::rounds::{Exchange, Key, scheduled};
-use super::slots::{Share, Slot, add_share, add_spares, frame_of, joined, narrow, volume};
+use super::slots::{Share, Slot, add_share, add_spares, apart, frame_of, joined, narrow, volume};
 use super::{Body, corners, shape_of};
 use crate::ir::{self, element_of};
 use melior::ir::{Value, ValueLike};
@@ -279,16 +279,18 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 result = Some(put);
                 continue;
             }
-            let value = self.spread(*value, lows, slot, shape)?;
-            result = Some(match result {
-                None => value,
-                Some(below) => {
-                    let windows =
-                        slot.shares.iter().map(|(device, share)| (*device, share.window.clone())).collect();
-                    let mask = self.mask_by_device(&windows, shape);
-                    self.chosen(vec![mask], value, below)
-                }
-            });
+            for slot in apart(slot, lows, shape_of(*value), shape) {
+                let value = self.spread(*value, lows, &slot, shape)?;
+                result = Some(match result {
+                    None => value,
+                    Some(below) => {
+                        let windows =
+                            slot.shares.iter().map(|(device, share)| (*device, share.window.clone()));
+                        let mask = self.mask_by_device(&windows.collect(), shape);
+                        self.chosen(vec![mask], value, below)
+                    }
+                });
+            }
         }
         result
     }
@@ -371,8 +373,8 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
     ) -> Option<Value<'c, 'a>> {
         let frame = frame_of(slot, lows, shape_of(value), shape)?;
         let moved = |low: &Vec<i64>| low.iter().zip(&frame).map(|(low, (from, _))| low - from).collect();
-        let lows = lows.iter().map(|(device, low)| (*device, moved(low))).collect();
-        let placed = self.placed(value, &lows, &corners(&frame).1, false)?;
+        let own = slot.shares.keys().filter_map(|device| Some((*device, moved(lows.get(device)?))));
+        let placed = self.placed(value, &own.collect(), &corners(&frame).1, false)?;
         let zero = self.zero(element_of(value.r#type()))?;
         let whole: Box_ = shape.iter().map(|&size| (0, size)).collect();
         Some(self.extended(placed, &frame, &whole, zero))

@@ -63,10 +63,58 @@ pub(super) fn frame_of(slot: &Slot, lows: &Places, size: &[i64], shape: &[i64]) 
     let along = |(dim, &tile): (usize, &i64)| {
         let from = slot.shares.values().map(|share| share.window[dim].0).min()?;
         let to = slot.shares.values().map(|share| share.window[dim].1).max()?;
-        let end = lows.values().map(|low| low[dim] + size[dim]).max()?;
+        let own = slot.shares.keys().filter_map(|device| lows.get(device));
+        let end = own.map(|low| low[dim] + size[dim]).max()?;
         Some((from, to.min(end).clamp(from + 1, tile)))
     };
     shape.iter().enumerate().map(along).collect()
+}
+
+/// Elements of what a part of this size at `lows` is padded to, so that each device finds it where it needs it of the
+/// tile (see `placed`): back ends store that, but where places are alike.
+fn padded_to(slot: &Slot, lows: &Places, size: &[i64], shape: &[i64]) -> Option<i64> {
+    let frame = frame_of(slot, lows, size, shape)?;
+    let mut differ = false;
+    let mut elements = 1;
+    for (dim, (from, to)) in frame.into_iter().enumerate() {
+        let places = || slot.shares.keys().filter_map(|device| lows.get(device)).map(|low| low[dim] - from);
+        let (first, last) = (places().min()?, places().max()?);
+        differ |= first < last;
+        elements *= match first < last {
+            true => last.max(0) + size[dim] + (to - from - first - size[dim]).max(0),
+            false => to - from,
+        };
+    }
+    Some(if differ { elements } else { 0 })
+}
+
+/// A slot in two, if some devices need a part of this size near one end of the tile and the others near the other: padded
+/// to all that is between, it would take twice as much or more.
+pub(super) fn apart(slot: &Slot, lows: &Places, size: &[i64], shape: &[i64]) -> Vec<Slot> {
+    let halves = || {
+        let whole = padded_to(slot, lows, size, shape)?;
+        let along = |dim: usize| {
+            let mut ranges: Vec<(i64, i64)> = slot.shares.values().map(|share| share.window[dim]).collect();
+            ranges.sort_unstable();
+            let mut end = ranges.first()?.1;
+            let mut widest = (0, 0);
+            for (low, high) in ranges {
+                widest = widest.max((low - end, low));
+                end = end.max(high);
+            }
+            (widest.0 > 0).then_some((widest, dim))
+        };
+        let ((_, border), dim) = (0..shape.len()).filter_map(along).max()?;
+        let side = |is_low: bool| {
+            let is_in = |share: &Share| (share.window[dim].0 < border) == is_low;
+            let shares = slot.shares.iter().filter(|(_, share)| is_in(share));
+            Slot { shares: shares.map(|(device, share)| (*device, share.clone())).collect(), ..slot.clone() }
+        };
+        let halves = vec![side(true), side(false)];
+        let parts: Option<i64> = halves.iter().map(|half| padded_to(half, lows, size, shape)).sum();
+        (whole > 0 && 2 * parts? <= whole).then_some(halves)
+    };
+    halves().unwrap_or_else(|| vec![slot.clone()])
 }
 
 impl Share {
