@@ -76,7 +76,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     ) -> bool {
         let devices = self.known.mesh.grid.devices();
         !(self.known.by_op && self.is_of_each(target, pieces))
-            && classes.iter().any(|class| class.devices.count() < devices)
+            && classes.iter().any(|class| class.devices.count() < devices && pieces[class.piece].1.has_fill())
             && self.is_joined_with_made(target)
     }
 

@@ -130,6 +130,15 @@ impl Expr<'_, '_> {
         }
     }
 
+    /// Whether some of it is one scalar everywhere.
+    pub fn has_fill(&self) -> bool {
+        match self {
+            Self::Fill(_) => true,
+            Self::Read(..) => false,
+            Self::Apply(_, arguments) => arguments.iter().any(Self::has_fill),
+        }
+    }
+
     /// What is read, from left to right.
     pub fn reads<'e>(&'e self, into: &mut Vec<(Source, &'e [Index])>) {
         match self {
