@@ -78,7 +78,9 @@
 //! In such modules a scalar that is put across borders is chosen by place, nothing exchanged. What is only computed for one reader, of one
 //! array, is computed there, from what that array's neighbours send: several slices of a field are one exchange in each direction. An
 //! op that says another layout than what it is made of and all that reads it is laid out like them. `sdy.constant` becomes an ordinary
-//! constant. At the program's boundary, where parts must be even, a result is made as it has to be there, if no more is to be sent for
+//! constant. A scalar that is put only beyond the ends of what is
+//! updated in place (the last pad of a program that takes and gives even arrays) is one more update of it.
+//! At the program's boundary, where parts must be even, a result is made as it has to be there, if no more is to be sent for
 //! that than a device holds. An op that says nothing of its layout is laid out like what it is made of.
 //!
 //! # Why it is right
@@ -151,14 +153,14 @@ use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic
 use crate::ir::{self, Builder};
 use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, is_unused, walk};
-use crate::splat::Splats;
+use crate::splat::{Splat, Splats};
 pub(crate) use emit::next_channel;
 pub use layout::partitions;
 use layout::{Known, only_returned};
 pub(crate) use layout::{is_manual_throughout, is_partitioned, of_one_partition};
 pub(crate) use manual::{all_reduce, constant_on_shards, counted, manual_computation};
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{OperationRef, Value};
+use melior::ir::{OperationRef, Value, ValueLike};
 pub(crate) use mesh::{Layout, Mesh, parts_in};
 use moves::{Moves, Piece, is_bare, is_move, is_update, plain, unconstrained};
 pub use partitioner::{Traffic, traffic};
@@ -266,6 +268,8 @@ struct Target<'c, 'a> {
     local: Vec<i64>,
     /// Whether it is made as the program's boundary wants it, which is not what the op says.
     at_boundary: bool,
+    /// The scalar that is put beyond the ends of what the move makes: the root pads it to what comes out even.
+    beyond: Option<Splat<'c, 'a>>,
 }
 
 struct Rewrite<'c, 'a, 'r> {
@@ -291,9 +295,12 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             return;
         }
         for target in targets.into_iter().flatten() {
-            if let Some((value, exchanges)) = self.replacement(&target) {
-                self.replace(&target, value, exchanges);
-                return;
+            let to_end = self.to_end(&target);
+            for target in to_end.into_iter().chain([target]) {
+                if let Some((value, exchanges)) = self.replacement(&target) {
+                    self.replace(&target, value, exchanges);
+                    return;
+                }
             }
         }
         // Partitioners know a rotation by its slices.
@@ -310,6 +317,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             let mut moves = Moves::new(&self.known, &mut self.splats);
             !base.is_some_and(|base| moves.is_splat(bottom(base)))
         };
+        if target.beyond.is_some() {
+            let is_put = is_chain && !is_fill_of_computed(target) && !is_computed_anew(target);
+            return is_put.then(|| self.chain(target)).flatten();
+        }
         // What is too much to be assembled is put into the splat piece by piece.
         match (is_chain, is_update(target.op)) {
             (true, _) if is_fill_of_computed(target) && self.is_joined_with_made(target) => {
@@ -337,7 +348,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 break;
             }
             let Ok(operand) = op.operand(0) else { break };
-            if self.known.layout(operand).is_some_and(|layout| *layout != target.layout) {
+            let is_other = |layout: &Layout| *layout != target.layout || operand.r#type() != value.r#type();
+            if self.known.layout(operand).is_some_and(is_other) {
                 break;
             }
             replaced = operand;
@@ -378,6 +390,34 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             layout,
             local,
             at_boundary: at_boundary && self.known.by_op,
+            beyond: None,
+        })
+    }
+
+    /// Of a pad that only puts a constant beyond the ends of an array that is updated in place: the array and the pad as
+    /// one, for the constant is then put there in place as well. A back end would choose it in a kernel that writes all of
+    /// the array anew.
+    fn to_end(&self, target: &Target<'c, 'a>) -> Option<Target<'c, 'a>> {
+        let pad = target.op;
+        (self.known.by_op && op_name(pad) == "stablehlo.pad").then_some(())?;
+        let mut operands = pad.operands();
+        let (array, scalar) = (operands.next()?, operands.next()?);
+        let beyond = Splat::of(scalar).filter(Splat::is_constant)?;
+        let is_none =
+            |name: &str| ir::i64_array(pad, name).is_some_and(|sizes| sizes.iter().all(|&s| s == 0));
+        let op =
+            defining_op(array).filter(|op| is_update(*op) && is_bare(*op) && op.block() == pad.block())?;
+        let shape = plain(array)?.shape;
+        let is_same_tile = self.known.layout(array) == Some(&target.layout)
+            && self.known.tile(&target.layout, shape).as_ref() == Some(&target.local);
+        let is_end = is_none("edge_padding_low") && is_none("interior_padding") && is_same_tile;
+        (is_end && has_one_use(array)).then(|| Target {
+            op,
+            shape,
+            layout: target.layout.clone(),
+            local: target.local.clone(),
+            beyond: Some(beyond),
+            ..*target
         })
     }
 

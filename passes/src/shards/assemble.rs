@@ -12,7 +12,7 @@ use crate::ir;
 use crate::rewrite::{defining_op, location_of};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, Value, ValueLike};
-use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
@@ -109,11 +109,11 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         target: &Target<'c, 'a>,
         location: Location<'c>,
     ) -> Value<'c, 'a> {
-        if ffi::shape(whole.r#type()) == Some(target.shape) {
+        let Some(ty) = ir::first_result(target.root).map(|result| result.r#type()) else { return whole };
+        if whole.r#type() == ty {
             return whole;
         }
         self.known.set(whole, target.layout.clone());
-        let ty = Tensor::get(target.shape, ir::element_of(whole.r#type()), None);
         self.build.set_insertion_point_before(target.op);
         let left = uneven::trimmed(&self.build, &self.known.mesh, (whole, &target.layout), ty, location);
         self.fresh.extend(defining_op(left).map(ir::op_key));

@@ -2,11 +2,11 @@
 
 //! Chains of updates of an array, done in place on each device.
 
-use super::classes::Class;
+use super::classes::{Class, Made, classes};
 use super::emit::{self, Body, Outside};
 use super::mesh::Layout;
 use super::moves::{
-    self, Box_, Index, Moves, Source, is_bare, is_move, is_update, plain, starts_of, update_of,
+    self, Box_, Index, Moves, Piece, Source, is_bare, is_move, is_update, plain, starts_of, update_of,
 };
 use super::{CLASSES, Inputs, Link, Rewrite, Target, Update};
 use crate::ir;
@@ -20,8 +20,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     /// Updates an array that is there in place.
     pub(super) fn chain(&mut self, target: &Target<'c, 'a>) -> Option<(Value<'c, 'a>, u64)> {
         let (mut ops, free) = self.links(target);
-        // Whatever becomes of them, they are not looked at again.
-        self.done.extend(ops.iter().take(free.max(1)).map(|(op, _)| ir::op_key(*op)));
+        // Whatever becomes of them, they are not looked at again, but for those that may yet be without the pad behind them.
+        if target.beyond.is_none() {
+            self.done.extend(ops.iter().take(free.max(1)).map(|(op, _)| ir::op_key(*op)));
+        }
         let mut moves = Moves::new(&self.known, &mut self.splats);
         let count = ops.len();
         ops.reverse();
@@ -33,6 +35,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             updates.push(Update { op: *op, pieces });
         }
         updates.reverse();
+        let beyond = beyond(&mut moves, target);
         let Moves { mut inputs, fills, .. } = moves;
         // What could not be taken apart together may be by itself.
         for (op, _) in ops.iter().rev().take(free).skip(updates.len().max(1)) {
@@ -74,6 +77,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             exprs.extend(update.pieces.iter().map(|(_, expr)| expr));
             classes.iter_mut().for_each(|class| class.piece += offset);
         }
+        for piece in &beyond {
+            let offset = exprs.len();
+            exprs.push(&piece.1);
+            let mut classes = self.classes_beyond(piece, target)?;
+            classes.iter_mut().for_each(|class| class.piece += offset);
+            steps.push(classes);
+        }
         let others = self.sent_by_partitioner(target);
         self.build.set_insertion_point_before(target.op);
         let scalars: Vec<_> = fills.iter().map(|fill| fill.materialize(&self.build, location)).collect();
@@ -106,6 +116,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let result = self.trimmed(whole, target, location);
         self.sweep(&made);
         Some((result, exchanges))
+    }
+
+    /// Where devices put what is beyond the ends of an array, into the tiles that all of them have.
+    fn classes_beyond(&self, piece: &Piece<'c, 'a>, target: &Target<'c, 'a>) -> Option<Vec<Class>> {
+        let grid = &self.known.mesh.grid;
+        let even = target.layout.even_shape(target.shape, grid)?;
+        let made = Made { shape: &even, layout: &target.layout, tile: &target.local };
+        classes(std::slice::from_ref(piece), made, grid, |_| (&target.layout, &target.local), CLASSES)
     }
 
     /// Whether some update of a chain is better than a partitioner's, and none is one of those that partitioners know better.
@@ -221,6 +239,20 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 || moves::is_elementwise(user))
                 && user.results().all(|result| self.known.layout(result.into()).is_none())
     }
+}
+
+/// What is beyond the ends of an array that is padded, along one dimension after the other.
+fn beyond<'c: 'a, 'a>(moves: &mut Moves<'c, 'a, '_>, target: &Target<'c, 'a>) -> Vec<Piece<'c, 'a>> {
+    let Some(splat) = target.beyond.clone() else { return Vec::new() };
+    let Some(padded) = ir::first_result(target.root).and_then(plain) else { return Vec::new() };
+    let fill = moves.fill(splat);
+    let short = (0..target.shape.len()).filter(|&dim| target.shape[dim] < padded.shape[dim]);
+    let window = |end: usize| {
+        let along =
+            |(dim, &size): (usize, &i64)| if dim == end { (target.shape[dim], size) } else { (0, size) };
+        padded.shape.iter().enumerate().map(along).collect()
+    };
+    short.map(|dim| (window(dim), fill.clone())).collect()
 }
 
 /// Whether what `op` makes is needed for something other than to be returned.

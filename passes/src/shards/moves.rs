@@ -75,7 +75,8 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         self.splats.of(value).filter(|_| repeats_scalar(value))
     }
 
-    fn fill(&mut self, splat: Splat<'c, 'a>) -> Expr<'c, 'a> {
+    /// One scalar everywhere.
+    pub fn fill(&mut self, splat: Splat<'c, 'a>) -> Expr<'c, 'a> {
         let index = self.fills.iter().position(|fill| *fill == splat).unwrap_or_else(|| {
             self.fills.push(splat);
             self.fills.len() - 1
