@@ -78,7 +78,7 @@
 //! In such modules a scalar that is put across borders is chosen by place, nothing exchanged. What is only computed for one reader, of one
 //! array, is computed there, from what that array's neighbours send: several slices of a field are one exchange in each direction. An
 //! op that says another layout than what it is made of and all that reads it is laid out like them. `sdy.constant` becomes an ordinary
-//! constant. A scalar that is put only beyond the ends of what is
+//! constant. A loop carries an array with what is beyond its ends (`shards/loops.rs`). A scalar that is put only beyond the ends of what is
 //! updated in place (the last pad of a program that takes and gives even arrays) is one more update of it.
 //! At the program's boundary, where parts must be even, a result is made as it has to be there, if no more is to be sent for
 //! that than a device holds. An op that says nothing of its layout is laid out like what it is made of.
@@ -140,6 +140,7 @@ mod chain;
 mod classes;
 mod emit;
 mod layout;
+mod loops;
 mod manual;
 mod mesh;
 mod moves;

@@ -94,6 +94,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
 
     /// Takes back pads of what is cut off, and cuts off as late as can be: what is between computations then has even parts, too.
     pub(super) fn settle(&mut self, root: OperationRef<'c, 'a>) {
+        self.carry_whole(root);
         let mut ops = Vec::new();
         walk(root, |op| match op_name(op) {
             "sdy.manual_computation" => WalkResult::Skip,
