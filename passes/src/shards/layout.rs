@@ -6,7 +6,7 @@ use super::mesh::{Layout, Mesh};
 use super::moves::{is_elementwise, is_update, plain};
 use crate::ir;
 use crate::rewrite::{defining_op, uses, walk};
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, OperationRef, RegionLike, Value, ValueLike};
@@ -46,11 +46,16 @@ impl<'c> Known<'c> {
         let mut entered: FxHashSet<usize> = FxHashSet::default();
         let mut ops = Vec::new();
         let mut mesh: Option<Mesh<'c>> = None;
+        // What functions say of what they give, by name.
+        let mut given: FxHashMap<&'c str, Vec<Option<TensorSharding<'c>>>> = FxHashMap::default();
         walk(root, |op| {
             let found = said.len();
             let before = returned.len();
             let name = op_name(op);
             if name == "func.func" {
+                if let Some(symbol) = ir::string_attribute(op, "sym_name") {
+                    given.insert(symbol, shardings_at(op, "res_attrs"));
+                }
                 boundary(op, &mut said, &mut returned);
                 if is_entry(op) {
                     entered.extend(said[found..].iter().map(|(value, _)| ir::key(*value)));
@@ -90,6 +95,9 @@ impl<'c> Known<'c> {
             if let Some(layout) = layout {
                 known.set(value, layout);
             }
+        }
+        if by_op {
+            ops.iter().for_each(|op| known.called(*op, &given));
         }
         ops.iter().for_each(|op| known.forward(*op, false));
         for (value, sharding) in &returned {
@@ -143,6 +151,28 @@ impl<'c> Known<'c> {
         let rank = Tensor::new(value.r#type()).map(|tensor| tensor.rank());
         if rank == Some(layout.0.len()) {
             self.layouts.entry(ir::key(value)).or_insert_with(|| layout.clone());
+        }
+    }
+
+    /// Lays what a call gives out as the function says, if the call says nothing.
+    fn called<'a>(
+        &mut self,
+        op: OperationRef<'c, 'a>,
+        given: &FxHashMap<&'c str, Vec<Option<TensorSharding<'c>>>>,
+    ) where
+        'c: 'a,
+    {
+        let callee = || {
+            let callee = ffi::attribute_of(op, "callee")?;
+            given.get(FlatSymbolRefAttribute::try_from(callee).ok()?.value())
+        };
+        let Some(shardings) = Some(op).filter(|op| op_name(*op) == "func.call").and_then(|_| callee()) else {
+            return;
+        };
+        for (result, sharding) in op.results().zip(shardings) {
+            if let Some(layout) = sharding.and_then(|sharding| self.mesh.layout(sharding)) {
+                self.add(result.into(), &layout);
+            }
         }
     }
 
@@ -295,33 +325,34 @@ fn same_shape(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {
     ffi::shape(left.r#type()) == ffi::shape(right.r#type())
 }
 
+/// What a function says of its arguments or results, by the name of the attribute that says it.
+fn shardings_at<'c>(function: OperationRef<'c, '_>, name: &str) -> Vec<Option<TensorSharding<'c>>> {
+    let Some(list) = ffi::attribute_of(function, name).and_then(|list| ArrayAttribute::try_from(list).ok())
+    else {
+        return Vec::new();
+    };
+    (0..list.len())
+        .map(|index| {
+            let dictionary = DictionaryAttribute::try_from(list.element(index).ok()?).ok()?;
+            TensorSharding::view(ffi::attribute_in(dictionary, SHARDING)?)
+        })
+        .collect()
+}
+
 /// What a function says about its arguments and results.
 fn boundary<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     said: &mut Vec<(Value<'c, 'a>, TensorSharding<'c>)>,
     returned: &mut Vec<(Value<'c, 'a>, TensorSharding<'c>)>,
 ) {
-    let shardings = |name: &str| -> Vec<Option<TensorSharding<'c>>> {
-        let Some(list) =
-            ffi::attribute_of(function, name).and_then(|list| ArrayAttribute::try_from(list).ok())
-        else {
-            return Vec::new();
-        };
-        (0..list.len())
-            .map(|index| {
-                let dictionary = DictionaryAttribute::try_from(list.element(index).ok()?).ok()?;
-                TensorSharding::view(ffi::attribute_in(dictionary, SHARDING)?)
-            })
-            .collect()
-    };
     let Some(block) = function.region(0).ok().and_then(|region| region.first_block()) else { return };
-    for (index, sharding) in shardings("arg_attrs").into_iter().enumerate() {
+    for (index, sharding) in shardings_at(function, "arg_attrs").into_iter().enumerate() {
         if let (Some(sharding), Ok(argument)) = (sharding, block.argument(index)) {
             said.push((argument.into(), sharding));
         }
     }
     let Some(end) = block.terminator() else { return };
-    for (index, sharding) in shardings("res_attrs").into_iter().enumerate() {
+    for (index, sharding) in shardings_at(function, "res_attrs").into_iter().enumerate() {
         if let (Some(sharding), Some(value)) = (sharding, end.operands().nth(index)) {
             returned.push((value, sharding));
         }
