@@ -6,7 +6,8 @@ use super::classes::{Class, Made, classes};
 use super::emit::{self, Body, Outside};
 use super::mesh::Layout;
 use super::moves::{
-    self, Box_, Index, Moves, Piece, Source, is_bare, is_move, is_update, plain, starts_of, update_of,
+    self, Box_, Index, Moves, Piece, Source, is_bare, is_move, is_update, plain, starts_of, unconstrained,
+    update_of,
 };
 use super::{CLASSES, Inputs, Link, Rewrite, Target, Update};
 use crate::ir;
@@ -42,7 +43,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             self.done.remove(&ir::op_key(*op));
         }
         let skipped = count - updates.len();
-        let base = updates.first()?.op.operands().next()?;
+        let base = self.base_of(&updates, target)?;
         read_from_outside(&mut updates, &mut inputs, &ops, skipped, &target.layout)?;
         let base_input = inputs.len();
         inputs.push((base, target.layout.clone()));
@@ -154,9 +155,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             next.filter(|op| links.len() < LONGEST && is_bare(*op) && op.block() == target.op.block())
         {
             let (Some(starts), Ok(base)) = (starts_of(op), op.operand(0)) else { break };
-            if self.known.layout(base) != Some(&target.layout)
-                || free.is_some_and(|free| links.len() >= free + FURTHER)
-            {
+            if !self.is_laid_out(base, target) || free.is_some_and(|free| links.len() >= free + FURTHER) {
                 break;
             }
             if free.is_none() {
@@ -173,7 +172,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 let Some(op) = defining_op(value) else { break None };
                 match op_name(op) {
                     _ if is_update(op) => break Some(op),
-                    "sdy.sharding_constraint" if self.known.layout(value) == Some(&target.layout) => {
+                    "sdy.sharding_constraint" if self.is_laid_out(value, target) => {
                         inside.insert(ir::op_key(op));
                         match op.operand(0) {
                             Ok(operand) => value = operand,
@@ -191,6 +190,22 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
         let free = free.unwrap_or(links.len());
         (links, free)
+    }
+
+    /// What the first update puts something into: what is made of it may say of its layout what it likes, but this would be
+    /// resharded.
+    fn base_of(&self, updates: &[Update<'c, 'a>], target: &Target<'c, 'a>) -> Option<Value<'c, 'a>> {
+        let base = updates.first()?.op.operands().next()?;
+        (self.known.layout(base) == Some(&target.layout)).then_some(base)
+    }
+
+    /// Whether a value is laid out like a target, or is one of a chain of updates that is laid out as the target's op says: where
+    /// the target is made as the program's boundary wants it, so are all that lead to it.
+    fn is_laid_out(&self, value: Value<'c, 'a>, target: &Target<'c, 'a>) -> bool {
+        let layout = self.known.layout(value);
+        let said = || ir::first_result(target.op).and_then(|result| self.known.layout(result));
+        let is_version = || defining_op(unconstrained(value)).is_some_and(is_update);
+        layout == Some(&target.layout) || target.at_boundary && layout == said() && is_version()
     }
 
     /// Whether all that `top`, `bottom` and the constraints between them are used for goes into ops that are `inside`.
