@@ -279,7 +279,12 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 result = Some(put);
                 continue;
             }
-            for slot in apart(slot, lows, shape_of(*value), shape) {
+            // Where what comes of it is stored, so is all that is padded for it: once is less.
+            let slots = match below.is_stored {
+                true => vec![slot.clone()],
+                false => apart(slot, lows, shape_of(*value), shape),
+            };
+            for slot in slots {
                 let value = self.spread(*value, lows, &slot, shape)?;
                 result = Some(match result {
                     None => value,
