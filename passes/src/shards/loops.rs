@@ -13,15 +13,19 @@
 
 use super::layout::Known;
 use super::mesh::Layout;
-use super::moves::{is_bare, plain};
+use super::moves::{is_bare, is_elementwise, plain};
 use super::{Rewrite, uneven};
 use crate::ir;
 use crate::rewrite::{defining_op, is_unused, ops_named, uses};
+use crate::splat::Splat;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi;
 use slimhlo_dialect::types::Tensor;
+
+/// How many ops before what a loop hands on are looked at, one after the other.
+const DEPTH: usize = 8;
 
 /// An array that a loop carries, as it is and as it comes out even.
 struct Carried<'c> {
@@ -32,7 +36,7 @@ struct Carried<'c> {
 }
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
-    /// Has loops carry arrays as computations in them take or give them. What is padded and cut off for it is settled with
+    /// Has loops carry arrays as computations in them give them. What is padded and cut off for it is settled with
     /// all else.
     pub(super) fn carry_whole(&mut self, root: OperationRef<'c, 'a>) {
         for op in ops_named(root, "stablehlo.while") {
@@ -43,7 +47,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         }
     }
 
-    /// What a loop carries at an index, if that does not come out even and a computation in the loop takes or gives it.
+    /// What a loop carries at an index, if that does not come out even and a computation in the loop gives it.
     fn carried(&self, op: OperationRef<'c, 'a>, index: usize) -> Option<Carried<'c>> {
         (self.known.by_op && is_bare(op)).then_some(())?;
         let result: Value<'c, 'a> = op.results().nth(index)?.into();
@@ -56,13 +60,33 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let given = body.terminator()?.operands().nth(index)?;
         (is_laid_out(&self.known, taken, &layout) && is_laid_out(&self.known, given, &layout))
             .then_some(())?;
-        let is_made = |user: OperationRef<'c, 'a>| {
-            self.fresh.contains(&ir::op_key(user)) && user.parent_operation() == Some(op)
-        };
-        let is_taken = uses(taken).any(|used| is_made(used.user));
-        let is_given = uneven::trimmed_from(given).is_some() && defining_op(given).is_some_and(is_made);
+        self.is_made_whole(given, (taken, &layout), DEPTH).then_some(())?;
         let even = Tensor::get(&even, tensor.element, None);
-        (is_taken || is_given).then(|| Carried { index, layout, own: result.r#type(), even })
+        Some(Carried { index, layout, own: result.r#type(), even })
+    }
+
+    /// Whether a value is what is left of a computation's result, or is computed of such, element by element, and of what is
+    /// carried: it is then had with what is beyond its ends, and need not be padded.
+    fn is_made_whole(
+        &self,
+        value: Value<'c, 'a>,
+        (taken, layout): (Value<'c, 'a>, &Layout),
+        depth: usize,
+    ) -> bool {
+        let Some(op) = defining_op(value).filter(|op| is_bare(*op)) else { return false };
+        if self.known.layout(value) != Some(layout) || depth == 0 {
+            return false;
+        }
+        if uneven::trimmed_from(value).is_some() {
+            return self.fresh.contains(&ir::op_key(op));
+        }
+        let is_scalar = |value: Value<'c, 'a>| ir::is_rank_zero(value) || Splat::of(value).is_some();
+        let is_whole = |operand: Value<'c, 'a>| {
+            operand == taken || self.is_made_whole(operand, (taken, layout), depth - 1)
+        };
+        is_elementwise(op)
+            && op.operands().all(|operand| is_scalar(operand) || is_whole(operand))
+            && op.operands().any(|operand| operand != taken && !is_scalar(operand))
     }
 
     fn carry_one_whole(&mut self, op: OperationRef<'c, 'a>, carried: &Carried<'c>) -> Option<()> {
