@@ -52,3 +52,23 @@ func.func public @main(%a: tensor<4096x4096xbf16>) -> tensor<4096xbf16> {
   %c = stablehlo.convert %r : (tensor<4096xf32>) -> tensor<4096xbf16>
   return %c : tensor<4096xbf16>
 }
+
+// -----
+
+// A thread goes over the elements of a column, however few columns there are: 19.2 us.
+// CHECK: time 19.2 us, 1 launches
+func.func public @main(%a: tensor<4096x512xf32>) -> tensor<512xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4096x512xf32>, tensor<f32>) -> tensor<512xf32>
+  return %r : tensor<512xf32>
+}
+
+// -----
+
+// Rows have no such bound: 3.8 us.
+// CHECK: time 3.8 us, 1 launches
+func.func public @main(%a: tensor<64x16384xf32>) -> tensor<64xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x16384xf32>, tensor<f32>) -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}

@@ -145,29 +145,62 @@ impl Copies {
     }
 }
 
+/// Dimensions side by side that a reduction reduces: their elements, and whether the last dimension is among them.
+struct Run {
+    elements: u64,
+    rows: bool,
+}
+
+/// All of them, if a node is a reduction; of dimensions of one element there is nothing to do.
+fn runs(graph: &Graph<'_, '_>, node: Id) -> Vec<Run> {
+    let node = &graph.nodes[node as usize];
+    let dims =
+        node.op.filter(|_| matches!(node.class, Class::Reduce(_))).and_then(|op| i64_array(op, "dimensions"));
+    let shape = node.operands.first().and_then(|&id| Tensor::new(graph.values[id as usize].ty));
+    let (Some(dims), Some(shape)) = (dims, shape.map(|tensor| tensor.shape)) else { return Vec::new() };
+    let mut runs: Vec<Run> = Vec::new();
+    let mut goes_on = false;
+    for (dim, &size) in shape.iter().enumerate().filter(|&(_, &size)| size != 1) {
+        let reduced = dims.contains(&(dim as i64));
+        let size = u64::try_from(size).unwrap_or(0);
+        match runs.last_mut().filter(|_| goes_on) {
+            Some(run) if reduced => run.elements = run.elements.saturating_mul(size),
+            _ if reduced => runs.push(Run { elements: size, rows: false }),
+            _ => {}
+        }
+        goes_on = reduced;
+    }
+    if let Some(last) = runs.last_mut() {
+        last.rows = goes_on;
+    }
+    runs
+}
+
+impl Run {
+    /// Whether it takes two kernels.
+    fn is_long(&self, storage: &Storage) -> bool {
+        self.elements > if self.rows { storage.longest_row } else { storage.longest_column }
+    }
+}
+
 /// How many kernels it takes to compute a node: a reduction of dimensions that are not side by side goes in one stage for each run of
 /// them, and a run of many elements in two.
 fn stages(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> f64 {
-    let node = &graph.nodes[node as usize];
-    if !matches!(node.class, Class::Reduce(_)) || storage.longest_row == 0 {
+    if storage.longest_row == 0 {
         return 1.0;
     }
-    let dims = node.op.and_then(|op| i64_array(op, "dimensions"));
-    let shape = node.operands.first().and_then(|&id| Tensor::new(graph.values[id as usize].ty));
-    let (Some(dims), Some(shape)) = (dims, shape.map(|tensor| tensor.shape)) else { return 1.0 };
-    let mut stages = 0.0;
-    // Elements of the run that the last dimension is of.
-    let mut run = 1u64;
-    let ends = |run: u64, longest: u64| if run > longest { 2.0 } else { f64::from(u8::from(run > 1)) };
-    for (dim, &size) in shape.iter().enumerate().filter(|&(_, &size)| size != 1) {
-        if dims.contains(&(dim as i64)) {
-            run = run.saturating_mul(u64::try_from(size).unwrap_or(0));
-        } else {
-            stages += ends(run, storage.longest_column);
-            run = 1;
-        }
+    let each = |run: &Run| if run.is_long(storage) { 2.0 } else { 1.0 };
+    f64::max(1.0, runs(graph, node).iter().map(each).sum())
+}
+
+/// The least seconds that a reduction of columns takes: a thread goes over the elements of one.
+fn column(graph: &Graph<'_, '_>, node: Id, storage: &Storage, rates: &Rates) -> f64 {
+    if rates.column.is_infinite() {
+        return 0.0;
     }
-    f64::max(1.0, stages + ends(run, storage.longest_row))
+    let longest = runs(graph, node).into_iter().max_by_key(|run| run.elements);
+    let run = longest.filter(|run| !run.rows && !run.is_long(storage));
+    run.map_or(0.0, |run| run.elements as f64 / rates.column)
 }
 
 /// Where results lie in the memory of what they are made of.
@@ -244,7 +277,9 @@ fn work(
         Some(_) => (kernel.work / rates.operations, rates.overlap),
         None => (kernel.work / rates.elementwise, 1.0),
     };
-    let moving = moved / rates.bytes + again;
+    let nodes = plan.kernels.nodes(kernel).chain(kernel.inside.reduction);
+    let least = nodes.map(|node| column(graph, node, storage, rates)).fold(0.0, f64::max);
+    let moving = f64::max(moved / rates.bytes + again, least);
     let own = moving.max(counting) + (1.0 - overlap) * moving.min(counting);
     own.max(computing)
 }

@@ -56,6 +56,7 @@ pub(super) const H100: Rates = Rates {
     narrow_products: 30e12,
     products: 30e12,
     wide_products: 15e12,
+    column: f64::INFINITY,
     updates: 500e9,
     cached: f64::INFINITY,
     ..xla_gpu::H100

@@ -213,6 +213,8 @@ pub struct Rates {
     pub link: f64,
     /// Bytes per second to the host's memory, in one direction.
     pub host_link: f64,
+    /// Elements per second of one column that is reduced, over which a thread goes; infinite where several do, or nobody knows.
+    pub column: f64,
     /// Updates of a scatter per second: each has to wait for those of its place; infinite where their bytes decide.
     pub updates: f64,
     /// Bytes of the cache that all cores share.

@@ -49,6 +49,7 @@ pub(super) static STORAGE: Storage = Storage {
 /// XLA multiplies f32 as TF32 unless it is asked for more. 2.5 us from one kernel to the next of a stream. `cargo xtask bench calibrate` holds
 /// such figures against a GPU. Two operations a cycle for each of 132 multiprocessors' 128 lanes at 1.98 GHz, of which all but a twentieth
 /// happens while bytes move: XLA's reckoning, as that of [`operations`] is. 16 lanes of PCIe 5 are 64 GB/s in one direction.
+/// A column's rate is what `referee.py` says of 64 to 8,192 columns of up to 4,096 elements; for an A100 it says nothing of the kind.
 /// Caches are those of XLA's descriptions of the chips, two and a half times as fast as memory, and scatters take what their bytes take: so XLA reckons, and the referee with it.
 pub(super) const H100: Rates = Rates {
     memory: 80 << 30,
@@ -64,6 +65,7 @@ pub(super) const H100: Rates = Rates {
     branch: 10e-6,
     link: 300e9,
     host_link: 54e9,
+    column: 0.245e9,
     updates: f64::INFINITY,
     cache: 52_428_800,
     multiprocessors: 132,
@@ -83,6 +85,7 @@ pub(super) const A100: Rates = Rates {
     cache: 41_943_040,
     multiprocessors: 108,
     cached: 2.5 * 2.04e12,
+    column: f64::INFINITY,
     ..H100
 };
 
@@ -99,6 +102,7 @@ pub(super) const B200: Rates = Rates {
     cache: 132_644_864,
     multiprocessors: 148,
     cached: 2.5 * 7.67e12,
+    column: 0.243e9,
     ..H100
 };
 

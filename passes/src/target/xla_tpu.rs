@@ -55,6 +55,7 @@ pub(super) const V5P: Rates = Rates {
     link: 300e9,
     host_link: 32e9,
     // Rows are sorted by where they go, and written by tiles: the bytes decide.
+    column: f64::INFINITY,
     updates: 300e9,
     cache: 0,
     multiprocessors: 1,
