@@ -193,12 +193,14 @@ fn stages(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> f64 {
     f64::max(1.0, runs(graph, node).iter().map(each).sum())
 }
 
-/// The least seconds that a reduction of columns takes: a thread goes over the elements of one.
-fn column(graph: &Graph<'_, '_>, node: Id, storage: &Storage, rates: &Rates) -> f64 {
+/// The least seconds that a reduction of columns takes: a thread goes over the elements of one. Rows that are `scattered` are no rows.
+fn column(graph: &Graph<'_, '_>, node: Id, scattered: bool, storage: &Storage, rates: &Rates) -> f64 {
     if rates.column.is_infinite() {
         return 0.0;
     }
     let longest = runs(graph, node).into_iter().max_by_key(|run| run.elements);
+    // What is last does not lie so in memory.
+    let longest = longest.map(|run| Run { rows: run.rows && !scattered, ..run });
     let run = longest.filter(|run| !run.rows && !run.is_long(storage));
     run.map_or(0.0, |run| run.elements as f64 / rates.column)
 }
@@ -242,7 +244,7 @@ fn work(
 ) -> f64 {
     let node = &graph.nodes[kernel.node as usize];
     let reads = plan.kernels.reads(kernel);
-    let read: f64 = reads.iter().map(|read| read.bytes as f64).sum();
+    let read: f64 = reads.iter().map(|read| read.bytes as f64 + read.along as f64).sum();
     let again: f64 = reads.iter().map(|read| again(graph, read, rates)).sum();
     let bytes_of = |id: Id| graph.values[id as usize].bytes as f64;
     let made: f64 = plan.kernels.made(graph, kernel).map(bytes_of).sum();
@@ -278,7 +280,8 @@ fn work(
         None => (kernel.work / rates.elementwise, 1.0),
     };
     let nodes = plan.kernels.nodes(kernel).chain(kernel.inside.reduction);
-    let least = nodes.map(|node| column(graph, node, storage, rates)).fold(0.0, f64::max);
+    let scattered = kernel.inside.scattered;
+    let least = nodes.map(|node| column(graph, node, scattered, storage, rates)).fold(0.0, f64::max);
     let moving = f64::max(moved / rates.bytes + again, least);
     let own = moving.max(counting) + (1.0 - overlap) * moving.min(counting);
     own.max(computing)

@@ -144,6 +144,8 @@ pub struct Rereads {
     pub cache: u64,
     /// What is there takes this share of the time.
     pub share: f32,
+    /// Bytes that come along with each element that is read by itself.
+    pub sector: u64,
 }
 
 /// Into how many parts a product falls along what it contracts, so that all of a chip is busy.

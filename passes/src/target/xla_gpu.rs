@@ -24,7 +24,7 @@ pub(super) static STORAGE: Storage = Storage {
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
     // An H100's, by the same model; see its rates.
-    rereads: Some(Rereads { cache: 52_428_800, share: 0.4 }),
+    rereads: Some(Rereads { cache: 52_428_800, share: 0.4, sector: 64 }),
     most_places: u32::MAX,
     orders_products: true,
     orders_filters: true,

@@ -4,6 +4,11 @@
 
 use super::super::graph::{Class, Graph, Id, Node, Reduce};
 use super::{Fusion, Inside, Kernel, Kernels, NOBODY, Piece, Read};
+use crate::ir::i64_array;
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, ValueLike};
+use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::types::Tensor;
 
 /// More reads than these of what is computed on the fly are not told apart: the others count as the first ones do.
 const MOST_READS: usize = 96;
@@ -85,6 +90,7 @@ pub(super) fn once(known: &mut Read, other: Read, _: &Graph<'_, '_>) {
     known.pointwise &= other.pointwise;
     known.bytes = known.bytes.max(other.bytes);
     known.again = known.again.max(other.again);
+    known.along = known.along.max(other.along);
 }
 
 /// Adds to a read another one of the same value: what both take is read again.
@@ -93,6 +99,7 @@ fn join(known: &mut Read, other: Read, graph: &Graph<'_, '_>) {
     let bytes = known.bytes.saturating_add(other.bytes);
     known.pointwise &= other.pointwise;
     known.bytes = bytes.min(all);
+    known.along = known.along.saturating_add(other.along);
     let twice = bytes.saturating_sub(known.bytes);
     known.again = known.again.saturating_add(other.again).saturating_add(twice);
 }
@@ -148,6 +155,7 @@ impl Fusion<'_, '_, '_> {
             kernel.work = work[kernel.node as usize];
             reads.begin();
             for &part in &parts[kernel.reads.range()] {
+                let part = self.with_sectors(part, kernel);
                 match reads.last_of(part.value) {
                     Some(known) => join(&mut reads.all[known], part, self.graph),
                     None => reads.push(part, None),
@@ -156,6 +164,21 @@ impl Fusion<'_, '_, '_> {
             kernel.reads = reads.piece();
         }
         Kernels { reads: reads.all, ..kernels }
+    }
+
+    /// A read with what comes along if each element is read by itself, for a transpose. Reductions go over their operands as these lie.
+    fn with_sectors(&self, read: Read, kernel: &Kernel) -> Read {
+        let Some(rereads) = self.storage.rereads.filter(|_| kernel.inside.reduction.is_none()) else {
+            return read;
+        };
+        let scatters =
+            |node: Id| self.graph.nodes.get(node as usize).is_some_and(|node| node.op.is_some_and(scatters));
+        if !scatters(read.by) && !scatters(read.taker) {
+            return read;
+        }
+        let value = &self.graph.values[read.value as usize];
+        let along = (rereads.sector / (value.bytes / value.elements.max(1)).max(1)).saturating_sub(1);
+        Read { along: read.bytes.saturating_mul(along), ..read }
     }
 
     /// What a node has inside if all else is read.
@@ -168,6 +191,7 @@ impl Fusion<'_, '_, '_> {
             reduction: reduces.then_some(index),
             rows: self.along_rows[index as usize],
             fused: false,
+            scattered: self.storage.rereads.is_some() && self.is_scattered(index),
         }
     }
 
@@ -190,7 +214,7 @@ impl Fusion<'_, '_, '_> {
                 let again = self.taken_again(node, place);
                 let full = reads.is_full() && !stored;
                 let (taker, bytes, by) = (index, taken, whole);
-                let read = Read { value: operand, pointwise, of: index, bytes, again, taker, by };
+                let read = Read { value: operand, pointwise, of: index, bytes, again, along: 0, taker, by };
                 reads.add(read, index, full);
                 continue;
             }
@@ -200,6 +224,7 @@ impl Fusion<'_, '_, '_> {
             own.product = own.product.or(other.product);
             own.reduction = own.reduction.or(other.reduction.filter(|_| pointwise));
             own.rows |= other.rows;
+            own.scattered |= other.scattered;
             own.fused = true;
             let share = (taken as f64 / content.bytes.max(1) as f64).min(1.0);
             for read in through[producer as usize].range() {
@@ -237,4 +262,32 @@ impl Fusion<'_, '_, '_> {
             read.pointwise &= !reduced.contains(&read.value);
         }
     }
+}
+
+/// Whether an op is a transpose whose elements are read one by one: neither does the last dimension stay the last, nor are there two
+/// that are exchanged, which goes in tiles (`GetDescriptionForTiledTransposeEmitter` in openxla/xla).
+pub(super) fn scatters(op: OperationRef<'_, '_>) -> bool {
+    const LEAST: i64 = 16;
+    let of = op.operands().next().and_then(|operand| Tensor::new(operand.r#type()));
+    let from = i64_array(op, "permutation").filter(|_| op_name(op) == "stablehlo.transpose");
+    let (Some(shape), Some(from)) = (of.map(|tensor| tensor.shape), from) else { return false };
+    // Dimensions of the result as parts of the operand's that go together: the first of each, and its elements.
+    let mut parts: Vec<(i64, i64)> = Vec::new();
+    let mut next = -1;
+    for &dim in from.iter().filter(|&&dim| shape[dim as usize] != 1) {
+        match parts.last_mut() {
+            Some((_, elements)) if dim == next => *elements *= shape[dim as usize],
+            _ => parts.push((dim, shape[dim as usize])),
+        }
+        next = (dim + 1..shape.len() as i64).find(|&dim| shape[dim as usize] != 1).unwrap_or(-1);
+    }
+    let last = parts.iter().map(|&(dim, _)| dim).max();
+    if parts.last().map(|&(dim, _)| dim) == last {
+        return false;
+    }
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_by_key(|&at| parts[at].0);
+    let exchanged = matches!(order[..], [1, 0] | [0, 2, 1] | [2, 1, 0]);
+    let (first, second) = (parts[parts.len() - 1].1, parts[order[parts.len() - 1]].1);
+    !exchanged || first.min(second) < LEAST
 }

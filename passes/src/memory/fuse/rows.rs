@@ -4,6 +4,7 @@
 
 use super::super::graph::{Class, Id, Reduce};
 use super::Fusion;
+use super::collect::scatters;
 use crate::ir::i64_array;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, ValueLike};
@@ -29,6 +30,10 @@ impl Fusion<'_, '_, '_> {
         let row = node.op.and_then(last_dimension_reduced).filter(|&row| row <= self.storage.longest_row)?;
         let of = *node.operands.first().filter(|_| node.count == 1)?;
         let made_of = self.made_of(self.node_of(of));
+        // Rows that do not lie as such in memory.
+        if self.storage.rereads.is_some() && made_of.iter().any(|&node| self.is_scattered(node)) {
+            return None;
+        }
         let mut parts = vec![reduction];
         loop {
             let last = *parts.last()?;
@@ -49,6 +54,11 @@ impl Fusion<'_, '_, '_> {
                 _ => return None,
             }
         }
+    }
+
+    /// Whether a node is a transpose that reads element by element.
+    pub(super) fn is_scattered(&self, node: Id) -> bool {
+        self.graph.nodes[node as usize].op.is_some_and(scatters)
     }
 
     /// What a node is made of by elementwise ops, as far as that is near.

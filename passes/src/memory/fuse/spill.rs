@@ -61,7 +61,7 @@ impl Fusion<'_, '_, '_> {
         node: &Node<'_, '_>,
         taken: f32,
         wanted: f32,
-        Rereads { cache, share }: Rereads,
+        Rereads { cache, share, .. }: Rereads,
     ) -> bool {
         let value = &self.graph.values[node.first as usize];
         let each = value.bytes as f32 / value.elements.max(1) as f32;
