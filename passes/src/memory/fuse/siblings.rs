@@ -131,11 +131,13 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
     }
 
     /// Groups that read a value, each once, those first that have been joined, then those of several ops.
-    fn reading(&self, value: Id) -> Ids {
+    fn reading(&mut self, value: Id) -> Ids {
+        self.searches += 1;
         let mut reading = Ids::new();
         for &reader in self.readers.of(value) {
             let leader = self.leader[reader as usize];
-            if self.groups[leader as usize].is_some() && !reading.contains(&leader) {
+            let is_new = std::mem::replace(&mut self.met[leader as usize], self.searches) != self.searches;
+            if is_new && self.groups[leader as usize].is_some() {
                 reading.push(leader);
             }
         }
