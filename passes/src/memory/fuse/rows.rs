@@ -31,7 +31,7 @@ impl Fusion<'_, '_, '_> {
         let of = *node.operands.first().filter(|_| node.count == 1)?;
         let made_of = self.made_of(self.node_of(of));
         // Rows that do not lie as such in memory.
-        if self.storage.rereads.is_some() && made_of.iter().any(|&node| self.is_scattered(node)) {
+        if made_of.iter().any(|&node| self.is_scattered(node)) {
             return None;
         }
         let mut parts = vec![reduction];
@@ -56,9 +56,10 @@ impl Fusion<'_, '_, '_> {
         }
     }
 
-    /// Whether a node is a transpose that reads element by element.
+    /// Whether a node is a transpose that reads element by element, for a back end that takes time for that.
     pub(super) fn is_scattered(&self, node: Id) -> bool {
-        self.graph.nodes[node as usize].op.is_some_and(scatters)
+        let node = self.graph.nodes.get(node as usize).filter(|_| self.storage.rereads.is_some());
+        node.and_then(|node| node.op).is_some_and(scatters)
     }
 
     /// What a node is made of by elementwise ops, as far as that is near.

@@ -386,7 +386,7 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
                 let mut known = made.reads[reads..].iter_mut().filter(|known| known.value == read.value);
                 match known.find(|known| known.by == read.by) {
                     // Two results cannot lie where it has been.
-                    Some(known) => once(known, Read { pointwise: false, ..read }, self.graph),
+                    Some(known) => once(known, Read { pointwise: false, ..read }),
                     None => made.reads.push(read),
                 }
             }
