@@ -7,4 +7,5 @@ pub mod class;
 pub mod loops;
 pub mod products;
 pub mod reducers;
+pub mod updates;
 pub mod written;

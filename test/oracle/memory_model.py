@@ -19,6 +19,7 @@ import concurrent.futures
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import pathlib
 import random
@@ -295,8 +296,10 @@ def report_times(modules: Sequence[Module], xla: Xla, modelled: Modelled, args: 
         return True
     right = [row for row in rows if row[3]]
     percent = 100 * len(right) / len(rows)
+    errors = [abs(math.log(max(guess, 1e-3) / max(truth, 1e-3))) for _, truth, guess, _ in rows]
     print(
-        f"times above {LEAST_TIME:.0f} us: {len(right)} of {len(rows)} ({percent:.1f}%) within {TIME_SPREAD} times the estimate"
+        f"times above {LEAST_TIME:.0f} us: {len(right)} of {len(rows)} ({percent:.1f}%) within {TIME_SPREAD} times the estimate; "
+        f"mean of the absolute logarithms of what they are off by {sum(errors) / len(errors):.3f}"
     )
     off = lambda row: max(row[1], row[2]) / max(1e-3, min(row[1], row[2]))
     for module, truth, guess, _ in sorted((row for row in rows if not row[3]), key=off, reverse=True)[: args.show]:

@@ -6,6 +6,7 @@ use super::fuse::{Kernel, Kernels, kernels};
 use super::graph::{Class, Graph, Id};
 use super::lists::{Ids, Lists};
 use super::schedule::order;
+use super::stages::workspace;
 use crate::target::Storage;
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
@@ -104,11 +105,13 @@ pub(super) fn plan(graph: &Graph<'_, '_>, frame: &Frame, storage: &'static Stora
                 .collect()
         })
         .collect();
-    let within: Vec<u64> =
-        inner.iter().map(|plans| plans.iter().map(|plan| plan.temporaries).max().unwrap_or(0)).collect();
+    let inside = |plans: &Vec<Plan>| plans.iter().map(|plan| plan.temporaries).max().unwrap_or(0);
+    let within: Vec<u64> = std::iter::zip(&kernels.kernels, &inner)
+        .map(|(kernel, plans)| inside(plans).saturating_add(workspace(graph, &kernels, *kernel, storage)))
+        .collect();
     let order = order(graph, &kernels, &within, storage.schedule);
-    let mut assignment = Assignment::new(graph, frame, &kernels, &order);
-    assignment.run(&inner);
+    let mut assignment = Assignment::new(graph, frame, &kernels, &order, storage.one_waits);
+    assignment.run(&within);
     let Assignment { memory, live, temporaries, copied, .. } = assignment;
     Plan { kernels, order, memory, live, temporaries, copied, inner }
 }
@@ -135,10 +138,18 @@ struct Assignment<'g, 'c, 'a> {
     temporaries: u64,
     copied: Vec<u64>,
     end: u32,
+    /// [`Storage::one_waits`].
+    one_waits: bool,
 }
 
 impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
-    fn new(graph: &'g Graph<'c, 'a>, frame: &'g Frame, kernels: &'g Kernels, order: &'g [Id]) -> Self {
+    fn new(
+        graph: &'g Graph<'c, 'a>,
+        frame: &'g Frame,
+        kernels: &'g Kernels,
+        order: &'g [Id],
+        one_waits: bool,
+    ) -> Self {
         let end = order.len() as u32;
         let mut last = vec![0; graph.values.len()];
         for (step, &kernel) in order.iter().enumerate() {
@@ -173,16 +184,17 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
             temporaries: 0,
             copied: Vec::new(),
             end,
+            one_waits,
         }
     }
 
-    fn run(&mut self, inner: &[Vec<Plan>]) {
+    fn run(&mut self, within: &[u64]) {
         for (step, &kernel) in self.order.iter().enumerate() {
             self.store(step as u32, kernel);
         }
         self.place_results();
         self.place_temporaries();
-        self.measure(inner);
+        self.measure(within);
     }
 
     fn parameter(&self, value: Id) -> Option<usize> {
@@ -336,6 +348,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 slots.insert(at, index);
             }
         }
+        let misplaced = self.misplaced();
         for (index, &value) in self.graph.results.iter().enumerate() {
             let bytes = self.graph.values[value as usize].bytes;
             let alias = self.frame.alias.get(index).copied().flatten();
@@ -365,7 +378,12 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 }
                 // It lies in another place.
                 Some(_) if alias.is_some() => {
-                    self.copied.push(bytes);
+                    match in_ring(&misplaced, index).filter(|_| self.one_waits) {
+                        Some(false) => continue,
+                        // There, and back.
+                        Some(true) => self.copied.extend([bytes, bytes]),
+                        None => self.copied.push(bytes),
+                    }
                     self.memory.push(Memory {
                         values: smallvec![value],
                         bytes,
@@ -377,6 +395,22 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 _ => {}
             }
         }
+    }
+
+    /// For each result that lies in another's place, that other one.
+    fn misplaced(&self) -> Vec<Option<usize>> {
+        let alias = |index: usize| self.frame.alias.get(index).copied().flatten();
+        let count = self.graph.results.len();
+        let wants: FxHashMap<usize, usize> =
+            (0..count).filter_map(|index| Some((alias(index)?, index))).collect();
+        let lies = |index: usize| {
+            let home = self.home[self.graph.results[index] as usize]?;
+            match self.memory[home as usize].place {
+                Place::Parameter(at) => wants.get(&at).copied().filter(|&other| other != index),
+                _ => None,
+            }
+        };
+        (0..count).map(lies).collect()
     }
 
     /// Temporaries lie where results will, or arguments have been, if they fit.
@@ -400,8 +434,8 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
         }
     }
 
-    /// Bytes at each step, and in all.
-    fn measure(&mut self, inner: &[Vec<Plan>]) {
+    /// Bytes at each step, and in all, with what is `within` each kernel.
+    fn measure(&mut self, within: &[u64]) {
         let steps = self.order.len() + 1;
         let mut change = vec![0i128; steps + 1];
         for memory in self.memory.iter().filter(|memory| memory.place == Place::Own) {
@@ -412,11 +446,7 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
         let mut now = 0i128;
         for (step, &change) in change[..steps].iter().enumerate() {
             now += change;
-            let inside = self
-                .order
-                .get(step)
-                .and_then(|&kernel| inner[kernel as usize].iter().map(|plan| plan.temporaries).max())
-                .unwrap_or(0);
+            let inside = self.order.get(step).map_or(0, |&kernel| within[kernel as usize]);
             if inside > 0 {
                 scratch.push((inside, step as u32));
             }
@@ -466,4 +496,16 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
         }
         height
     }
+}
+
+/// Whether results lie in each other's places in a ring, a result among them, and that one is the first: it waits somewhere else, so that
+/// the others are computed in their own places one after the other.
+fn in_ring(misplaced: &[Option<usize>], index: usize) -> Option<bool> {
+    let mut ring = std::iter::successors(misplaced[index], |&at| misplaced[at]).take(misplaced.len());
+    let mut first = index;
+    let mut closes = |at: usize| {
+        first = first.min(at);
+        at == index
+    };
+    ring.any(&mut closes).then_some(first == index)
 }

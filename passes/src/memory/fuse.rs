@@ -10,9 +10,15 @@ mod rows;
 mod siblings;
 mod spill;
 
-use super::graph::{Class, Graph, Id, Reduce};
+use super::graph::{Class, Graph, Id, Node, Reduce};
 use super::lists::Lists;
+use crate::ir::i64_array;
+use crate::ops::updates;
 use crate::target::{Reductions, Storage};
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, ValueLike};
+use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::types::Tensor;
 
 /// What is stored, and by what it is computed.
 pub(super) struct Kernels {
@@ -163,6 +169,8 @@ struct Fusion<'g, 'c, 'a> {
     homes: Vec<Homes>,
     /// The update for which it is stored although it could be computed on the fly.
     apart: Vec<Option<Id>>,
+    /// It is a slice of what an update then writes over.
+    replaced: Vec<bool>,
     /// Operations for one element if all is computed on the fly that can be.
     chain: Vec<f32>,
     /// Stored because what is read for it would be read for each of those that ask for other elements of it.
@@ -189,6 +197,20 @@ const MOST_OFTEN: u32 = 1024;
 /// Askers of an op that are told apart.
 const MOST_ASKERS: usize = 16;
 
+/// Where a slice is cut out of an array, or an update put into one: its shape and starts, if they are known.
+fn place_of<'c>(op: OperationRef<'c, '_>) -> Option<(&'c [i64], Vec<i64>)> {
+    if op_name(op) == "stablehlo.slice" {
+        let strides = i64_array(op, "strides")?;
+        let shape = Tensor::new(op.results().next()?.r#type())?.shape;
+        return strides
+            .iter()
+            .all(|&by| by == 1)
+            .then_some((shape, i64_array(op, "start_indices")?.to_vec()));
+    }
+    let update = updates::update_of(op).filter(|_| updates::is_update(op))?;
+    Some((Tensor::new(update.r#type())?.shape, updates::starts_of(op)?))
+}
+
 pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kernels {
     let count = graph.nodes.len();
     let users = Lists::new(count, |add| {
@@ -206,6 +228,7 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         before_product: vec![false; count],
         homes: vec![Homes::NONE; count],
         apart: vec![None; count],
+        replaced: vec![false; count],
         chain: Vec::new(),
         spilled: vec![false; count],
         repeats: vec![false; count],
@@ -327,6 +350,7 @@ impl Fusion<'_, '_, '_> {
                 continue;
             }
             let &[base, update, ..] = &self.graph.nodes[node as usize].operands[..] else { continue };
+            let place = self.graph.nodes[node as usize].op.and_then(place_of);
             // Only as far as one kernel could go, and a kernel is not large.
             const FARTHEST: usize = 64;
             let mut pending = vec![self.node_of(update)];
@@ -351,6 +375,12 @@ impl Fusion<'_, '_, '_> {
                 }
                 let operands = &self.graph.nodes[producer as usize].operands;
                 if operands.contains(&base) {
+                    // Each element of what is written over is read just before.
+                    let op = self.graph.nodes[producer as usize].op;
+                    if place.is_some() && op.and_then(place_of) == place {
+                        self.replaced[producer as usize] = true;
+                        continue;
+                    }
                     self.apart[producer as usize] = Some(node);
                 } else {
                     pending.extend(operands.iter().map(|&operand| self.node_of(operand)));
@@ -380,6 +410,7 @@ impl Fusion<'_, '_, '_> {
     /// From the last node to the first: is it stored, and in which kernels is it computed?
     fn decide(&mut self) {
         let kept = self.kept();
+        let joined = if self.storage.weighs_copies { self.joined(&kept) } else { Vec::new() };
         let mut askers: Vec<Id> = Vec::new();
         for node in (0..self.graph.nodes.len() as Id).rev() {
             let index = node as usize;
@@ -419,7 +450,7 @@ impl Fusion<'_, '_, '_> {
             let in_cluster = self.cluster[index].is_some_and(|root| root != node);
             let alone = stored || homes.count > 1;
             let better_stored = if self.storage.weighs_copies {
-                alone && !self.is_free(node) && (stored || self.is_joined(node) || self.moves_more(node))
+                alone && !self.is_free(node) && (stored || joined[index] || self.moves_more(node))
                     || self.is_expensive(node) && repeats
                     || places > 1 && self.computes_more(node, places)
                     || self.spilled[index]
@@ -477,9 +508,23 @@ impl Fusion<'_, '_, '_> {
         }
     }
 
-    /// Whether it is of several arrays: which of them an element is of, each kernel would have to ask for each.
-    fn is_joined(&self, node: Id) -> bool {
-        matches!(self.class(node), Class::Join { .. })
+    /// Nodes of several arrays, or made of such and no larger: which array an element is of, each kernel would have to ask for each.
+    fn joined(&self, kept: &[bool]) -> Vec<bool> {
+        let bytes =
+            |node: &Node<'_, '_>| self.graph.values.get(node.first as usize).map_or(0, |value| value.bytes);
+        let mut joined = vec![false; self.graph.nodes.len()];
+        for (index, node) in self.graph.nodes.iter().enumerate() {
+            joined[index] = match node.class {
+                Class::Join { .. } => true,
+                Class::Map(_) | Class::Move => node.operands.iter().any(|&operand| {
+                    let producer = self.node_of(operand);
+                    let other = &self.graph.nodes[producer as usize];
+                    joined[producer as usize] && !kept[producer as usize] && bytes(node) <= bytes(other)
+                }),
+                _ => false,
+            };
+        }
+        joined
     }
 
     /// Whether it is made of next to nothing, so that each kernel makes it for itself.

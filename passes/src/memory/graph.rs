@@ -322,6 +322,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                 return;
             }
             "convert" if scope.undoes_convert(op) => return,
+            "slice" if scope.is_part(op) => return,
             "add" | "subtract" => {
                 if let Some(kept) = added_to_nothing(op, local) {
                     let kept = scope.operand(kept);

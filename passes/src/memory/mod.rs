@@ -75,6 +75,7 @@ mod schedule;
 mod shards;
 mod sized;
 mod source;
+mod stages;
 mod time;
 
 pub(crate) use fuse::EXPENSIVE;

@@ -11,6 +11,7 @@ use super::Spent;
 use super::assign::Plan;
 use super::fuse::{Kernel, Read};
 use super::graph::{Class, Graph, Id, placement};
+use super::stages::{column, left_by_first, passes, places, stages};
 use crate::counted::Counter;
 use crate::ir::i64_array;
 use crate::ops::products::dot_numbers;
@@ -145,66 +146,6 @@ impl Copies {
     }
 }
 
-/// Dimensions side by side that a reduction reduces: their elements, and whether the last dimension is among them.
-struct Run {
-    elements: u64,
-    rows: bool,
-}
-
-/// All of them, if a node is a reduction; of dimensions of one element there is nothing to do.
-fn runs(graph: &Graph<'_, '_>, node: Id) -> Vec<Run> {
-    let node = &graph.nodes[node as usize];
-    let dims =
-        node.op.filter(|_| matches!(node.class, Class::Reduce(_))).and_then(|op| i64_array(op, "dimensions"));
-    let shape = node.operands.first().and_then(|&id| Tensor::new(graph.values[id as usize].ty));
-    let (Some(dims), Some(shape)) = (dims, shape.map(|tensor| tensor.shape)) else { return Vec::new() };
-    let mut runs: Vec<Run> = Vec::new();
-    let mut goes_on = false;
-    for (dim, &size) in shape.iter().enumerate().filter(|&(_, &size)| size != 1) {
-        let reduced = dims.contains(&(dim as i64));
-        let size = u64::try_from(size).unwrap_or(0);
-        match runs.last_mut().filter(|_| goes_on) {
-            Some(run) if reduced => run.elements = run.elements.saturating_mul(size),
-            _ if reduced => runs.push(Run { elements: size, rows: false }),
-            _ => {}
-        }
-        goes_on = reduced;
-    }
-    if let Some(last) = runs.last_mut() {
-        last.rows = goes_on;
-    }
-    runs
-}
-
-impl Run {
-    /// Whether it takes two kernels.
-    fn is_long(&self, storage: &Storage) -> bool {
-        self.elements > if self.rows { storage.longest_row } else { storage.longest_column }
-    }
-}
-
-/// How many kernels it takes to compute a node: a reduction of dimensions that are not side by side goes in one stage for each run of
-/// them, and a run of many elements in two.
-fn stages(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> f64 {
-    if storage.longest_row == 0 {
-        return 1.0;
-    }
-    let each = |run: &Run| if run.is_long(storage) { 2.0 } else { 1.0 };
-    f64::max(1.0, runs(graph, node).iter().map(each).sum())
-}
-
-/// The least seconds that a reduction of columns takes: a thread goes over the elements of one. Rows that are `scattered` are no rows.
-fn column(graph: &Graph<'_, '_>, node: Id, scattered: bool, storage: &Storage, rates: &Rates) -> f64 {
-    if rates.column.is_infinite() {
-        return 0.0;
-    }
-    let longest = runs(graph, node).into_iter().max_by_key(|run| run.elements);
-    // What is last does not lie so in memory.
-    let longest = longest.map(|run| Run { rows: run.rows && !scattered, ..run });
-    let run = longest.filter(|run| !run.rows && !run.is_long(storage));
-    run.map_or(0.0, |run| run.elements as f64 / rates.column)
-}
-
 /// Where results lie in the memory of what they are made of.
 struct InPlace<'g, 'c, 'a> {
     graph: &'g Graph<'c, 'a>,
@@ -258,15 +199,18 @@ fn work(
             (read + 2.0 * added_to(graph, kernel.node)).max(waits) + in_place.copies(kernel.node).moved
         }
         Class::Opaque if name == "stablehlo.sort" => {
-            let longest = node.op.and_then(sorted).unwrap_or(2).max(2);
-            // Each stage of a bitonic sort that no multiprocessor can do by itself goes over all.
-            (read + made) * (longest as f64).log2().powi(2) / 8.0
+            let (passes, places) = node.op.map_or((1.0, 0), |op| (passes(op, storage), places(op, storage)));
+            (read + made + 2.0 * places as f64) * passes
         }
         Class::Opaque if node.op.and_then(placement).is_some() => {
             (read + made) * rates.bytes / rates.host_link
         }
         Class::Opaque if moves_between_devices(name) => (read + made) * rates.bytes / rates.link,
-        _ => read + made,
+        _ => {
+            // Between the stages of a reduction.
+            let left = plan.kernels.nodes(kernel).map(|node| left_by_first(graph, node, storage));
+            read + made + 2.0 * left.fold(0, u64::saturating_add) as f64
+        }
     };
     let computing = kernel.inside.product.map_or(0.0, |id| {
         let node = &graph.nodes[id as usize];
@@ -310,14 +254,6 @@ fn parts(op: OperationRef<'_, '_>, made: Type<'_>) -> u64 {
     let (Some(whole), Some(made)) = (whole, Tensor::new(made)) else { return 1 };
     let first = made.shape.first().filter(|_| made.rank() > whole.rank());
     first.and_then(|&parts| u64::try_from(parts).ok()).unwrap_or(1).max(1)
-}
-
-/// Elements along the dimension that is sorted.
-fn sorted(op: OperationRef<'_, '_>) -> Option<i64> {
-    let shape = Tensor::new(op.operand(0).ok()?.r#type())?.shape;
-    let dim = crate::ir::constant_attribute(op, "dimension").unwrap_or(-1);
-    let dim = if dim < 0 { dim + shape.len() as i64 } else { dim };
-    shape.get(usize::try_from(dim).ok()?).copied()
 }
 
 /// Whether what an op stores comes from other devices: a collective, or what a partitioner makes of an op that has no result like it.

@@ -6,11 +6,9 @@
 mod index;
 mod ops;
 
+pub use crate::ops::updates::{is_update, plain, starts_of, update_of};
 pub use index::{Box_, Expr, Index, Piece, Source};
-pub use ops::{
-    is_bare, is_computed_on_shared, is_elementwise, is_move, is_read_by_made, is_update, plain, starts_of,
-    unconstrained, update_of,
-};
+pub use ops::{is_bare, is_computed_on_shared, is_elementwise, is_move, is_read_by_made, unconstrained};
 
 use super::layout::Known;
 use super::mesh::Layout;

@@ -11,7 +11,7 @@ pub const LONGEST_ROW: i64 = 1024 * 32;
 
 pub(super) static STORAGE: Storage = Storage {
     widens: false,
-    reductions: Reductions::Kernels { few: 32 },
+    reductions: Reductions::Kernels { few: 32, together: false },
     fuses_into_scatters: true,
     scatters_into_sums: false,
     beside_products: Beside::Nothing,
@@ -43,6 +43,8 @@ pub(super) static STORAGE: Storage = Storage {
     operations: None,
     divides_work: false,
     splits_products: None,
+    one_waits: false,
+    sorts_places: false,
     schedule: Schedule::OwnOrWalk,
     tile: (1, 1),
 };

@@ -105,6 +105,10 @@ pub struct Storage {
     pub divides_work: bool,
     /// Products of few results are computed in parts; `None` if never.
     pub splits_products: Option<Splits>,
+    /// Of results that are made in the memory of each other's arguments one waits in memory of its own, not all.
+    pub one_waits: bool,
+    /// What sorts and keeps the order of equal elements takes along the place of each.
+    pub sorts_places: bool,
     /// In which order what is ready runs.
     pub schedule: Schedule,
     /// Bytes that the innermost two dimensions of an array are rounded up to: elements of (second last, last); (1, 1) if none.
@@ -123,6 +127,8 @@ pub enum Reductions {
     Kernels {
         /// Elements of the operand for one of the result.
         few: u64,
+        /// Rows of a number of elements that `few` is a multiple of are no such: several are reduced together.
+        together: bool,
     },
 }
 

@@ -37,6 +37,8 @@ pub(super) static STORAGE: Storage = Storage {
     operations: None,
     divides_work: true,
     splits_products: None,
+    one_waits: false,
+    sorts_places: false,
     schedule: Schedule::FirstReady,
     tile: (1, 1),
 };

@@ -9,7 +9,8 @@ use melior::ir::{Type, TypeLike};
 
 pub(super) static STORAGE: Storage = Storage {
     widens: false,
-    reductions: Reductions::Kernels { few: 32 },
+    // A warp reduces one row, or several whose elements divide its threads evenly (`IsUnnestedReductionFasterThanElemental` in openxla/xla).
+    reductions: Reductions::Kernels { few: 32, together: true },
     fuses_into_scatters: true,
     scatters_into_sums: true,
     beside_products: Beside::Given,
@@ -40,6 +41,8 @@ pub(super) static STORAGE: Storage = Storage {
     divides_work: false,
     // As `test/oracle/products.py` finds them, but for some of 64 columns and some that contract 65,536 elements.
     splits_products: Some(Splits { most: 1 << 21, fewest: 4, small: 1 << 14 }),
+    one_waits: true,
+    sorts_places: true,
     schedule: Schedule::ListOrWalk,
     tile: (1, 1),
 };

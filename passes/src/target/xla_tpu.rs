@@ -7,7 +7,7 @@ use super::{Beside, Rates, Reductions, Schedule, Storage};
 
 pub(super) static STORAGE: Storage = Storage {
     widens: false,
-    reductions: Reductions::Kernels { few: 8 },
+    reductions: Reductions::Kernels { few: 8, together: false },
     fuses_into_scatters: false,
     scatters_into_sums: false,
     beside_products: Beside::Anything,
@@ -33,6 +33,8 @@ pub(super) static STORAGE: Storage = Storage {
     operations: None,
     divides_work: false,
     splits_products: None,
+    one_waits: false,
+    sorts_places: false,
     schedule: Schedule::OwnOrWalk,
     tile: (8, 128),
 };

@@ -2,7 +2,7 @@
 
 //! What each kernel reads, and what it computes on the way.
 
-use super::super::graph::{Class, Graph, Id, Node, Reduce};
+use super::super::graph::{Class, Graph, Id, Reduce};
 use super::{Fusion, Inside, Kernel, Kernels, NOBODY, Piece, Read};
 use crate::ir::i64_array;
 use melior::ir::operation::OperationLike;
@@ -200,7 +200,7 @@ impl Fusion<'_, '_, '_> {
             if self.class(producer) == Class::Constant {
                 continue;
             }
-            let pointwise = self.is_pointwise(node, place);
+            let pointwise = self.is_pointwise(index, place);
             let content = &self.graph.values[operand as usize];
             let taken = self.taken(node, place);
             // What kernels do along rows reads each of these once.
@@ -227,25 +227,29 @@ impl Fusion<'_, '_, '_> {
                 let bytes = (read.bytes as f64 * share) as u64;
                 let again = (read.again as f64 * share) as u64;
                 let by = if at_its_place { read.by } else { index };
-                let pointwise = read.pointwise && pointwise;
+                // Of what an update writes over, only the elements at the same places may be read.
+                let replaced = node.class == Class::Update && node.operands[0] == read.value;
+                let pointwise = read.pointwise && (pointwise || replaced);
                 reads.add(Read { pointwise, of: index, bytes, again, by, ..read }, index, stored);
             }
         }
     }
 
     /// Whether a node needs of its operand at `place`, for each of its elements, the one at the same place.
-    fn is_pointwise(&self, node: &Node<'_, '_>, place: usize) -> bool {
+    fn is_pointwise(&self, index: Id, place: usize) -> bool {
+        let node = &self.graph.nodes[index as usize];
         let elements = |value: Id| self.graph.values.get(value as usize).map_or(0, |value| value.elements);
         matches!(node.class, Class::Map(_)) && elements(node.operands[place]) == elements(node.first)
-            || place == 0 && node.class == Class::Update
+            || place == 0 && (node.class == Class::Update || self.replaced[index as usize])
     }
 
-    /// What a kernel reads beside a reduction of the same (a softmax) is read by rows: back ends reduce in the same kernel.
+    /// What a kernel reads beside a reduction of the same by rows (a softmax) is read by rows: back ends reduce in the same kernel.
     fn spread(&self, reads: &mut Reads<'_, '_, '_>, of: &[Option<Id>], kernels: &[Kernel]) {
         let mut reduced = Vec::new();
         for read in &reads.all[reads.first..] {
             let producer = self.node_of(read.value);
             if self.class(producer) == Class::Reduce(Reduce::Kernel)
+                && self.graph.values[read.value as usize].elements > 1
                 && let Some(kernel) = of[producer as usize]
             {
                 let piece = kernels[kernel as usize].reads.range();

@@ -3,10 +3,11 @@
 //! Ops whose results are their operands under other names, to a compiler.
 
 use super::{CONVERT, Class, Scope};
-use crate::ir::i64_array;
+use crate::ir::{constant_attribute, i64_array};
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
 impl<'c: 'a, 'a> Scope<'c, 'a> {
@@ -57,6 +58,16 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         false
     }
 
+    /// A slice that takes one operand of a concatenation, and all of it, is that operand.
+    pub(super) fn is_part(&mut self, op: OperationRef<'c, 'a>) -> bool {
+        let Some(&joined) = self.operands(op).first() else { return false };
+        let node = self.node_of(joined);
+        let part = node.op.and_then(|join| part_of(op, join)).and_then(|at| node.operands.get(at).copied());
+        let Some(part) = part else { return false };
+        self.forward(op, &[part]);
+        true
+    }
+
     /// A transposed product is the product of the other way round.
     pub(super) fn is_transposed_product(&mut self, op: OperationRef<'c, 'a>) -> bool {
         let Some(&operand) = self.operands(op).first() else { return false };
@@ -95,4 +106,25 @@ pub(super) fn added_to_nothing<'c: 'a, 'a>(op: OperationRef<'c, 'a>, local: &str
     };
     let [left, right] = [op.operand(0).ok()?, op.operand(1).ok()?];
     if is_zero(right) { Some(left) } else { (local == "add" && is_zero(left)).then_some(right) }
+}
+
+/// Which operand of a concatenation a slice takes, if it takes one and all of it.
+fn part_of(slice: OperationRef<'_, '_>, join: OperationRef<'_, '_>) -> Option<usize> {
+    // Of more each slice would look at all.
+    const MOST: usize = 64;
+    if op_name(join) != "stablehlo.concatenate" || join.operand_count() > MOST {
+        return None;
+    }
+    let along = usize::try_from(constant_attribute(join, "dimension")?).ok()?;
+    let start = *i64_array(slice, "start_indices")?.get(along)?;
+    let taken = slice.results().next()?.r#type();
+    let mut first = 0;
+    for (at, operand) in join.operands().enumerate() {
+        if first == start {
+            let steps = i64_array(slice, "strides")?.iter().any(|&by| by != 1);
+            return (operand.r#type() == taken && !steps).then_some(at);
+        }
+        first += Tensor::new(operand.r#type())?.shape.get(along)?;
+    }
+    None
 }

@@ -181,7 +181,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         shape.extend(result.shape);
         let sums = self.one(Class::Dot { joins: false }, op, taken, Tensor::get(&shape, f32_type, None));
         let reduce = match self.storage.reductions {
-            Reductions::Kernels { few } if parts >= few => Reduce::Kernel,
+            Reductions::Kernels { few, .. } if parts >= few => Reduce::Kernel,
             _ => Reduce::Reader,
         };
         let sum = self.one(Class::Reduce(reduce), op, ids![sums], ty);

@@ -5,13 +5,13 @@
 use super::super::lists::Ids;
 use super::{Class, Reduce, Scope, body, bytes_of};
 use crate::ir::i64_array;
-use crate::rewrite::has_one_use;
+use crate::rewrite::{has_one_use, users};
 use crate::splat::Splat;
 use crate::target::Reductions;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
-use melior::ir::{OperationRef, Type, TypeLike, ValueLike};
+use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{attribute_of, op_name};
 use slimhlo_dialect::stablehlo::attrs::ScatterDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
@@ -32,12 +32,13 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let input = operands.first().and_then(|&input| Tensor::new(self.graph.values[input as usize].ty));
         let tile = match self.storage.reductions {
             Reductions::Library { tile } => tile,
-            Reductions::Kernels { few } => {
+            Reductions::Kernels { few, together } => {
                 let count = |ty: Type<'c>| bytes_of(ty).1;
                 let taken = op.operand(0).map_or(0, |value| count(value.r#type()));
                 let made = op.result(0).map_or(1, |value| count(value.r#type()));
-                let is_few = taken / made.max(1) < few;
-                let reduce = if is_few { Reduce::Reader } else { Reduce::Kernel };
+                let each = (taken / made.max(1)).max(1);
+                let is_shared = together && few.is_multiple_of(each) && is_of_rows(op) && !goes_on(op);
+                let reduce = if each < few && !is_shared { Reduce::Reader } else { Reduce::Kernel };
                 self.add(Class::Reduce(reduce), op, operands, false);
                 return;
             }
@@ -215,6 +216,24 @@ fn folds_with<'c>(op: OperationRef<'c, '_>) -> Option<&'c str> {
     let first = body(op, 0)?.first_operation()?;
     let next = first.next_in_block()?;
     (next.operand_count() == 1 && next.result_count() == 0).then(|| op_name(first))
+}
+
+/// Whether a reduction is along the last dimensions.
+fn is_of_rows(op: OperationRef<'_, '_>) -> bool {
+    let shape = op.operands().next().and_then(|input| Tensor::new(input.r#type())).map(|input| input.shape);
+    let (Some(shape), Some(dims)) = (shape, i64_array(op, "dimensions")) else { return false };
+    let kept = (0..shape.len()).rev().find(|&dim| shape[dim] != 1 && !dims.contains(&(dim as i64)));
+    let first = (0..shape.len()).find(|&dim| shape[dim] != 1 && dims.contains(&(dim as i64)));
+    kept.zip(first).is_none_or(|(kept, first)| kept < first)
+}
+
+/// Whether what is reduced is only reduced further in the same way: that is one reduction.
+fn goes_on(op: OperationRef<'_, '_>) -> bool {
+    let Some(result) = op.results().next().map(Value::from).filter(|&result| has_one_use(result)) else {
+        return false;
+    };
+    let next = users(result).next().filter(|user| op_name(*user) == "stablehlo.reduce");
+    next.is_some_and(|next| folds_with(next).is_some() && folds_with(next) == folds_with(op))
 }
 
 /// Whether a library does this reduction.
