@@ -47,6 +47,7 @@ pub mod simplify;
 pub mod sink_invariants;
 pub mod slabs;
 pub mod stream;
+pub mod unroll_rotations;
 pub mod unstack;
 
 pub use framework::{
@@ -89,6 +90,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<slabs::Slabs>(),
             PassInfo::of::<stream::Stream>(),
             PassInfo::of::<gpu::to_kernels::ToKernels>(),
+            PassInfo::of::<unroll_rotations::UnrollRotations>(),
             PassInfo::of::<unstack::Unstack>(),
         ]
     });

@@ -197,6 +197,13 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "loops of changing places",
+        pipeline: "func.func(slimhlo-unroll-rotations)",
+        tidy: TIDY,
+        judge: Judge::Better,
+        ..PLAIN
+    },
+    Stage {
         name: "values again",
         pipeline: "func.func(slimhlo-rematerialize{target=$target moves=$moves windows=$windows through=$through})",
         tidy: SIMPLIFY,
