@@ -102,6 +102,8 @@ pub enum Step {
     ShardedStreams,
     /// Gradients of loops do, with less stored for them
     Residuals,
+    /// Loops whose values change places do, several turns at once
+    Rotations,
     /// Networks and their gradients in slices of the batch do
     BatchSlices,
     /// Programs of all families do, through the default pipeline and through all passes
@@ -155,6 +157,7 @@ impl Step {
             | Step::ShardedFields
             | Step::ShardedStreams
             | Step::Residuals
+            | Step::Rotations
             | Step::BatchSlices
             | Step::Families
             | Step::Elementwise
@@ -191,6 +194,7 @@ impl Step {
                 | Step::ShardedFields
                 | Step::ShardedStreams
                 | Step::Residuals
+                | Step::Rotations
                 | Step::BatchSlices
                 | Step::Elementwise
                 | Step::Referees
@@ -239,6 +243,7 @@ impl Step {
             Step::ShardedFields => oracle::sharded_fields(run),
             Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 100),
             Step::Residuals => oracle::generated(run, "residuals.py", 80),
+            Step::Rotations => oracle::generated(run, "rotations.py", 100),
             Step::BatchSlices => oracle::generated(run, "batch_slices.py", 40),
             Step::Families => oracle::generated(run, "families.py", 1600),
             Step::Optimize => oracle::optimize(run),
