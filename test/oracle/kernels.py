@@ -202,6 +202,14 @@ def cases() -> Iterator[Case]:
         (1, 64),
     )
     yield Case("scatter rows", lambda x, i, u: x.at[i].add(u), (some(100, 16), indices(100, 50), some(50, 16)))
+    # So many that a thread takes four of them at a time, some of them beyond the end.
+    wide = some(17_001, 64)
+    yield Case(
+        "scatter many rows",
+        lambda x, i, u: x.at[i].add(u, mode="drop"),
+        (some(3000, 64), indices(3010, len(wide)), wide),
+        (1, 64),
+    )
     yield Case("scatter columns", lambda x, i, u: x.at[:, i].add(u), (some(20, 100), indices(100, 50), some(20, 50)))
     yield Case("gradient of a gather", jax.grad(lambda x, i: jnp.sin(x[i]).sum()), (some(100, 4), indices(100, 50)))
     yield Case("sort integers", jnp.sort, (some(7, 1000, dtype=np.int32),))
