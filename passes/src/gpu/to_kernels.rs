@@ -56,10 +56,10 @@ fn in_place(target: Target, slabs: Bytes) -> String {
     format!("func.func(slimhlo-inplace-updates{{target={target} chunk-bytes={slabs}}},canonicalize,cse)")
 }
 
-/// Sixteenths of the chip's second cache that slabs of the sizes that are tried have: 4, 16, 64 and 256 MiB for an H100. Smaller
-/// ones take less memory, larger ones fewer launches; `cargo xtask bench choices` shows both for each. A slab is a whole
-/// row of the first dimension at least, and two of a field of 80 rows are 56 MiB: with no more than the cache holds, as
-/// many launches as there are rows would be a third of a step's time.
+/// Sixteenths of the chip's second cache that slabs of the sizes that are tried have: 4, 16, 64 and 256 MiB for an
+/// H100. Smaller ones take less memory, larger ones fewer launches; `cargo xtask bench choices` shows both for each. A
+/// slab is a whole row of the first dimension at least: of fields whose rows are 10 MiB, as `halo_step`'s, the cache
+/// holds hardly more, and launches for each row are a third of the step's time.
 const SLABS: [u64; 4] = [1, 4, 16, 64];
 
 /// Sixteenths of a chip's second cache, which is rounded up to a power of two; an H100's 50 MB to 64 MiB.
@@ -86,8 +86,8 @@ const EVEN: f64 = 1.02;
 /// How many times as long a program may take in any form, whatever it saves: a choice, as `max-slowdown` is.
 const FAR: f64 = 8.0;
 
-/// How chunks are chosen (by thresholds or by the target's costs), and sixteenths of the chip's second cache that the temporaries
-/// of one have, about.
+/// How chunks are chosen (by thresholds or by the target's costs), and sixteenths of the chip's second cache that the
+/// temporaries of one have, about.
 const CHUNKS: [(bool, [u64; 3]); 2] = [(false, [1, 4, 16]), (true, [2, 4, 8])];
 
 /// The default pipeline, for our kernels, within a bound of time.

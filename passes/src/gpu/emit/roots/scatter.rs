@@ -216,8 +216,8 @@ impl<'c: 'a, 'a> Scatter<'c, 'a> {
         Ok(neighbours)
     }
 
-    /// How many updates a thread takes a block's threads apart, whose loads are then in flight together: of rows, whose neighbours
-    /// neighbouring threads write, if all that happens where they go is one op of memory.
+    /// How many updates a thread takes a block's threads apart, whose loads are then in flight together: of rows, whose
+    /// neighbours neighbouring threads write, if all that happens where they go is one op of memory.
     fn several(&self, kernel: &Kernel<'c, 'a>, updates: &[Update], neighbours: i64) -> Result<'c, i64> {
         let is_one_op = updates.iter().all(|update| matches!(update, Update::Native(_) | Update::Alone));
         let is_worth_it = neighbours == 1 && count_of(self.updates) / TOGETHER >= FEW;

@@ -262,8 +262,8 @@ impl<'c: 'a, 'a> Block<'_, 'c, 'a> {
         })
     }
 
-    /// One of half as many complex numbers as there are reals: two neighbours of those that are read; or, of their frequencies,
-    /// what they have in common with the ones as far from the end, and what sets them apart, turned back.
+    /// One of half as many complex numbers as there are reals: two neighbours of those that are read; or, of their
+    /// frequencies, what they have in common with the ones as far from the end, and what sets them apart, turned back.
     fn packed(&self, index: &[Value<'c, 'a>]) -> Result<'c, Parts<'c, 'a>> {
         let Numbers { kernel, plan, .. } = self.numbers;
         let (code, arithmetic) = (&kernel.code, &self.arithmetic);

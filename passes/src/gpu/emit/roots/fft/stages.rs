@@ -35,8 +35,8 @@ pub const BANKS: i64 = 32;
 #[derive(Clone, Debug)]
 pub enum Step {
     Lines(Stage),
-    /// What is in the result are frequencies of complex numbers, each made of two neighbours of `n` reals: makes those of the
-    /// reals.
+    /// What is in the result are frequencies of complex numbers, each made of two neighbours of `n` reals: makes those
+    /// of the reals.
     Halves {
         n: i64,
     },
@@ -168,8 +168,8 @@ pub fn steps(plan: &Plan<'_>) -> Option<Vec<Step>> {
 pub enum Layout {
     /// In the result, in row-major order of a shape.
     Result(Vec<i64>),
-    /// So, but each row of the last dimension is as long as one of the result, which is of so many reals; the last number
-    /// of each is in scratch memory.
+    /// So, but each row of the last dimension is as long as one of the result, which is of so many reals; the last
+    /// number of each is in scratch memory.
     Apart { shape: Vec<i64>, row: i64 },
 }
 
