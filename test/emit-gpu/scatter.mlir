@@ -218,8 +218,16 @@ func.func private @many(%x: tensor<70000xf32>, %i: tensor<2000003x1xi32>, %u: te
 
 // -----
 
-// Rows are better next to each other: one element of the window per thread.
+// Rows are better next to each other: one element of the window per thread. Of four of them, a block's threads apart, indices and
+// updates are loaded before the first one is applied; what is left over comes one by one.
 // CHECK-LABEL: gpu.func @windows
+// CHECK: scf.while
+// CHECK: scf.condition
+// CHECK-NOT: llvm.atomicrmw
+// CHECK-COUNT-8: llvm.load
+// CHECK-NOT: llvm.load
+// CHECK-COUNT-4: llvm.atomicrmw fadd
+// CHECK: scf.for
 // CHECK: llvm.atomicrmw fadd
 // CHECK-NOT: llvm.atomicrmw
 // CHECK: gpu.return
@@ -230,5 +238,23 @@ func.func private @windows(%x: tensor<70000x8xf32>, %i: tensor<1000000x1xi32>, %
     %t = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %t : tensor<f32>
   }) : (tensor<70000x8xf32>, tensor<1000000x1xi32>, tensor<1000000x8xf32>) -> tensor<70000x8xf32>
+  return %r : tensor<70000x8xf32>
+}
+
+// -----
+
+// With fewer of them there would be too few threads.
+// CHECK-LABEL: gpu.func @few_windows
+// CHECK-NOT: scf.while
+// CHECK: llvm.atomicrmw fadd
+// CHECK-NOT: llvm.atomicrmw
+// CHECK: gpu.return
+// ORDER-LABEL: gpu.func @few_windows
+func.func private @few_windows(%x: tensor<70000x8xf32>, %i: tensor<100000x1xi32>, %u: tensor<100000x8xf32>) -> tensor<70000x8xf32> attributes {slimhlo.kernel = "scatter", slimhlo.in_place = array<i64: 0>} {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %t = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %t : tensor<f32>
+  }) : (tensor<70000x8xf32>, tensor<100000x1xi32>, tensor<100000x8xf32>) -> tensor<70000x8xf32>
   return %r : tensor<70000x8xf32>
 }

@@ -33,8 +33,9 @@ Then a line for the program: kernels and copies that a run launches, and how oft
 bench_plan.py); how many of the kernels above have fewer than two blocks per SM, and their share of the bytes; the estimated time, and what
 hlo_time.py estimates for what XLA compiles for the same chip. XLA's word for fusions, which it takes, may have memory read at more than its
 bandwidth; where ours seems slower, XLA's time is at least its launches, and all that it moves at full bandwidth. Ours is, for each launch, the
-bytes it has to move at full bandwidth, times the share of slots for instructions where that is above 1, over the share of latency x bandwidth
-that it keeps in flight where that is below 1, or the operations of products at PRODUCTS, whichever is longer, and LAUNCH; kernels without a line count by their bytes.
+bytes it has to move at full bandwidth, times the share of slots for instructions, or over the share of latency x bandwidth that it keeps in
+flight, whichever is longer (what issues for longer asks for less at a time), or the operations of products at PRODUCTS, whichever is
+longer, and LAUNCH; kernels without a line count by their bytes.
 
 How it is counted: instructions executed are those of PTX that warps executed, times machine instructions per one of PTX in the
 innermost loop that accesses memory (that of most instructions executed; a loop within it that the assembler has written out counts as
@@ -417,7 +418,8 @@ def seconds_of(steps: list[dict], manifest: dict, lines: Sequence[Line], chip: C
     """Estimated seconds of some steps of a schedule, as the head of this file says; a loop of unknown length counts as one turn."""
     # Of loads that are in no loop nothing is told.
     waits = lambda line: max(line.needed / line.in_flight, 1.0) if line.in_flight else 1.0
-    slower = {line.name: max(line.issue, 1.0) * waits(line) for line in lines}
+    # Who issues for longer than moving takes asks for fewer bytes at a time by as much: one of the two is what takes long.
+    slower = {line.name: max(line.issue, waits(line)) for line in lines}
     names = {kernel["name"]: [function["name"] for function in kernel["functions"]] for kernel in manifest["kernels"]}
     launch = {
         kernel["name"]: LAUNCH * len(kernel["functions"])

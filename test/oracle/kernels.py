@@ -202,6 +202,14 @@ def cases() -> Iterator[Case]:
         (1, 64),
     )
     yield Case("scatter rows", lambda x, i, u: x.at[i].add(u), (some(100, 16), indices(100, 50), some(50, 16)))
+    # So many that a thread takes four of them at a time, some of them beyond the end.
+    wide = some(17_001, 64)
+    yield Case(
+        "scatter many rows",
+        lambda x, i, u: x.at[i].add(u, mode="drop"),
+        (some(3000, 64), indices(3010, len(wide)), wide),
+        (1, 64),
+    )
     yield Case("scatter columns", lambda x, i, u: x.at[:, i].add(u), (some(20, 100), indices(100, 50), some(20, 50)))
     yield Case("gradient of a gather", jax.grad(lambda x, i: jnp.sin(x[i]).sum()), (some(100, 4), indices(100, 50)))
     yield Case("sort integers", jnp.sort, (some(7, 1000, dtype=np.int32),))
@@ -344,12 +352,7 @@ def cases() -> Iterator[Case]:
             (some(2, size, size, features), weights),
         )
     yield from ragged_products(rng)
-    for size in (1, 8, 60, 97, 1024):
-        yield Case(f"Fourier {size}", jnp.fft.fft, (some(3, size, dtype=np.complex64),), platform="tpu")
-    for size in (9, 30):
-        yield Case(f"Fourier of reals {size}", jnp.fft.rfft, (some(3, size),), platform="tpu")
-    cube = some(2, 6, 5, 8, dtype=np.complex64)
-    yield Case("Fourier of three dimensions", lambda x: jnp.fft.ifftn(x, axes=(1, 2, 3)), (cube,), platform="tpu")
+    yield from transforms(some)
     for dtype in (np.float32, np.complex64):
         name = np.dtype(dtype).name
         matrix = some(2, 7, 7, dtype=dtype)
@@ -396,6 +399,37 @@ def thin_products() -> Iterator[Case]:
     yield Case("largest of rows", lambda x: lax.top_k(x * 2, 7), (some(5, 600),))
     yield Case("largest, values alone", lambda x: lax.top_k(x, 3)[0], (some(50, 8),))
     yield Case("smallest of long columns", lambda x: jnp.sort(x, 0)[:4], (some(5000, 3),), (1, 4))
+
+
+def transforms(some: Callable[..., np.ndarray]) -> Iterator[Case]:
+    """Fourier transforms: of lines that a block holds, of longer ones (of 6,000 numbers and of 8,192 in single precision, of 4,096 in
+    double), and of prime sizes that no thread holds. Frequencies are of the size of one, which errors are then held against."""
+
+    def line(*shape: int, dtype: type = np.float32) -> np.ndarray:
+        return (some(*shape, dtype=dtype) / np.sqrt(shape[-1])).astype(dtype)
+
+    for size in (1, 8, 60, 97, 527, 1024, 6000, 8192):
+        yield Case(f"Fourier {size}", jnp.fft.fft, (line(3, size, dtype=np.complex64),), platform="tpu")
+    for size in (9, 30, 12000):
+        yield Case(f"Fourier of reals {size}", jnp.fft.rfft, (line(3, size),), platform="tpu")
+    cube = some(2, 6, 5, 8, dtype=np.complex64)
+    yield Case("Fourier of three dimensions", lambda x: jnp.fft.ifftn(x, axes=(1, 2, 3)), (cube,), platform="tpu")
+    for sizes in ((9,), (16384,), (4, 10), (4, 9), (4, 2), (3, 12000), (3, 4, 10)):
+        shape = "x".join(map(str, sizes))
+        axes = tuple(range(1, len(sizes) + 1))
+        yield Case(
+            f"Fourier of reals, {shape}", lambda x, a=axes: jnp.fft.rfftn(x, axes=a), (line(2, *sizes),), platform="tpu"
+        )
+        half = some(2, *sizes[:-1], sizes[-1] // 2 + 1, dtype=np.complex64)
+        yield Case(
+            f"Fourier to reals, {shape}",
+            lambda x, s=sizes, a=axes: jnp.fft.irfftn(x, s=s, axes=a),
+            (half,),
+            platform="tpu",
+        )
+    tall = line(3, 8192, dtype=np.complex64).T
+    yield Case("Fourier of tall", lambda x: jnp.fft.fftn(x, axes=(0, 1)), (tall,), platform="tpu")
+    yield Case("Fourier of doubles", jnp.fft.rfft, (line(2, 4096, dtype=np.float64),), platform="tpu")
 
 
 def ragged_products(rng: np.random.Generator) -> Iterator[Case]:

@@ -56,14 +56,16 @@ fn in_place(target: Target, slabs: Bytes) -> String {
     format!("func.func(slimhlo-inplace-updates{{target={target} chunk-bytes={slabs}}},canonicalize,cse)")
 }
 
-/// Shares of the chip's second cache that slabs of the sizes that are tried have: 4, 16 and 64 MiB of an H100's. Smaller
-/// ones take less memory, larger ones fewer launches; `cargo xtask bench choices` shows both for each.
-const SLABS: [u64; 3] = [16, 4, 1];
+/// Sixteenths of the chip's second cache that slabs of the sizes that are tried have: 4, 16, 64 and 256 MiB for an
+/// H100. Smaller ones take less memory, larger ones fewer launches; `cargo xtask bench choices` shows both for each. A
+/// slab is a whole row of the first dimension at least: of fields whose rows are 10 MiB, as `halo_step`'s, the cache
+/// holds hardly more, and launches for each row are a third of the step's time.
+const SLABS: [u64; 4] = [1, 4, 16, 64];
 
-/// A share of a chip's second cache, which is rounded up to a power of two; an H100's 50 MB to 64 MiB.
-fn of_cache(target: Target, share: u64) -> Bytes {
+/// Sixteenths of a chip's second cache, which is rounded up to a power of two; an H100's 50 MB to 64 MiB.
+fn of_cache(target: Target, sixteenths: u64) -> Bytes {
     let cache = target.rates().map_or(1 << 26, |rates| rates.cache);
-    Bytes((cache.next_power_of_two() / share).max(LEAST_CHUNK))
+    Bytes((cache.next_power_of_two() / 16 * sixteenths).max(LEAST_CHUNK))
 }
 
 /// Bytes of the smallest chunk: with less to move, a kernel takes no longer than it takes to start it.
@@ -84,9 +86,9 @@ const EVEN: f64 = 1.02;
 /// How many times as long a program may take in any form, whatever it saves: a choice, as `max-slowdown` is.
 const FAR: f64 = 8.0;
 
-/// How chunks are chosen (by thresholds or by the target's costs), and shares of the chip's second cache that the temporaries
-/// of one have, about.
-const CHUNKS: [(bool, [u64; 3]); 2] = [(false, [16, 4, 1]), (true, [8, 4, 2])];
+/// How chunks are chosen (by thresholds or by the target's costs), and sixteenths of the chip's second cache that the
+/// temporaries of one have, about.
+const CHUNKS: [(bool, [u64; 3]); 2] = [(false, [1, 4, 16]), (true, [2, 4, 8])];
 
 /// The default pipeline, for our kernels, within a bound of time.
 fn default_pipeline(target: Target, limit: Limit) -> String {
@@ -191,7 +193,7 @@ fn update_in_place<'c>(
     let mut found: Option<(Operation<'c>, Cost)> = None;
     let mut before = fingerprint(borrowed(&prepared));
     let target = target_around(module);
-    for slabs in SLABS.map(|share| of_cache(target, share)) {
+    for slabs in SLABS.map(|sixteenths| of_cache(target, sixteenths)) {
         move_body(module, copy_of(borrowed(&prepared)));
         context.run_pipeline(module, &in_place(target, slabs))?;
         // Nothing changes, or the same as with smaller ones.
@@ -293,11 +295,11 @@ impl ToKernels {
             Ok(allowed && !(is_smaller && is_better))
         };
         let target = target_around(module);
-        for (by_cost, shares) in CHUNKS {
+        for (by_cost, sizes) in CHUNKS {
             let how = if by_cost { target } else { Target::xla_cpu() };
             let mut sizes = match self.chunk_bytes {
                 Some(size) => vec![size],
-                None => shares.map(|share| of_cache(target, share)).to_vec(),
+                None => sizes.map(|sixteenths| of_cache(target, sixteenths)).to_vec(),
             };
             sizes.dedup();
             for size in sizes {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 //! Fourier transforms of one to three dimensions, one dimension after the other. Lines that fit into the memory of a
-//! block of threads are transformed there (`fft/block.rs`); others by passes of a self-sorting Cooley-Tukey scheme for
-//! any factors.
+//! block of threads are transformed there (`fft/block.rs`), longer ones in two launches of such lines, where there is
+//! one dimension of them and its factors are small (`fft/stages.rs`); others by passes of a self-sorting Cooley-Tukey
+//! scheme for any factors.
 //!
 //! After passes whose factors multiply to `l`, position `k * (n / l) + p` of a row of `n` has the transform of length `l`, at
 //! frequency `k`, of the elements `p, p + n / l, p + 2 n / l, ...`. A pass of factor `r` sums, for each element of its
@@ -13,8 +14,11 @@
 //! A real input gives the first half of frequencies only; of a complex one with a real result the other half is the
 //! conjugate of the first. Inverses divide by the number of elements transformed.
 
+mod arithmetic;
 mod block;
+mod stages;
 
+use self::stages::{Layout, Step, steps};
 use super::arithmetic::fused;
 use super::reducer::bytes_of;
 use super::serial::nest;
@@ -59,14 +63,8 @@ struct Dim {
     is_half: bool,
 }
 
-impl Dim {
-    /// How many lines there are along it.
-    fn lines(&self) -> i64 {
-        self.from.iter().enumerate().filter(|(dim, _)| *dim != self.dim).map(|(_, size)| size).product()
-    }
-}
-
 struct Plan<'c> {
+    kind: FftType,
     result: Tensor<'c>,
     /// Type of a real number.
     part: Type<'c>,
@@ -86,6 +84,11 @@ impl Plan<'_> {
     /// Whether the result is of complex numbers.
     fn is_complex(&self) -> bool {
         matches!(Number::of(self.result.element), Number::Complex { .. })
+    }
+
+    /// Whether the operand is, too.
+    fn is_of_complex(&self) -> bool {
+        matches!(self.kind, FftType::Fft | FftType::Ifft)
     }
 
     /// Bytes of the most that is between two passes.
@@ -189,20 +192,21 @@ fn plan<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Plan<'c>> {
         }
     }
     let inverse = matches!(kind, FftType::Ifft | FftType::Irfft);
-    Ok(Plan { result, part: part(input.element), inverse, dims: whole, passes })
+    Ok(Plan { kind, result, part: part(input.element), inverse, dims: whole, passes })
 }
 
 /// Whether each element of the operand is read once, by who writes the line that it is in: it may be computed on the
 /// fly, and lie where the result does.
 pub fn reads_once<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
-    plan(op).is_ok_and(|plan| block::fits(&plan))
+    let is_once = |step: &Step| matches!(step, Step::Lines(stage) if !stage.exchanges);
+    plan(op).is_ok_and(|plan| steps(&plan).is_some_and(|steps| steps.iter().all(is_once)))
 }
 
-/// Bytes of scratch memory: what passes hand to each other.
+/// Bytes of scratch memory: what launches hand to each other, where that does not lie in the result.
 pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     let plan = plan(op)?;
-    if block::fits(&plan) {
-        return Ok(block::scratch(&plan));
+    if steps(&plan).is_some() {
+        return Ok(Layout::of(&plan).scratch(plan.part));
     }
     Ok(vec![plan.between(); plan.scratch()])
 }
@@ -210,8 +214,8 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
 /// The launches.
 pub fn launches<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<Launch<'c>>> {
     let plan = plan(op)?;
-    if block::fits(&plan) {
-        return Ok(block::launches(&plan));
+    if let Some(steps) = steps(&plan) {
+        return Ok(block::launches(&plan, &steps));
     }
     Ok(plan.passes.iter().map(|pass| Launch::of_threads(count_of(&pass.to))).collect())
 }
@@ -222,8 +226,8 @@ pub fn emit<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>, launc
     if scratch_count(op) < scratch(op)?.len() {
         return Err(PassError::at(op, "lacks scratch memory"));
     }
-    if block::fits(&plan) {
-        return block::emit(kernel, op, &plan, launch);
+    if let Some(steps) = steps(&plan) {
+        return block::emit(kernel, op, &plan, &steps, launch);
     }
     let code = &kernel.code;
     let last = plan.passes.len() - 1;

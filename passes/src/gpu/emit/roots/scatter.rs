@@ -189,6 +189,14 @@ impl<'c: 'a, 'a> Scatter<'c, 'a> {
         updates.map(|update| kernel.element(update?, at)).collect()
     }
 
+    /// What the indices and the update of a place cost.
+    fn cost(&self, kernel: &Kernel<'c, 'a>) -> Result<'c, u64> {
+        let updates = (0..self.operands).map(|operand| self.op.operand(self.operands + 1 + operand));
+        updates
+            .chain([self.op.operand(self.operands)])
+            .try_fold(0_u64, |cost, value| Ok(cost.saturating_add(kernel.cost(value?))))
+    }
+
     /// How many updates that follow each other a thread takes, so that what it loads of the indices is as wide as loads
     /// are: of single elements only, since threads that write rows are better next to each other.
     fn neighbours(&self, kernel: &Kernel<'c, 'a>) -> Result<'c, i64> {
@@ -199,16 +207,21 @@ impl<'c: 'a, 'a> Scatter<'c, 'a> {
         if self.numbers.update_window_dims().contains(&(last as i64)) || !in_line {
             return Ok(1);
         }
-        let mut cost = kernel.cost(self.op.operand(self.operands)?);
-        for operand in 0..self.operands {
-            cost = cost.saturating_add(kernel.cost(self.op.operand(self.operands + 1 + operand)?));
-        }
+        let cost = self.cost(kernel)?;
         let bytes = numbers::storage_bytes(indices.element).unwrap_or(16) as i64;
         let mut neighbours = if cost <= LIGHT { (WIDEST / bytes).clamp(1, MOST_NEIGHBOURS) } else { 1 };
         while neighbours > 1 && count_of(self.updates) / neighbours < FEW {
             neighbours /= 2;
         }
         Ok(neighbours)
+    }
+
+    /// How many updates a thread takes a block's threads apart, whose loads are then in flight together: of rows, whose
+    /// neighbours neighbouring threads write, if all that happens where they go is one op of memory.
+    fn several(&self, kernel: &Kernel<'c, 'a>, updates: &[Update], neighbours: i64) -> Result<'c, i64> {
+        let is_one_op = updates.iter().all(|update| matches!(update, Update::Native(_) | Update::Alone));
+        let is_worth_it = neighbours == 1 && count_of(self.updates) / TOGETHER >= FEW;
+        Ok(if is_one_op && is_worth_it && self.cost(kernel)? <= LIGHT { TOGETHER } else { 1 })
     }
 
     /// What the body makes of an old value and an update.
@@ -330,7 +343,9 @@ fn update<'c: 'a, 'a>(kernel: &Kernel<'c, 'a>, op: OperationRef<'c, 'a>) -> Resu
         })?;
         return private.end(kernel, op, *update, *pointer, &|old, new| scatter.body(kernel, old, new));
     }
-    in_order_by(kernel, count, scatter.neighbours(kernel)?, 1, &|linear| {
+    let neighbours = scatter.neighbours(kernel)?;
+    let several = scatter.several(kernel, &updates, neighbours)?;
+    in_order_by(kernel, count, neighbours, several, &|linear| {
         let mut found = Vec::with_capacity(linear.len());
         for &linear in linear {
             let at = kernel.indices(scatter.updates, linear);

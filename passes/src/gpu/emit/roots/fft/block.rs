@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Transforms whose lines a block of threads holds in its own memory: one launch for each dimension, and no scratch
-//! memory but for the complex numbers that several dimensions hand on to a real result.
+//! Transforms whose lines a block of threads holds in its own memory: `stages.rs` says in which launches.
 //!
 //! A block loads some lines, each element to the place that the digits of its number have in reverse order,
 //! transforms them in place factor by factor, and stores them. After factors whose product is `l`, each run of `l`
@@ -12,93 +11,55 @@
 //! Lines along another dimension than the last are taken side by side, so that what is read together lies together;
 //! so are rows of a transposed operand. Places are spread by one for each 32, lest reversed digits meet in one bank.
 
-use super::super::arithmetic::fused;
 use super::super::group::{Group, Size, load, store};
-use super::super::reducer::bytes_of;
 use super::super::{Launch, Result, result_buffers};
-use super::{Dim, Plan, factors, root_of_unity};
+use super::arithmetic::{Arithmetic, Parts};
+use super::stages::{BANKS, Layout, Stage, Step, spread};
+use super::{Plan, factors, root_of_unity};
 use crate::gpu::emit::code::{Int, Scalar};
 use crate::gpu::emit::element::{Kernel, count_of};
 use crate::gpu::emit::tile;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Type, Value};
+use melior::ir::{OperationRef, Value};
 use slimhlo_dialect::quant::Number;
-use std::f64::consts::PI;
-
-/// Bytes of a block's memory.
-const MOST_BYTES: i64 = 48 << 10;
-/// The largest factor whose elements a thread holds.
-const LARGEST: i64 = 13;
-/// Lines that a block takes side by side, and elements of them that are enough for its threads.
-const MOST_LINES: i64 = 16;
-const ENOUGH: i64 = 2048;
-/// Places to each of which one is added.
-const BANKS: i64 = 32;
-
-/// Places that a line of `n` takes.
-fn spread(n: i64) -> i64 {
-    n + n / BANKS + 1
-}
-
-/// Lines that a block holds of a dimension; none if not even one fits.
-fn lines(dim: &Dim, part: Type<'_>) -> i64 {
-    let bytes = 2 * bytes_of(part) as i64;
-    let fit = MOST_BYTES / spread(dim.n).saturating_mul(bytes).max(1);
-    let wanted = (ENOUGH / dim.n.max(1)).clamp(4, MOST_LINES).min(fit);
-    let count = wanted.min(dim.lines()).max(i64::from(fit > 0));
-    // A power of two.
-    if count == 0 { 0 } else { 1 << count.ilog2() }
-}
-
-/// Whether all lines of a transform fit.
-pub fn fits(plan: &Plan<'_>) -> bool {
-    plan.dims
-        .iter()
-        .all(|dim| lines(dim, plan.part) > 0 && factors(dim.n).into_iter().all(|factor| factor <= LARGEST))
-}
-
-/// Bytes of scratch memory.
-pub fn scratch(plan: &Plan<'_>) -> Vec<u64> {
-    let between = plan.dims.first().map_or(0, |dim| count_of(&dim.to) as u64);
-    if plan.is_complex() || plan.dims.len() < 2 {
-        return vec![];
-    }
-    vec![between.saturating_mul(2 * bytes_of(plan.part)).max(1)]
-}
 
 /// The launches.
-pub fn launches<'c>(plan: &Plan<'c>) -> Vec<Launch<'c>> {
-    let launch = |dim: &Dim| {
-        let lines = lines(dim, plan.part);
-        let memory = lines * spread(dim.n);
-        let tasks = (dim.lines() + lines - 1) / lines;
-        Launch::of_blocks(tasks).with(plan.part, memory).with(plan.part, memory)
+pub fn launches<'c>(plan: &Plan<'c>, steps: &[Step]) -> Vec<Launch<'c>> {
+    let launch = |step: &Step| match step {
+        Step::Lines(stage) => {
+            let memory = stage.together * spread(stage.n);
+            Launch::of_blocks(stage.tasks()).with(plan.part, memory).with(plan.part, memory)
+        }
+        Step::Halves { .. } => Launch::of_threads(count_of(&halves(plan))),
     };
-    plan.dims.iter().map(launch).collect()
+    steps.iter().map(launch).collect()
 }
 
-/// Writes the launch of one dimension.
+/// Writes one of the launches.
 pub fn emit<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     op: OperationRef<'c, 'a>,
     plan: &Plan<'c>,
+    steps: &[Step],
     launch: usize,
 ) -> Result<'c, ()> {
-    let dim = &plan.dims[launch];
-    let lines = lines(dim, plan.part);
-    let group = Group::new(&kernel.code, Size::Block);
-    let result = result_buffers(kernel, op)?[0];
-    let is_alone = plan.is_complex() || plan.dims.len() < 2;
-    let between = if is_alone { result } else { kernel.scratch_pointer(0) };
-    let block = Block { kernel, op, plan, dim, lines, group, between, result, launch };
-    let tasks = (dim.lines() + lines - 1) / lines;
     let code = &kernel.code;
-    block.group.tasks(code, tasks, |task| {
-        let first = code.mul(task, code.index(lines));
+    let result = result_buffers(kernel, op)?[0];
+    let arithmetic = Arithmetic { code, part: plan.part, inverse: plan.inverse };
+    let (is_first, is_final) = (launch == 0, launch + 1 == steps.len());
+    let numbers = Numbers { kernel, plan, layout: Layout::of(plan), result };
+    let stage = match &steps[launch] {
+        Step::Lines(stage) => stage,
+        Step::Halves { n } => return join_halves(&numbers, &arithmetic, *n),
+    };
+    let group = Group::new(code, Size::Block);
+    let block = Block { numbers, op, stage, arithmetic, group, is_first, is_final };
+    block.group.tasks(code, stage.tasks(), |task| {
+        let first = code.mul(task, code.index(stage.together));
         block.read(first)?;
         code.effect("gpu.barrier", &[]);
         let mut before = 1;
-        for factor in factors(dim.n).into_iter().filter(|factor| *factor > 1) {
+        for factor in factors(stage.n).into_iter().filter(|factor| *factor > 1) {
             block.pass(before, factor)?;
             code.effect("gpu.barrier", &[]);
             before *= factor;
@@ -110,18 +71,94 @@ pub fn emit<'c: 'a, 'a>(
     })
 }
 
+/// For each thread of [`Step::Halves`] a place: of each row, those up to the middle of the frequencies.
+fn halves(plan: &Plan<'_>) -> Vec<i64> {
+    let mut shape = plan.result.shape.to_vec();
+    if let Some(last) = shape.last_mut() {
+        *last = (*last - 1) / 2 + 1;
+    }
+    shape
+}
+
+/// [`Step::Halves`], for each two frequencies of a row that are as far from its beginning and from its end.
+fn join_halves<'c: 'a, 'a>(
+    numbers: &Numbers<'_, 'c, 'a>,
+    arithmetic: &Arithmetic<'_, 'c, 'a>,
+    n: i64,
+) -> Result<'c, ()> {
+    let (kernel, part) = (numbers.kernel, numbers.plan.part);
+    let code = &kernel.code;
+    let shape = halves(numbers.plan);
+    kernel.grid_stride(count_of(&shape), |position| {
+        let index = kernel.indices(&shape, position);
+        let Some((&at, row)) = index.split_last() else { return Ok(()) };
+        let place = |at: Value<'c, 'a>| [row, &[at]].concat();
+        let from_end = code.sub(code.index(n / 2), at);
+        // The first is its own counterpart.
+        let is_first = code.compare(Int::Eq, at, code.index(0));
+        let other = numbers.load(&place(code.select(is_first, at, from_end)))?;
+        let [even, odd] = arithmetic.even_and_odd(numbers.load(&place(at))?, other);
+        let (cosine, sine) = root_of_unity(kernel, at, n, part, false);
+        let odd = arithmetic.times(arithmetic.quarter(odd, false), [cosine, sine]);
+        numbers.store(&place(at), arithmetic.add(even, odd))?;
+        numbers.store(&place(from_end), arithmetic.conjugate(arithmetic.subtract(even, odd)))
+    })
+}
+
+/// Complex numbers between launches.
+struct Numbers<'k, 'c, 'a> {
+    kernel: &'k Kernel<'c, 'a>,
+    plan: &'k Plan<'c>,
+    layout: Layout,
+    result: Value<'c, 'a>,
+}
+
+impl<'c: 'a, 'a> Numbers<'_, 'c, 'a> {
+    /// Where the real part of a number is: a buffer, and a place among reals. The imaginary one follows it.
+    fn place(&self, index: &[Value<'c, 'a>]) -> (Value<'c, 'a>, Value<'c, 'a>) {
+        let code = &self.kernel.code;
+        let twice = |value| code.mul(value, code.index(2));
+        match (&self.layout, index.split_last()) {
+            (Layout::Apart { shape, row }, Some((&at, rows))) => {
+                let number = self.kernel.linear(&shape[..rows.len()], rows);
+                let is_last = code.compare(Int::Eq, at, code.index(shape[rows.len()] - 1));
+                let inside = code.add(code.mul(number, code.index(*row)), twice(at));
+                (
+                    code.select(is_last, self.kernel.scratch_pointer(0), self.result),
+                    code.select(is_last, twice(number), inside),
+                )
+            }
+            (Layout::Result(shape) | Layout::Apart { shape, .. }, _) => {
+                (self.result, twice(self.kernel.linear(shape, index)))
+            }
+        }
+    }
+
+    fn load(&self, index: &[Value<'c, 'a>]) -> Result<'c, Parts<'c, 'a>> {
+        let code = &self.kernel.code;
+        let (buffer, place) = self.place(index);
+        let real = self.kernel.load(buffer, self.plan.part, place)?.real();
+        let imaginary = self.kernel.load(buffer, self.plan.part, code.add(place, code.index(1)))?.real();
+        Ok([real, imaginary])
+    }
+
+    fn store(&self, index: &[Value<'c, 'a>], [real, imaginary]: Parts<'c, 'a>) -> Result<'c, ()> {
+        let code = &self.kernel.code;
+        let (buffer, place) = self.place(index);
+        self.kernel.store(buffer, self.plan.part, place, Scalar::Real(real))?;
+        self.kernel.store(buffer, self.plan.part, code.add(place, code.index(1)), Scalar::Real(imaginary))
+    }
+}
+
 /// A launch being written.
 struct Block<'k, 'c, 'a> {
-    kernel: &'k Kernel<'c, 'a>,
+    numbers: Numbers<'k, 'c, 'a>,
     op: OperationRef<'c, 'a>,
-    plan: &'k Plan<'c>,
-    dim: &'k Dim,
-    lines: i64,
+    stage: &'k Stage,
+    arithmetic: Arithmetic<'k, 'c, 'a>,
     group: Group<'c, 'a>,
-    /// Where complex numbers lie between two dimensions.
-    between: Value<'c, 'a>,
-    result: Value<'c, 'a>,
-    launch: usize,
+    is_first: bool,
+    is_final: bool,
 }
 
 impl<'c: 'a, 'a> Block<'_, 'c, 'a> {
@@ -133,13 +170,13 @@ impl<'c: 'a, 'a> Block<'_, 'c, 'a> {
         along: bool,
         body: impl FnOnce(Value<'c, 'a>, Value<'c, 'a>) -> Result<'c, ()>,
     ) -> Result<'c, ()> {
-        let code = &self.kernel.code;
-        let all = code.index(count * self.lines);
+        let code = &self.numbers.kernel.code;
+        let all = code.index(count * self.stage.together);
         code.for_loop(self.group.lane, all, self.group.threads, &[], |at, _| {
             if along {
                 body(code.div(at, count), code.rem(at, count))?;
             } else {
-                body(code.rem(at, self.lines), code.div(at, self.lines))?;
+                body(code.rem(at, self.stage.together), code.div(at, self.stage.together))?;
             }
             Ok(vec![])
         })
@@ -148,85 +185,121 @@ impl<'c: 'a, 'a> Block<'_, 'c, 'a> {
 
     /// An element's index by its line and its number along it.
     fn index(&self, line: Value<'c, 'a>, at: Value<'c, 'a>) -> Vec<Value<'c, 'a>> {
-        let mut others = self.dim.from.clone();
-        others.remove(self.dim.dim);
-        let mut index = self.kernel.indices(&others, line);
-        index.insert(self.dim.dim, at);
+        let mut others = self.stage.from.clone();
+        others.remove(self.stage.dim);
+        let mut index = self.numbers.kernel.indices(&others, line);
+        index.insert(self.stage.dim, at);
         index
     }
 
     /// Where a place of a line of the block is in its memory.
     fn place(&self, line: Value<'c, 'a>, at: Value<'c, 'a>) -> Value<'c, 'a> {
-        let code = &self.kernel.code;
-        let start = code.mul(line, code.index(spread(self.dim.n)));
+        let code = &self.numbers.kernel.code;
+        let start = code.mul(line, code.index(spread(self.stage.n)));
         code.add(start, code.add(at, code.div(at, BANKS)))
     }
 
-    fn load(&self, at: Value<'c, 'a>) -> [Value<'c, 'a>; 2] {
-        [0, 1].map(|part| load(&self.kernel.code, self.kernel.shared(part), at, self.plan.part))
+    fn load(&self, at: Value<'c, 'a>) -> Parts<'c, 'a> {
+        let Numbers { kernel, plan, .. } = self.numbers;
+        [0, 1].map(|part| load(&kernel.code, kernel.shared(part), at, plan.part))
     }
 
-    fn store(&self, at: Value<'c, 'a>, [real, imaginary]: [Value<'c, 'a>; 2]) {
-        store(&self.kernel.code, self.kernel.shared(0), at, real);
-        store(&self.kernel.code, self.kernel.shared(1), at, imaginary);
+    fn store(&self, at: Value<'c, 'a>, [real, imaginary]: Parts<'c, 'a>) {
+        let kernel = self.numbers.kernel;
+        store(&kernel.code, kernel.shared(0), at, real);
+        store(&kernel.code, kernel.shared(1), at, imaginary);
     }
 
     /// Loads the lines from `first` on; what is after the last one is read again.
     fn read(&self, first: Value<'c, 'a>) -> Result<'c, ()> {
-        let (kernel, dim) = (self.kernel, self.dim);
-        let code = &kernel.code;
-        let is_last = dim.dim + 1 == dim.from.len();
-        let along = match self.launch {
-            0 => is_last && tile::lies_along(self.op.operand(0)?, dim.dim),
-            _ => is_last,
-        };
-        self.each(dim.n, along, |number, at| {
+        let stage = self.stage;
+        let code = &self.numbers.kernel.code;
+        let is_last = stage.dim + 1 == stage.from.len();
+        let along =
+            if self.is_first && is_last { tile::lies_along(self.op.operand(0)?, stage.dim) } else { is_last };
+        self.each(stage.n, along, |number, at| {
             let mut line = code.add(first, number);
-            if dim.lines() % self.lines != 0 {
-                line = code.binary("arith.minui", line, code.index(dim.lines() - 1));
+            if stage.lines() % stage.together != 0 {
+                line = code.binary("arith.minui", line, code.index(stage.lines() - 1));
             }
-            // The upper half is the conjugate of the lower one, from its end.
-            let upper = dim.is_half.then(|| code.compare(Int::Ugt, at, code.index(dim.n / 2)));
-            let from = match upper {
-                Some(upper) => code.select(upper, code.sub(code.index(dim.n), at), at),
-                None => at,
-            };
-            let index = self.index(line, from);
-            let [real, mut imaginary] = self.element(&index)?;
-            if let Some(upper) = upper {
-                imaginary = code.select(upper, code.unary("arith.negf", imaginary), imaginary);
-            }
-            let (mut rest, mut reversed, mut before) = (at, code.index(0), dim.n);
-            for factor in factors(dim.n).into_iter().rev() {
+            let element = self.element(line, at)?;
+            let (mut rest, mut reversed, mut before) = (at, code.index(0), stage.n);
+            for factor in factors(stage.n).into_iter().rev() {
                 before /= factor;
                 reversed = code.add(reversed, code.mul(code.rem(rest, factor), code.index(before)));
                 rest = code.div(rest, factor);
             }
-            self.store(self.place(number, reversed), [real, imaginary]);
+            self.store(self.place(number, reversed), element);
             Ok(())
         })
     }
 
-    fn element(&self, index: &[Value<'c, 'a>]) -> Result<'c, [Value<'c, 'a>; 2]> {
-        let (kernel, part) = (self.kernel, self.plan.part);
-        let code = &kernel.code;
-        if self.launch == 0 {
-            return Ok(match kernel.element(self.op.operand(0)?, index)? {
-                Scalar::Real(real) => [real, code.float(0.0, part)],
-                Scalar::Complex(real, imaginary) => [real, imaginary],
-            });
+    /// An element of a line as it is read.
+    fn element(&self, line: Value<'c, 'a>, at: Value<'c, 'a>) -> Result<'c, Parts<'c, 'a>> {
+        let (stage, code) = (self.stage, &self.numbers.kernel.code);
+        if stage.is_packed {
+            return self.packed(&self.joined(&stage.from, self.index(line, at)));
         }
-        let position = code.mul(kernel.linear(&self.dim.from, index), code.index(2));
-        let real = kernel.load(self.between, part, position)?.real();
-        let imaginary = kernel.load(self.between, part, code.add(position, code.index(1)))?.real();
-        Ok([real, imaginary])
+        if !stage.is_half {
+            return self.number(&self.joined(&stage.from, self.index(line, at)));
+        }
+        // The upper half is the conjugate of the lower one, from its end.
+        let upper = code.compare(Int::Ugt, at, code.index(stage.n / 2));
+        let from = code.select(upper, code.sub(code.index(stage.n), at), at);
+        let [real, imaginary] = self.number(&self.index(line, from))?;
+        Ok([real, code.select(upper, code.unary("arith.negf", imaginary), imaginary)])
+    }
+
+    /// A number that is read: of the operand, or where the launch before has left it.
+    fn number(&self, index: &[Value<'c, 'a>]) -> Result<'c, Parts<'c, 'a>> {
+        let Numbers { kernel, plan, .. } = self.numbers;
+        if !self.is_first {
+            return self.numbers.load(index);
+        }
+        Ok(match kernel.element(self.op.operand(0)?, index)? {
+            Scalar::Real(real) => [real, kernel.code.float(0.0, plan.part)],
+            Scalar::Complex(real, imaginary) => [real, imaginary],
+        })
+    }
+
+    /// One of half as many complex numbers as there are reals: two neighbours of those that are read; or, of their
+    /// frequencies, what they have in common with the ones as far from the end, and what sets them apart, turned back.
+    fn packed(&self, index: &[Value<'c, 'a>]) -> Result<'c, Parts<'c, 'a>> {
+        let Numbers { kernel, plan, .. } = self.numbers;
+        let (code, arithmetic) = (&kernel.code, &self.arithmetic);
+        let Some((&at, row)) = index.split_last() else { return self.number(index) };
+        let number = |at: Value<'c, 'a>| self.number(&[row, &[at]].concat());
+        if plan.is_complex() {
+            let first = code.mul(at, code.index(2));
+            return Ok([number(first)?[0], number(code.add(first, code.index(1)))?[0]]);
+        }
+        let n = plan.dims[0].n;
+        let zero = code.float(0.0, plan.part);
+        // Those of the first and the last have no imaginary part, whatever is there.
+        let is_first = code.compare(Int::Eq, at, code.index(0));
+        let [one, other] = [number(at)?, number(code.sub(code.index(n / 2), at))?]
+            .map(|[real, imaginary]| [real, code.select(is_first, zero, imaginary)]);
+        let [even, odd] = arithmetic.even_and_odd(one, other);
+        let (cosine, sine) = root_of_unity(kernel, at, n, plan.part, true);
+        Ok(arithmetic.add(even, arithmetic.quarter(arithmetic.times(odd, [cosine, sine]), true)))
+    }
+
+    /// An index by the dimensions that the operand and the result have.
+    fn joined(&self, shape: &[i64], mut index: Vec<Value<'c, 'a>>) -> Vec<Value<'c, 'a>> {
+        let code = &self.numbers.kernel.code;
+        if let Some(dim) = self.stage.split {
+            let inner = index.remove(dim + 1);
+            index[dim] = code.add(code.mul(index[dim], code.index(shape[dim + 1])), inner);
+        }
+        index
     }
 
     /// Makes transforms of `before * factor` elements of those of `before`.
     fn pass(&self, before: i64, factor: i64) -> Result<'c, ()> {
-        let code = &self.kernel.code;
+        let Numbers { kernel, plan, .. } = self.numbers;
+        let code = &kernel.code;
         let length = before * factor;
-        self.each(self.dim.n / factor, true, |line, number| {
+        self.each(self.stage.n / factor, true, |line, number| {
             let frequency = code.rem(number, before);
             let start = code.mul(code.div(number, before), code.index(length));
             let start = code.add(start, frequency);
@@ -236,102 +309,62 @@ impl<'c: 'a, 'a> Block<'_, 'c, 'a> {
             let mut elements: Vec<_> = places.iter().map(|place| self.load(*place)).collect();
             for (number, element) in elements.iter_mut().enumerate().skip(1).filter(|_| before > 1) {
                 let turn = code.mul(frequency, code.index(number as i64));
-                let turn = root_of_unity(self.kernel, turn, length, self.plan.part, self.plan.inverse);
-                *element = self.times(*element, [turn.0, turn.1]);
+                let (cosine, sine) = root_of_unity(kernel, turn, length, plan.part, plan.inverse);
+                *element = self.arithmetic.times(*element, [cosine, sine]);
             }
-            for (place, element) in places.iter().zip(self.transform(&elements)) {
+            for (place, element) in places.iter().zip(self.arithmetic.transform(&elements)) {
                 self.store(*place, element);
             }
             Ok(())
         })
     }
 
-    /// The transform of a few elements: halves of even numbers of them by themselves.
-    fn transform(&self, elements: &[[Value<'c, 'a>; 2]]) -> Vec<[Value<'c, 'a>; 2]> {
-        let code = &self.kernel.code;
-        let count = elements.len();
-        let number = |value: f64| code.float(value, self.plan.part);
-        let direction = if self.plan.inverse { 2.0 } else { -2.0 };
-        let turn = |turn: usize| direction * PI * (turn % count) as f64 / count as f64;
-        let both = |name: &str, left: [Value<'c, 'a>; 2], right: [Value<'c, 'a>; 2]| {
-            [fused(code, name, left[0], right[0]), fused(code, name, left[1], right[1])]
-        };
-        if count == 1 {
-            return elements.to_vec();
-        }
-        if count.is_multiple_of(2) {
-            let half = |odd: usize| -> Vec<_> { elements.iter().copied().skip(odd).step_by(2).collect() };
-            let (even, odd) = (self.transform(&half(0)), self.transform(&half(1)));
-            let turned: Vec<_> = odd
-                .into_iter()
-                .enumerate()
-                .map(|(at, element)| {
-                    let negative = |value| code.unary("arith.negf", value);
-                    // A quarter of the circle changes real and imaginary parts.
-                    match (at, 4 * at == count) {
-                        (0, _) => element,
-                        (_, true) if self.plan.inverse => [negative(element[1]), element[0]],
-                        (_, true) => [element[1], negative(element[0])],
-                        _ => self.times(element, [number(turn(at).cos()), number(turn(at).sin())]),
-                    }
-                })
-                .collect();
-            let sums = even.iter().zip(&turned).map(|(even, odd)| both("arith.addf", *even, *odd));
-            let differences = even.iter().zip(&turned).map(|(even, odd)| both("arith.subf", *even, *odd));
-            return sums.chain(differences).collect();
-        }
-        let sum = |frequency: usize| {
-            let terms = elements.iter().enumerate().skip(1).map(|(at, element)| {
-                let angle = turn(at * frequency);
-                if frequency == 0 {
-                    *element
-                } else {
-                    self.times(*element, [angle.cos(), angle.sin()].map(number))
-                }
-            });
-            terms.fold(elements[0], |sum, term| both("arith.addf", sum, term))
-        };
-        (0..count).map(sum).collect()
-    }
-
-    fn times(&self, [a, b]: [Value<'c, 'a>; 2], [c, d]: [Value<'c, 'a>; 2]) -> [Value<'c, 'a>; 2] {
-        let code = &self.kernel.code;
-        let product = |left, right| fused(code, "arith.mulf", left, right);
-        let real = fused(code, "arith.subf", product(a, c), product(b, d));
-        [real, fused(code, "arith.addf", product(a, d), product(b, c))]
-    }
-
     /// Stores the lines from `first` on.
     fn write(&self, first: Value<'c, 'a>) -> Result<'c, ()> {
-        let (kernel, plan, dim) = (self.kernel, self.plan, self.dim);
-        let code = &kernel.code;
-        let is_final = self.launch + 1 == plan.dims.len();
-        let along = dim.dim + 1 == dim.from.len();
-        self.each(dim.to[dim.dim], along, |number, at| {
+        let stage = self.stage;
+        let code = &self.numbers.kernel.code;
+        // What is exchanged with the last dimension becomes the last one.
+        let along = stage.dim + 1 + usize::from(stage.exchanges) == stage.to.len();
+        let count = if stage.split.is_some() { stage.n } else { stage.to[stage.dim] };
+        self.each(count, along, |number, at| {
             let line = code.add(first, number);
-            let store = || {
-                let [mut real, mut imaginary] = self.load(self.place(number, at));
-                if plan.inverse {
-                    let scale = code.float(dim.n as f64, plan.part);
-                    [real, imaginary] = [real, imaginary].map(|part| code.binary("arith.divf", part, scale));
-                }
-                let position = kernel.linear(&dim.to, &self.index(line, at));
-                if is_final {
-                    let value = match Number::of(plan.result.element) {
-                        Number::Complex { .. } => Scalar::Complex(real, imaginary),
-                        _ => Scalar::Real(real),
-                    };
-                    return kernel.store(self.result, plan.result.element, position, value);
-                }
-                let position = code.mul(position, code.index(2));
-                kernel.store(self.between, plan.part, position, Scalar::Real(real))?;
-                let position = code.add(position, code.index(1));
-                kernel.store(self.between, plan.part, position, Scalar::Real(imaginary))
-            };
-            if dim.lines() % self.lines == 0 {
-                return store();
+            let put = || self.put(line, at, self.load(self.place(number, at)));
+            if stage.lines() % stage.together == 0 {
+                return put();
             }
-            code.if_then(code.compare(Int::Ult, line, code.index(dim.lines())), store)
+            code.if_then(code.compare(Int::Ult, line, code.index(stage.lines())), put)
         })
+    }
+
+    /// Stores an element of a line.
+    fn put(&self, line: Value<'c, 'a>, at: Value<'c, 'a>, mut number: Parts<'c, 'a>) -> Result<'c, ()> {
+        let Numbers { kernel, plan, result, .. } = self.numbers;
+        let (code, stage) = (&kernel.code, self.stage);
+        if plan.inverse {
+            let scale = code.float(stage.n as f64, plan.part);
+            number = number.map(|part| code.binary("arith.divf", part, scale));
+        }
+        let mut index = self.index(line, at);
+        if stage.exchanges {
+            let turn = code.mul(index[stage.dim], index[stage.dim + 1]);
+            let of = stage.from[stage.dim] * stage.from[stage.dim + 1];
+            let (cosine, sine) = root_of_unity(kernel, turn, of, plan.part, plan.inverse);
+            number = self.arithmetic.times(number, [cosine, sine]);
+            index.swap(stage.dim, stage.dim + 1);
+        }
+        let index = self.joined(&stage.to, index);
+        match Number::of(plan.result.element) {
+            Number::Complex { .. } => {
+                let [real, imaginary] = number;
+                let position = kernel.linear(plan.result.shape, &index);
+                kernel.store(result, plan.result.element, position, Scalar::Complex(real, imaginary))
+            }
+            // Two neighbours of a real result are one of the numbers.
+            _ if !self.is_final || stage.split.is_some() => self.numbers.store(&index, number),
+            _ => {
+                let position = kernel.linear(plan.result.shape, &index);
+                kernel.store(result, plan.result.element, position, Scalar::Real(number[0]))
+            }
+        }
     }
 }
