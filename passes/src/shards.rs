@@ -57,6 +57,11 @@
 //! exchange and one update, whichever of its ends came first). Updates of a chain become one if the second does not read what
 //! the first writes. Parts that go from the same devices to the same and lie in or next to one another are sent once.
 //!
+//! A part that a device moves over itself is moved in up to four parts that it does not meet, in the order that leaves
+//! none overwritten too early; if that would be more, or the array need not be stored, it is chosen by place. A part
+//! that would be more to have at once, sent and received, than what a partitioner has for the same update is sent in as
+//! many as it takes, each put where it belongs before the next.
+//!
 //! An array whose layout nobody says is laid out like the array of its size that it is joined from, or whose parts are joined to it,
 //! or as a manual computation takes it.
 //! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of. So is a
