@@ -113,6 +113,17 @@ pub fn always<'c: 'a, 'a>(
     build.convert(one, condition, location)
 }
 
+/// The same in a manual computation, by the bits of the number of the device.
+pub fn always_on_device<'c: 'a, 'a>(build: &Builder<'c, 'a>, location: Location<'c>) -> Value<'c, 'a> {
+    let integer = IntegerType::unsigned(build.context(), 32).into();
+    let ty = Tensor::get(&[], integer, None);
+    let device = build.insert("stablehlo.partition_id", &[], &[], ty, location);
+    let one = build.number(1.0, integer, location);
+    let one = build.insert("stablehlo.clamp", &[one, device, one], &[], ty, location);
+    let condition = Tensor::get(&[], IntegerType::new(build.context(), 1).into(), None);
+    build.convert(one, condition, location)
+}
+
 /// The same values, out of one value that holds them all: whoever waits for one waits for all.
 pub fn together<'c: 'a, 'a>(
     parts: &[Value<'c, 'a>],

@@ -31,7 +31,8 @@
 //! makes of these ops; where they do not agree, or parts do not come out even, an op stays where it is. An op that keeps the
 //! dimensions that are cut does to a shard what it does to the whole. A sum over what is cut is one over the shard, then over devices.
 //!
-//! Parts of one array that go between the same devices are then sent at once (`shards/share.rs`).
+//! Parts of one array that go between the same devices are then sent at once (`shards/share.rs`), and what was reshaped
+//! to dimensions of one element is moved without these (`shards/ones.rs`).
 //!
 //! # Why it pays
 //!
@@ -60,7 +61,7 @@ use crate::ops::reducers::combiner;
 use crate::rewrite::{defining_op, location_of, ops_in, set_attribute, uses, walk};
 use crate::shards::{
     Layout, Mesh, all_reduce, constant_on_shards, counted, is_manual_throughout, manual_computation,
-    next_channel, partitions, share_exchanges,
+    next_channel, partitions, share_exchanges, without_ones,
 };
 use crate::stream::cuts::{Cuts, is_simple, says_no_more};
 use crate::stream::own_shards::levels;
@@ -97,6 +98,7 @@ const MERGED: Statistic =
     Statistic::new(c"num-merged", c"computations made of others and of what is around them");
 
 const SHARED: Statistic = Statistic::new(c"num-shared", c"exchanges that became part of another");
+const LESS: Statistic = Statistic::new(c"num-less", c"moves done without dimensions of one element");
 
 const MANUAL: &str = "sdy.manual_computation";
 const CONSTRAINT: &str = "sdy.sharding_constraint";
@@ -106,7 +108,7 @@ const CONSTANT: &str = "stablehlo.constant";
 impl Pass for MergeShards {
     const ARGUMENT: &'static str = "slimhlo-merge-shards";
     const ANCHOR: Anchor = Anchor::Module;
-    const STATISTICS: &'static [Statistic] = &[MERGED, SHARED];
+    const STATISTICS: &'static [Statistic] = &[MERGED, SHARED, LESS];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
         let mut manual = false;
@@ -147,17 +149,23 @@ impl Pass for MergeShards {
         }
         // Not before: what is known of values is known by their addresses.
         merge.dead.iter().rev().for_each(|op| build.erase(*op));
-        let mut shared = 0;
+        let mut computations = Vec::new();
         walk(root, |op| {
             if is_manual_throughout(op) {
-                shared += share_exchanges(&build, &mesh.grid, op);
+                computations.push(op);
                 return WalkResult::Skip;
             }
             WalkResult::Advance
         });
+        let (mut shared, mut less) = (0, 0);
+        for computation in computations {
+            shared += share_exchanges(&build, &mesh.grid, computation);
+            less += without_ones(&build, computation);
+        }
         context.count(&MERGED, merged);
         context.count(&SHARED, shared);
-        Ok(Changed::from(merged + shared > 0))
+        context.count(&LESS, less);
+        Ok(Changed::from(merged + shared + less > 0))
     }
 }
 

@@ -57,6 +57,11 @@
 //! exchange and one update, whichever of its ends came first). Updates of a chain become one if the second does not read what
 //! the first writes. Parts that go from the same devices to the same and lie in or next to one another are sent once.
 //!
+//! A part that a device moves over itself is moved in up to four parts that it does not meet, in the order that leaves
+//! none overwritten too early; if that would be more, or the array need not be stored, it is chosen by place. A part
+//! that would be more to have at once, sent and received, than what a partitioner has for the same update is sent in as
+//! many as it takes, each put where it belongs before the next.
+//!
 //! An array whose layout nobody says is laid out like the array of its size that it is joined from, or whose parts are joined to it,
 //! or as a manual computation takes it.
 //! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of. So is a
@@ -75,13 +80,15 @@
 //! (`shards/emit/by_device.rs`): a rotation by two columns is one exchange of two columns, on any mesh. What lies just before or behind
 //! a device's own part on all devices is joined to it, and read by one slice.
 //!
-//! In such modules a scalar that is put across borders is chosen by place, nothing exchanged. What is only computed for one reader, of one
-//! array, is computed there, from what that array's neighbours send: several slices of a field are one exchange in each direction. An
-//! op that says another layout than what it is made of and all that reads it is laid out like them. `sdy.constant` becomes an ordinary
-//! constant. A loop carries an array with what is beyond its ends (`shards/loops.rs`). A scalar that is put only beyond the ends of what is
-//! updated in place (the last pad of a program that takes and gives even arrays) is one more update of it.
-//! At the program's boundary, where parts must be even, a result is made as it has to be there, if no more is to be sent for
-//! that than a device holds. An op that says nothing of its layout is laid out like what it is made of.
+//! In such modules a scalar that is put across borders is chosen by place, nothing exchanged. What is only computed for
+//! one reader, of one array, is computed there, from what that array's neighbours send: several slices of a field are
+//! one exchange in each direction. An op that says another layout than what it is made of and all that reads it is laid
+//! out like them. `sdy.constant` becomes an ordinary constant. A loop carries an array with what is beyond its ends
+//! (`shards/loops.rs`). A scalar that is put only beyond the ends of what is updated in place (the last pad of a
+//! program that takes and gives even arrays) is one more update of it, also where dimensions change places or some of
+//! one element come or go in between. At the program's boundary, where parts must be even, a result is made as it has
+//! to be there, if no more is to be sent for that than a device holds. An op that says nothing of its layout is laid
+//! out like what it is made of.
 //!
 //! # Why it is right
 //!
@@ -144,6 +151,7 @@ mod loops;
 mod manual;
 mod mesh;
 mod moves;
+mod ones;
 mod partitioner;
 mod settle;
 mod share;
@@ -164,9 +172,10 @@ use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};
 pub(crate) use mesh::{Layout, Mesh, parts_in};
 use moves::{Moves, Piece, is_bare, is_move, is_update, plain, unconstrained};
+pub(crate) use ones::without_ones;
 pub use partitioner::{Traffic, traffic};
 use rustc_hash::FxHashSet;
-use settle::with_plain_constants;
+use settle::{with_pads_behind_updates, with_plain_constants};
 pub(crate) use share::share_exchanges;
 use slimhlo_dialect::ffi::op_name;
 use worth::{is_computed_anew, is_fill_of_computed};
@@ -210,7 +219,8 @@ impl Pass for ExchangeShards {
             return Ok(Changed::No);
         };
         let plain = with_plain_constants(root);
-        let Some(known) = Known::new(root, partitions) else { return Ok(Changed::from(plain)) };
+        let Some(mut known) = Known::new(root, partitions) else { return Ok(Changed::from(plain)) };
+        let moved = known.by_op && with_pads_behind_updates(root, &mut known);
         let mut candidates = Vec::new();
         walk(root, |op| match op_name(op) {
             "sdy.manual_computation" => WalkResult::Skip,
@@ -230,7 +240,7 @@ impl Pass for ExchangeShards {
             fresh: FxHashSet::default(),
             done: FxHashSet::default(),
             context,
-            changed: plain,
+            changed: plain || moved,
         };
         if rewrite.known.by_op {
             rewrite.agree(root);

@@ -48,4 +48,27 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     %2 = stablehlo.dot %0, %y : (tensor<16x30xf32>, tensor<30x4xf32>) -> tensor<16x4xf32>
     return %1, %2 : tensor<16x32xf32>, tensor<16x4xf32>
   }
+
+  // Given a dimension of one element in between, it is written in place before that.
+  // CHECK-LABEL: func.func @reshaped
+  // CHECK: %[[R:.*]] = sdy.manual_computation(%arg0) {{.*}} (%[[OWN:.*]]: tensor<16x8xf32>)
+  // CHECK: %[[FILLED:[0-9]+]] = stablehlo.dynamic_update_slice %[[OWN]]
+  // CHECK: stablehlo.dynamic_update_slice %[[FILLED]], {{.*}} : (tensor<16x8xf32>, tensor<16x2xf32>
+  // CHECK: sdy.return
+  // CHECK-NOT: stablehlo.pad
+  // CHECK: %[[W:.*]] = stablehlo.reshape %[[R]]
+  // CHECK: %[[T:.*]] = stablehlo.transpose %[[W]]
+  // CHECK: {{^ *}}return %[[T]]
+  func.func @reshaped(%x: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+      -> (tensor<1x32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}]>}) {
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %f = stablehlo.slice %x [0:16, 0:30] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<16x32xf32>) -> tensor<16x30xf32>
+    %west = stablehlo.slice %f [0:16, 28:29] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<16x30xf32>) -> tensor<16x1xf32>
+    %0 = stablehlo.dynamic_update_slice %f, %west, %i, %i {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<16x30xf32>, tensor<16x1xf32>, tensor<i32>, tensor<i32>) -> tensor<16x30xf32>
+    %1 = stablehlo.reshape %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {"x"}]>]>} : (tensor<16x30xf32>) -> tensor<1x16x30xf32>
+    %2 = stablehlo.transpose %1, dims = [0, 2, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}, {}]>]>} : (tensor<1x16x30xf32>) -> tensor<1x30x16xf32>
+    %3 = stablehlo.pad %2, %zero, low = [0, 0, 0], high = [0, 2, 0], interior = [0, 0, 0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}, {}]>]>} : (tensor<1x30x16xf32>, tensor<f32>) -> tensor<1x32x16xf32>
+    return %3 : tensor<1x32x16xf32>
+  }
 }

@@ -61,11 +61,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         // Back ends that widen bfloat16 update it in place only where they select, which devices that differ do.
         let devices = self.known.mesh.grid.devices();
         let ty = base.r#type();
-        let is_kept = free < count
-            || skipped > 0
-            || [target.root, target.op]
-                .iter()
-                .any(|op| op.results().any(|result| users(result.into()).nth(1).is_some()));
+        let is_kept =
+            free < count || skipped > 0 || [target.root, target.op].into_iter().any(do_several_read);
         let alike = || steps.iter().flatten().any(|class| class.devices.count() == devices);
         if ir::element_of(ty).is_bf16() && (is_kept || alike()) {
             return None;
@@ -99,12 +96,14 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         };
         let mut body = Body::open(&self.build, &self.known.mesh, &mut self.channel, outside)?;
         body.update(base_input);
+        body.is_stored = steps.len() > 1 || !is_only_computed_on(target.root);
+        let held: i64 = target.local.iter().product();
+        body.most_at_once = others.map(|sent| sent.most_at_once(held));
         let mut value = None;
         for classes in &emit::merged(steps, ty, devices) {
             value = Some(body.write(classes));
         }
         let exchanges = body.exchanges;
-        let held: i64 = target.local.iter().product();
         let is_less = others.is_none_or(|sent| {
             sent.is_no_less_than(exchanges, body.received) && sent.stores_no_less_than(body.widest, held)
         });
@@ -273,6 +272,18 @@ fn beyond<'c: 'a, 'a>(moves: &mut Moves<'c, 'a, '_>, target: &Target<'c, 'a>) ->
 /// Whether what `op` makes is needed for something other than to be returned.
 fn is_read_on<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     op.results().any(|result| users(result.into()).any(|user| !op_name(user).ends_with(".return")))
+}
+
+fn do_several_read<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
+    op.results().any(|result| users(result.into()).nth(1).is_some())
+}
+
+/// Whether all that reads what `op` makes computes on it, or pads it: a kernel that does could choose what it reads as
+/// well.
+fn is_only_computed_on<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
+    let computes =
+        |user: OperationRef<'c, 'a>| moves::is_elementwise(user) || op_name(user) == "stablehlo.pad";
+    op.results().all(|result| users(result.into()).all(computes))
 }
 
 /// Whether what a box of the result reads meets a box of the array it is read from.

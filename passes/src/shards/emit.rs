@@ -67,6 +67,10 @@ pub struct Body<'c, 'a, 'r> {
     pub is_uneven: bool,
     /// Whether a tile may be made by places that each device looks up where that is not so.
     pub may_slide: bool,
+    /// Whether an array that is updated is stored in any case, and not just computed on by whoever reads it.
+    pub is_stored: bool,
+    /// How many elements it may get from others at once, if that can be helped.
+    pub most_at_once: Option<i64>,
     inputs: Vec<Value<'c, 'a>>,
     /// Scalars, and whether they are known to be zero in every bit.
     fills: Vec<(Value<'c, 'a>, bool)>,
@@ -141,6 +145,8 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             extents,
             is_uneven,
             may_slide: false,
+            is_stored: false,
+            most_at_once: None,
             inputs,
             fills,
             exprs,

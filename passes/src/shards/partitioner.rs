@@ -58,9 +58,14 @@ impl Sent {
     /// Whether what exchanges of so many elements have to have stored, what is sent and what is received, is no more
     /// than a partitioner has, or next to nothing beside the `tile` that is made.
     pub fn stores_no_less_than(self, elements: i64, tile: i64) -> bool {
+        elements <= self.most_at_once(tile)
+    }
+
+    /// How many elements exchanges may bring at once for that.
+    pub fn most_at_once(self, tile: i64) -> i64 {
         /// Strips of less than this share of a tile decide nothing: whether a tile more is stored for them does.
         const LITTLE: i64 = 4;
-        2 * elements <= self.stored.max(tile / LITTLE)
+        self.stored.max(tile / LITTLE) / 2
     }
 
     /// Adds collectives for one op: parts are cut out and sent, as many as are received.

@@ -2,16 +2,17 @@
 
 //! What is done before and after: layouts that neighbours agree on, and arrays that do not come out even between computations.
 
-use super::layout::reordered;
+use super::layout::{Known, reordered};
 use super::mesh::Layout;
 use super::moves::{self, is_bare, is_move, is_update};
 use super::{Rewrite, uneven};
 use crate::ir::{self, Builder};
-use crate::rewrite::{carry_attributes, defining_op, is_unused, ops_named, users, walk};
+use crate::rewrite::{carry_attributes, defining_op, has_one_use, is_unused, ops_named, users, walk};
 use crate::splat::Splat;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::types::Tensor;
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     /// Lays what an op makes out like what it is made of, if all that reads it is laid out like that as well, or
@@ -143,6 +144,104 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             }
         }
     }
+}
+
+/// Has pads that only put a constant beyond the ends of an array which was updated, and then reordered or given
+/// dimensions of one element, put it there before that: it is one more update then. Says whether there are any.
+pub(super) fn with_pads_behind_updates<'c: 'a, 'a>(
+    root: OperationRef<'c, 'a>,
+    known: &mut Known<'c>,
+) -> bool {
+    let build = Builder::new(root);
+    let mut pads = Vec::new();
+    walk(root, |op| match op_name(op) {
+        "sdy.manual_computation" => WalkResult::Skip,
+        name => {
+            pads.extend((name == "stablehlo.pad").then_some(op));
+            WalkResult::Advance
+        }
+    });
+    let mut any = false;
+    for pad in pads {
+        let mut next = Some(pad);
+        while let Some(pad) = next {
+            next = behind_update(&build, known, pad);
+            any |= next.is_some();
+        }
+    }
+    any
+}
+
+/// Puts a pad before what reorders the array that it pads; gives it as it then is.
+fn behind_update<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    known: &mut Known<'c>,
+    pad: OperationRef<'c, 'a>,
+) -> Option<OperationRef<'c, 'a>> {
+    let (array, scalar) = (pad.operands().next()?, pad.operands().nth(1)?);
+    let result = ir::first_result(pad).filter(|_| is_bare(pad))?;
+    let high = ends_of(pad).filter(|_| Splat::of(scalar).is_some_and(|splat| splat.is_constant()))?;
+    let layout = known.layout(array).filter(|layout| known.layout(result) == Some(layout))?.clone();
+    let shapes = (moves::plain(array)?.shape, moves::plain(result)?.shape);
+    (known.tile(&layout, shapes.0)? == known.tile(&layout, shapes.1)?).then_some(())?;
+    let order = reordering(known, array)?;
+    let from = order.operands().next()?;
+    // Down to an update, whatever is in between.
+    let mut bottom = from;
+    while let Some(op) = reordering(known, bottom) {
+        bottom = op.operands().next()?;
+    }
+    defining_op(bottom).filter(|op| is_update(*op) && op.block() == pad.block() && has_one_use(bottom))?;
+    let shape = moves::plain(from)?.shape;
+    let ends = match op_name(order) {
+        "stablehlo.transpose" => {
+            let mut ends = vec![0; shape.len()];
+            for (end, &dim) in high.iter().zip(ir::i64_array(order, "permutation")?) {
+                *ends.get_mut(usize::try_from(dim).ok()?)? = *end;
+            }
+            ends
+        }
+        _ => {
+            let is_one = |(size, end): (&i64, &i64)| *size != 1 || *end == 0;
+            shapes.0.iter().zip(high).all(is_one).then_some(())?;
+            let mut ends = shapes.0.iter().zip(high).filter(|(size, _)| **size != 1).map(|(_, end)| *end);
+            shape.iter().map(|&size| if size == 1 { Some(0) } else { ends.next() }).collect::<Option<_>>()?
+        }
+    };
+    let own = known.layout(from)?.clone();
+    let element = ir::element_of(result.r#type());
+    let wide: Vec<i64> = shape.iter().zip(&ends).map(|(size, end)| size + end).collect();
+    let none = vec![0; wide.len()];
+    build.set_insertion_point_before(pad);
+    let wide = Tensor::get(&wide, element, None);
+    let padded = build.pad(from, scalar, [&none, &ends, &none], wide, pad.location());
+    uneven::annotate(build, &known.mesh, padded, &own)?;
+    let whole = ir::first_result(build.copy_with(order, &[padded], &[], &[result.r#type()]))?;
+    known.set(padded, own);
+    known.set(whole, layout);
+    build.replace_all_uses_with(result, whole);
+    for op in [pad, order] {
+        op.results().for_each(|result| known.forget(result.into()));
+        build.erase(op);
+    }
+    defining_op(padded)
+}
+
+/// What makes a value by giving the dimensions of an array another order, or some of one element, on each device, if
+/// that is all that the array is for.
+fn reordering<'c: 'a, 'a>(known: &Known<'c>, value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+    let op = defining_op(value).filter(|op| is_bare(*op) && has_one_use(value))?;
+    let from = op.operands().next()?;
+    let layout = reordered(op, op_name(op), known.layout(from)?)?;
+    (known.layout(value) == Some(&layout)).then_some(op)
+}
+
+/// How much a pad puts at the high ends, if that is all it does.
+fn ends_of<'c>(pad: OperationRef<'c, '_>) -> Option<&'c [i64]> {
+    let is_none =
+        |name: &str| ir::i64_array(pad, name).is_some_and(|sizes| sizes.iter().all(|&size| size == 0));
+    (is_none("edge_padding_low") && is_none("interior_padding")).then_some(())?;
+    ir::i64_array(pad, "edge_padding_high").filter(|high| high.iter().all(|&end| end >= 0))
 }
 
 /// Whether a result has more elements than all that it is made of but repeated scalars.

@@ -10,7 +10,7 @@ use crate::ir::element_of;
 use melior::ir::{Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::types::Tensor;
 
-impl<'c: 'a, 'a> Body<'c, 'a, '_> {
+impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
     /// Begins updating an input in place.
     pub fn update(&mut self, input: usize) {
         self.latest = Some(self.inputs[input]);
@@ -32,6 +32,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             return filled;
         }
         let can_pair = can_pair(latest.r#type());
+        let classes = self.in_parts(classes);
         let mut next = 0;
         while let Some(class) = classes.get(next) {
             let can_pair = can_pair && !self.reads_what_it_writes(class);
@@ -117,6 +118,83 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 && reads_from(read, &class.local)
                 && index.iter().enumerate().any(is_moved)
         })
+    }
+
+    /// Classes, some of them as several that are done one after the other; those that can be one update with the next
+    /// still can.
+    fn in_parts(&self, classes: &[Class]) -> Vec<Class> {
+        let several = |class: &Class| {
+            let parts = self.over_itself(class).or_else(|| self.too_wide(class));
+            parts.unwrap_or_else(|| vec![class.clone()])
+        };
+        let mut all = Vec::with_capacity(classes.len());
+        let mut rest = classes;
+        while let [class, others @ ..] = rest {
+            let own = several(class);
+            let next = others.first().filter(|other| own.len() > 1 && are_pair(class, other)).map(several);
+            match next.filter(|next| next.len() == own.len()) {
+                Some(next) => {
+                    all.extend(own.into_iter().zip(next).flat_map(|(one, other)| [one, other]));
+                    rest = &others[1..];
+                }
+                None => {
+                    all.extend(own);
+                    rest = others;
+                }
+            }
+        }
+        all
+    }
+
+    /// The one part of the array being updated, or of another, that a class reads, and where.
+    fn only_read<'k>(&self, class: &'k Class) -> Option<(&'k Read, &'r [Index])> {
+        let mut places = Vec::new();
+        self.exprs[class.piece].reads(&mut places);
+        match (class.reads.as_slice(), places.as_slice()) {
+            ([read], [(_, index)]) if can_pair(self.latest?.r#type()) => Some((read, index)),
+            _ => None,
+        }
+    }
+
+    /// A class that reads some of what it writes, a few places on along one dimension, as several that do not: parts as
+    /// wide as that is far, in an order in which none overwrites what another has yet to read. `None` for all other
+    /// classes, if they would be many, or if what is made of the array may as well choose.
+    fn over_itself(&self, class: &Class) -> Option<Vec<Class>> {
+        let (read, index) = self.only_read(class)?;
+        let is_straight =
+            |(dim, at): (usize, &Index)| matches!(at, Index::Plus { dim: along, .. } if *along == dim);
+        let rank = class.local.len();
+        let can = self.is_stored
+            && index.len() == rank
+            && index.iter().enumerate().all(is_straight)
+            && read.is_local()
+            && self.reads_what_it_writes(class);
+        let mut moved = (0..rank).filter(|&dim| read.start[dim] != class.local[dim].0);
+        let (Some(dim), None) = (moved.next().filter(|_| can), moved.next()) else { return None };
+        let by = class.local[dim].0 - read.start[dim];
+        let mut parts = parts_of(class, index, dim, by.abs())?;
+        if by > 0 {
+            parts.reverse();
+        }
+        Some(parts)
+    }
+
+    /// A class that gets more of the array being updated from other devices than there is to be at once, as several
+    /// that get less.
+    fn too_wide(&self, class: &Class) -> Option<Vec<Class>> {
+        let most = self.most_at_once?;
+        let (read, index) = self.only_read(class)?;
+        let elements: i64 = read.size.iter().product();
+        let overwrites =
+            class.devices.meets(&read.sources(self.mesh.grid.devices())) && reads_from(read, &class.local);
+        let is_wide = matches!(read.source, Source::Version(_)) && !read.is_local() && elements > most;
+        (is_wide && !overwrites).then_some(())?;
+        let extent = |dim: usize| class.local[dim].1 - class.local[dim].0;
+        let dim = index.iter().filter_map(|at| at.dim()).max_by_key(|&dim| extent(dim))?;
+        let count = elements / extent(dim);
+        let widest = most / count;
+        let parts = (widest > 0).then(|| (extent(dim) + widest - 1) / widest)?;
+        parts_of(class, index, dim, (extent(dim) + parts - 1) / parts)
     }
 
     /// `array` with the value of a class, chosen element by element. An update of what is read a few places on in the
@@ -212,6 +290,28 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         let value = self.select(devices, value, kept);
         self.build.dynamic_update_slice(array, value, &starts, self.location)
     }
+}
+
+/// Parts of a class that are so wide along a dimension, the last one perhaps less, if they are few.
+fn parts_of(class: &Class, index: &[Index], dim: usize, width: i64) -> Option<Vec<Class>> {
+    /// Each is a kernel, or more.
+    const PARTS: i64 = 4;
+    let (low, high) = class.local[dim];
+    // A row alone would be computed again for each that reads what it is put into.
+    (width > 1 && high - low <= PARTS * width).then_some(())?;
+    let part = |from: i64| {
+        let to = high.min(from + width);
+        let mut part = class.clone();
+        part.local[dim] = (from, to);
+        for (at, place) in index.iter().enumerate().filter(|(_, place)| place.dim() == Some(dim)) {
+            part.reads[0].start[at] +=
+                if matches!(place, Index::Minus { .. }) { high - to } else { from - low };
+            part.reads[0].size[at] = to - from;
+        }
+        part
+    };
+    let count = (high - low + width - 1) / width;
+    Some((0..count).map(|number| part(low + number * width)).collect())
 }
 
 /// Whether arrays of this type are updated at places that depend on the device; back ends that widen bfloat16 select instead.
