@@ -26,6 +26,7 @@ mod ties;
 pub mod batch_slices;
 pub mod coalesce_pads;
 pub mod dus_to_pad;
+pub mod even_products;
 pub mod fuse_concatenates;
 pub mod gpu;
 pub mod hold_shared;
@@ -66,6 +67,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<coalesce_pads::CoalescePads>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<gpu::emit::EmitGpu>(),
+            PassInfo::of::<even_products::EvenProducts>(),
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
             PassInfo::of::<fuse_concatenates::FuseConcatenates>(),
             PassInfo::of::<gpu::to_host::KernelsToHost>(),

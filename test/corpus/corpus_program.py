@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -15,6 +16,8 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Equinox's checks call back into Python, which is lowered for the machine that lowers alone.
 os.environ.setdefault("EQX_ON_ERROR", "nan")
+# NetKet would make a mesh of all devices the default: every program lowered after it would be one for four.
+os.environ.setdefault("NETKET_SHARDING", "0")
 if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
 
@@ -46,9 +49,15 @@ class Program:
     def lower(self, platform: str, **sizes: int) -> str:
         """The module's text as JAX lowers it for cpu or cuda, with the lines it comes from."""
         with jax.enable_x64(self.wide):
-            return self.make(**sizes).lower(lowering_platforms=(platform,)).as_text(debug_info=True)
+            text = self.make(**sizes).lower(lowering_platforms=(platform,)).as_text(debug_info=True)
+        found = PARTITIONS.search(text)
+        # A library may choose a mesh for whatever comes after it.
+        if found is None or int(found[1]) != self.devices:
+            raise ValueError(f"lowered for {found[1] if found else 'an unknown number of'} devices, not {self.devices}")
+        return text
 
 
+PARTITIONS = re.compile(r"mhlo\.num_partitions = (\d+)")
 PROGRAMS: dict[str, Program] = {}
 
 

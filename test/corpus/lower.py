@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--installed", action="store_true", help="leave out programs whose libraries are not here")
     parser.add_argument("--again", action="store_true", help="make those that are there, too")
     parser.add_argument("--list", action="store_true", help="print names and families")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     chosen = {name: each for name, each in PROGRAMS.items() if not args.small or each.small is not None}
     if unknown := set(args.names).difference(chosen):
         parser.error(f"no program {min(unknown)}")

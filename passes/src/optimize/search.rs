@@ -46,6 +46,8 @@ pub(super) enum Outcome {
     Unchanged,
     /// It did nothing worth keeping.
     Useless,
+    /// It saves something, but too little for its time.
+    Slow,
     /// What it made is kept, and may take its time.
     Allowed,
     /// It takes more time than what saves most may take, or saves more than anybody asks for.
@@ -132,14 +134,14 @@ impl Chunks {
             match outcome {
                 Outcome::Allowed => *larger = 0..0,
                 Outcome::Unchanged if *downwards => {}
-                Outcome::Useless | Outcome::Unchanged if *open == (0..forms.len()) => {
+                Outcome::Useless | Outcome::Slow | Outcome::Unchanged if *open == (0..forms.len()) => {
                     *larger = 0..tried;
                 }
-                Outcome::Useless | Outcome::Unchanged | Outcome::TooDear => {}
+                Outcome::Useless | Outcome::Slow | Outcome::Unchanged | Outcome::TooDear => {}
             }
             match outcome {
                 Outcome::TooDear => open.end = open.end.min(tried),
-                Outcome::Allowed | Outcome::Useless | Outcome::Unchanged => {
+                Outcome::Allowed | Outcome::Useless | Outcome::Slow | Outcome::Unchanged => {
                     open.start = open.start.max(tried + 1);
                 }
             }
@@ -152,6 +154,9 @@ impl Chunks {
 }
 
 /// What is dearer from rung to rung: the most of it that the time allows.
+///
+/// What halves temporaries may take more time than what does not, so dearer rungs are tried as long as they may come to that. Where none
+/// does, the most is looked for that takes so little time as anything may.
 #[derive(Clone, Debug)]
 pub(super) struct Ladder {
     /// The rungs among which it is.
@@ -162,6 +167,12 @@ pub(super) struct Ladder {
     wider: bool,
     /// Whether this is the second ladder: values behind what is computed of them on the fly.
     through: bool,
+    /// Whether anything was of use.
+    is_of_use: bool,
+    /// The first rung that saved too little for its time.
+    slow: Option<usize>,
+    /// Whether cheaper rungs than that are being tried.
+    downwards: bool,
 }
 
 impl Ladder {
@@ -172,7 +183,8 @@ impl Ladder {
     const WINDOWS: [u64; 2] = [16, 8];
 
     fn new(through: bool) -> Self {
-        Self { rungs: 0..Self::MOVES.len(), tried: 0, wider: false, through }
+        let rungs = 0..Self::MOVES.len();
+        Self { rungs, tried: 0, wider: false, through, is_of_use: false, slow: None, downwards: false }
     }
 
     fn next(&mut self, last: Option<Outcome>) -> Option<Form> {
@@ -189,21 +201,40 @@ impl Ladder {
     }
 
     fn rung(&mut self, last: Option<Outcome>) -> Option<Form> {
-        let Self { rungs, tried, wider, through } = self;
-        let form =
-            |moves, windows| Form { moves: Self::MOVES[moves], windows, through: *through, ..Form::USUAL };
+        self.note(last);
+        if self.wider {
+            // Dearer ones did not come to what would have been worth their time.
+            let cheaper = self.slow.filter(|&slow| slow > 0 && !self.is_of_use && !self.downwards)?;
+            (self.rungs, self.wider, self.downwards) = (0..cheaper, false, true);
+        }
         let [narrow, wide] = Self::WINDOWS;
-        if *wider {
-            return None;
+        let Range { start, end } = self.rungs;
+        self.wider = start >= end;
+        self.tried = if self.wider { start.checked_sub(1)? } else { usize::midpoint(start, end) };
+        Some(Form {
+            moves: Self::MOVES[self.tried],
+            windows: if self.wider { wide } else { narrow },
+            through: self.through,
+            ..Form::USUAL
+        })
+    }
+
+    /// Takes in what came of the last rung.
+    fn note(&mut self, last: Option<Outcome>) {
+        let Some(last) = last else { return };
+        self.is_of_use |= last == Outcome::Allowed;
+        if self.wider {
+            return;
         }
         match last {
-            Some(Outcome::TooDear) => rungs.end = *tried,
-            Some(Outcome::Allowed | Outcome::Useless | Outcome::Unchanged) => rungs.start = *tried + 1,
-            None => {}
+            Outcome::TooDear => self.rungs.end = self.tried,
+            Outcome::Slow if self.downwards => self.rungs.end = self.tried,
+            Outcome::Slow => {
+                self.slow = Some(self.slow.map_or(self.tried, |slow| slow.min(self.tried)));
+                self.rungs.start = self.tried + 1;
+            }
+            Outcome::Allowed | Outcome::Useless | Outcome::Unchanged => self.rungs.start = self.tried + 1,
         }
-        *wider = rungs.start >= rungs.end;
-        *tried = if *wider { rungs.start.checked_sub(1)? } else { usize::midpoint(rungs.start, rungs.end) };
-        Some(form(*tried, if *wider { wide } else { narrow }))
     }
 }
 
@@ -258,6 +289,22 @@ mod tests {
         let second = first.map(|(moves, windows, _)| (moves, windows, true));
         assert_eq!(rungs(12, Outcome::Allowed), [first, second].concat());
         assert_eq!(rungs(96, Outcome::Unchanged)[2..], [(96, 16, false), (32, 8, false), (12, 16, true)]);
+    }
+
+    #[test]
+    fn less_is_computed_again_where_more_is_not_worth_its_time() {
+        let mut ladder = Search::ladder();
+        let mut last = None;
+        let mut tried = Vec::new();
+        while let Some(form) = ladder.next(last).filter(|form| !form.through) {
+            last = Some(match form.moves {
+                32.. => Outcome::TooDear,
+                4.. => Outcome::Slow,
+                _ => Outcome::Allowed,
+            });
+            tried.push((form.moves, form.windows));
+        }
+        assert_eq!(tried, [(12, 16), (32, 16), (16, 16), (16, 8), (6, 16), (4, 16), (2, 16), (2, 8)]);
     }
 
     #[test]

@@ -236,6 +236,15 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "even products",
+        // Chunks and slices see a product as it was meant.
+        pipeline: "func.func(slimhlo-even-products{target=$target})",
+        tidy: TIDY,
+        judge: Judge::NotWorse,
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
         name: "own splats",
         pipeline: "func.func(slimhlo-own-splats{target=$target})",
         tidy: TIDY,

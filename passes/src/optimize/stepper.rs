@@ -148,6 +148,7 @@ impl<'c> Stepper<'_, 'c, '_> {
                     came = came.max(match () {
                         () if rule.is_too_dear(&name, &judged) => Outcome::TooDear,
                         () if kept => Outcome::Allowed,
+                        () if last.cost.is_some_and(|last| cost.peak() < last.peak()) => Outcome::Slow,
                         () => Outcome::Useless,
                     });
                     if kept && found.get(&name).is_none_or(|(_, best)| rule.prefers(&cost, best)) {

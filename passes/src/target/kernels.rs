@@ -30,6 +30,7 @@ pub(super) static STORAGE: Storage = Storage {
     rereads: None,
     most_places: 15,
     orders_products: false,
+    batches_first: false,
     orders_filters: false,
     pads_alone: false,
     copied_rows: i64::MAX,

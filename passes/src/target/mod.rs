@@ -78,6 +78,8 @@ pub struct Storage {
     pub most_places: u32,
     /// Products are written in rows and columns as they come, so that one that is asked for transposed is transposed afterwards.
     pub orders_products: bool,
+    /// What products batch over comes first in what they read; else it may lie between what they contract and what they keep, or last.
+    pub batches_first: bool,
     /// Filters of convolutions are copied so that the features they make come first; all that reads them reads the
     /// copy.
     pub orders_filters: bool,
@@ -162,16 +164,16 @@ pub struct Splits {
     /// Fewer parts than these are not worth it.
     pub fewest: u64,
     /// Elements of a result for which a part contracts as many elements, twice, as there are parts: each part takes time, and so does adding
-    /// up what comes of them. Of a larger result there are fewer parts.
+    /// up what comes of them. Of a larger result there are fewer parts, and of a batch of products fewer of each.
     pub small: u64,
 }
 
 impl Splits {
-    /// Parts of a product with so many results that contracts so many elements for each; a power of two.
+    /// Parts of a batch of products with so many results, all together, that contract so many elements for each; a power of two.
     #[must_use]
-    pub fn parts(&self, results: u64, contracted: u64) -> u64 {
-        let results = results.max(1);
-        let share = f64::min(1.0, self.small as f64 / results as f64);
+    pub fn parts(&self, batch: u64, results: u64, contracted: u64) -> u64 {
+        let (batch, results) = (batch.max(1), results.max(1));
+        let share = f64::min(1.0 / batch as f64, self.small as f64 / results as f64);
         let balanced = (contracted as f64 / 2.0 * share).sqrt();
         if balanced < self.fewest as f64 {
             return 1;
@@ -349,21 +351,28 @@ mod tests {
     #[test]
     fn products_fall_into_parts_as_measured() {
         let rule = Target::default().storage().splits_products.expect("it splits products");
-        // Results, what is contracted, and the parts that `test/oracle/products.py` prints.
+        // Products, results of each, what is contracted, and the parts that `test/oracle/products.py` prints.
         let measured = [
-            (64 * 64, 256, 8),
-            (64 * 64, 16_384, 64),
-            (256 * 256, 1024, 8),
-            (512 * 512, 256, 1),
-            (512 * 512, 512, 4),
-            (512 * 512, 65_536, 8),
-            (1024 * 1024, 1024, 1),
-            (1024 * 1024, 2048, 2),
-            (2048 * 1024, 16_384, 1),
-            (4096 * 64, 4096, 8),
+            (1, 64 * 64, 256, 8),
+            (1, 64 * 64, 16_384, 64),
+            (1, 256 * 256, 1024, 8),
+            (1, 512 * 512, 256, 1),
+            (1, 512 * 512, 512, 4),
+            (1, 512 * 512, 65_536, 8),
+            (1, 1024 * 1024, 1024, 1),
+            (1, 1024 * 1024, 2048, 2),
+            (1, 2048 * 1024, 16_384, 1),
+            (1, 4096 * 64, 4096, 8),
+            (8, 64 * 64, 4096, 16),
+            (64, 64 * 64, 4096, 4),
+            (256, 64 * 64, 4096, 1),
+            (128, 16 * 16, 8192, 4),
+            (64, 8 * 64, 65_536, 16),
+            (16, 128 * 128, 8192, 8),
         ];
-        for (results, contracted, parts) in measured {
-            assert_eq!(rule.parts(results, contracted), parts, "{results} of {contracted}");
+        for (batch, results, contracted, parts) in measured {
+            let found = rule.parts(batch, batch * results, contracted);
+            assert_eq!(found, parts, "{batch} times {results} of {contracted}");
         }
     }
 

@@ -28,6 +28,7 @@ pub(super) static STORAGE: Storage = Storage {
     rereads: Some(Rereads { cache: 52_428_800, share: 0.4, sector: 64 }),
     most_places: u32::MAX,
     orders_products: true,
+    batches_first: false,
     orders_filters: true,
     pads_alone: false,
     copied_rows: i64::MAX,

@@ -21,6 +21,7 @@ pub(super) static STORAGE: Storage = Storage {
     rereads: None,
     most_places: u32::MAX,
     orders_products: false,
+    batches_first: false,
     orders_filters: false,
     pads_alone: true,
     copied_rows: i64::MAX,

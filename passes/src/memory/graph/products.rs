@@ -45,7 +45,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 } else {
                     (numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions())
                 };
-                if self.storage.orders_products && !is_ordered(tensor.shape, batch, contracted) {
+                if self.storage.orders_products && !self.is_ordered(tensor.shape, batch, contracted) {
                     *operand = self.in_order(op, *operand);
                 }
             }
@@ -136,6 +136,24 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         }
     }
 
+    /// Whether an operand of a dot is three groups of dimensions side by side: those of the batch, contracted and free ones.
+    fn is_ordered(&self, shape: &[i64], batch: &[i64], contracted: &[i64]) -> bool {
+        let kind = |dim: i64| {
+            if batch.contains(&dim) {
+                0
+            } else if contracted.contains(&dim) {
+                1
+            } else {
+                2
+            }
+        };
+        let mut groups: Vec<i32> =
+            (0..shape.len() as i64).filter(|&dim| shape[dim as usize] != 1).map(kind).collect();
+        groups.dedup();
+        let is_first = !self.storage.batches_first || groups.iter().skip(1).all(|&kind| kind != 0);
+        is_first && (0..3).all(|kind| groups.iter().filter(|&&other| other == kind).count() <= 1)
+    }
+
     /// Adds a product that falls into parts, the sums of each, and their sum; false if it is done as a whole.
     fn split_product(&mut self, op: OperationRef<'c, 'a>, operands: &[Id]) -> bool {
         let Some(rule) = &self.storage.splits_products else { return false };
@@ -154,11 +172,12 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         if !left_type.is_static() || !right_type.is_static() || !result.element.is_float() {
             return false;
         }
-        let contracted =
-            sides[0].2.iter().map(|&dim| left_type.shape[dim as usize]).fold(1, i64::saturating_mul);
+        let count =
+            |dims: &[i64]| dims.iter().map(|&dim| left_type.shape[dim as usize]).fold(1, i64::saturating_mul);
+        let (batch, contracted) = (count(numbers.lhs_batching_dimensions()), count(sides[0].2));
         // Those of 64 bits are a library's.
         let bytes = element_bytes(result.element);
-        let parts = rule.parts(bytes_of(ty).1, u64::try_from(contracted).unwrap_or(0));
+        let parts = rule.parts(batch.unsigned_abs(), bytes_of(ty).1, contracted.unsigned_abs());
         if parts < 2 || bytes > 4 {
             return false;
         }
@@ -199,23 +218,4 @@ fn goes_up(first: Option<i64>, spatial: &[i64], last: impl IntoIterator<Item = i
 fn is_one_group(op: OperationRef<'_, '_>) -> bool {
     let count = |name| constant_attribute(op, name).unwrap_or(1);
     count("feature_group_count") == 1 && count("batch_group_count") == 1
-}
-
-/// Whether an operand of a dot is batch dimensions, then one group of contracted and one of free ones.
-fn is_ordered(shape: &[i64], batch: &[i64], contracted: &[i64]) -> bool {
-    let kind = |dim: i64| {
-        if batch.contains(&dim) {
-            0
-        } else if contracted.contains(&dim) {
-            1
-        } else {
-            2
-        }
-    };
-    let kinds: Vec<i32> = (0..shape.len() as i64).filter(|&dim| shape[dim as usize] != 1).map(kind).collect();
-    let mut groups = kinds.clone();
-    groups.dedup();
-    groups.len() <= 3
-        && groups.iter().skip(1).all(|&kind| kind != 0)
-        && !(groups.len() == 3 && groups[0] != 0)
 }

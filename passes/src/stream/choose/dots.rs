@@ -117,7 +117,10 @@ fn whole_parts(splits: Splits, consumer: &Consumer<'_, '_>, units: i64, chunk: i
     let result = ir::plain(consumer.result())
         .filter(|result| result.element.is_float() && ir::element_bytes(result.element) <= Some(4))?;
     let results = result.shape.iter().copied().fold(1, i64::saturating_mul);
-    let parts = splits.parts(u64::try_from(results).ok()?, u64::try_from(each.saturating_mul(chunk)).ok()?);
+    let batch = numbers.lhs_batching_dimensions().iter().map(|&dim| left.shape[dim as usize]);
+    let [batch, results, chunk] =
+        [batch.fold(1, i64::saturating_mul), results, each.saturating_mul(chunk)].map(u64::try_from);
+    let parts = splits.parts(batch.ok()?, results.ok()?, chunk.ok()?);
     let narrower = ir::element_bytes(left.element)?.min(ir::element_bytes(right.element)?);
     let at_once = 16 / narrower.clamp(1, 16);
     let parts = i64::try_from(parts).ok().filter(|&parts| parts > 1)?;
