@@ -4,6 +4,7 @@
 
 use super::{CONVERT, Class, Scope};
 use crate::ir::{constant_attribute, i64_array};
+use crate::rewrite::defining_op;
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
@@ -62,7 +63,9 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     pub(super) fn is_part(&mut self, op: OperationRef<'c, 'a>) -> bool {
         let Some(&joined) = self.operands(op).first() else { return false };
         let node = self.node_of(joined);
-        let part = node.op.and_then(|join| part_of(op, join)).and_then(|at| node.operands.get(at).copied());
+        // What a barrier holds between the two is not looked through.
+        let join = op.operands().next().and_then(defining_op).filter(|join| node.op == Some(*join));
+        let part = join.and_then(|join| part_of(op, join)).and_then(|at| node.operands.get(at).copied());
         let Some(part) = part else { return false };
         self.forward(op, &[part]);
         true
