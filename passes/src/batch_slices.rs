@@ -67,13 +67,14 @@ pub(crate) mod rules;
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::memory::{self, Profile};
+use crate::ops::class::has_effects;
 use crate::rewrite::context_of;
 use crate::shards::is_partitioned;
 use crate::target::Target;
 use crate::ties::Ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Type, Value};
-use region::{Body, Region, has_effects};
+use region::{Body, Region};
 use rules::Rules;
 
 crate::pass_options! {

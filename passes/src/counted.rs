@@ -109,11 +109,7 @@ impl<'c: 'a, 'a, 'r> Open<'c, 'a, 'r> {
         let mut all = vec![build.binary("stablehlo.add", at, by, location)];
         all.extend(next);
         build.terminator("stablehlo.return", &all, location);
-        match (op.next_in_block(), op.block()) {
-            (Some(next), _) => build.set_insertion_point_before(next),
-            (None, Some(block)) => build.set_insertion_point_to_end(block),
-            (None, None) => {}
-        }
+        build.set_insertion_point_after(op);
         op
     }
 }

@@ -52,9 +52,8 @@ use crate::ops::products::dot_numbers;
 use crate::rewrite::walk;
 use crate::shards::is_partitioned;
 use crate::target::{Splits, Target};
-use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
@@ -207,39 +206,14 @@ impl<'c: 'a, 'a> Product<'c, 'a> {
         shape.insert(at, parts);
         let sums = Tensor::get(&shape, number, None);
         let sums = build.copy_with(op, &views, &[("dot_dimension_numbers", numbers.into())], &[sums]);
-        let total =
-            self.add_up(sums.result(0)?.into(), at, Tensor::get(tensor.shape, number, None), build)?;
+        let zero = build.zeros(Tensor::get(&[], number, None), location);
+        let whole = Tensor::get(tensor.shape, number, None);
+        let sums = [sums.result(0)?.into(), zero];
+        let total = build.reduce("stablehlo.add", sums, &[at as i64], whole, location);
         let total =
             if tensor.element == number { total } else { build.convert(total, result.r#type(), location) };
         build.replace_all_uses_with(result, total);
         build.erase(op);
         Ok(())
-    }
-
-    /// The sums of f32 along a dimension.
-    fn add_up(
-        &self,
-        sums: Value<'c, 'a>,
-        dim: usize,
-        result: Type<'c>,
-        build: &Builder<'c, 'a>,
-    ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let location = self.op.location();
-        let scalar = Tensor::get(&[], ir::element_of(result), None);
-        let reduce = build.op_with_regions(
-            "stablehlo.reduce",
-            &[sums, build.zeros(scalar, location)],
-            &[("dimensions", build.i64_array(&[dim as i64]))],
-            &[result],
-            &[&[scalar, scalar]],
-            location,
-        );
-        let block = reduce.region(0)?.first_block().expect("made with a block");
-        build.set_insertion_point_to_end(block);
-        let sum =
-            build.binary("stablehlo.add", block.argument(0)?.into(), block.argument(1)?.into(), location);
-        build.terminator("stablehlo.return", &[sum], location);
-        build.set_insertion_point_before(self.op);
-        Ok(reduce.result(0)?.into())
     }
 }

@@ -48,6 +48,7 @@
 use crate::counted::{Counter, blocks};
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
+use crate::ops::class::has_effects;
 use crate::rewrite::{ops_in, ops_named, walk};
 use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
@@ -227,17 +228,8 @@ fn is_repeatable(block: BlockRef<'_, '_>) -> bool {
     ops_in(block).all(|op| {
         walk(op, |inner| {
             let name = op_name(inner);
-            let plain =
-                name.starts_with("stablehlo.") || name.starts_with("chlo.") || name.starts_with("sdy.");
-            let apart = matches!(
-                name,
-                "stablehlo.custom_call"
-                    | "stablehlo.infeed"
-                    | "stablehlo.outfeed"
-                    | "stablehlo.send"
-                    | "stablehlo.recv"
-            );
-            if plain && !apart && attribute_of(inner, "channel_handle").is_none() {
+            let stays = has_effects(inner) && !name.starts_with("sdy.") || name == "stablehlo.custom_call";
+            if !stays && attribute_of(inner, "channel_handle").is_none() {
                 WalkResult::Advance
             } else {
                 WalkResult::Interrupt

@@ -12,7 +12,6 @@ of integers alone, of whose loops one reads what another stored, may not differ.
 
 from __future__ import annotations
 
-import collections
 import sys
 import time
 from collections.abc import Callable
@@ -25,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from opt import Driver
-from stream import Program, Source, arguments, differences, report, run
+from stream import Program, Source, arguments, before_and_after, report
 
 CHANGED_SHARE = 0.5
 SIMPLE = ["--inline", "--canonicalize", "--cse", "--slimhlo-simplify", "--canonicalize", "--cse"]
@@ -178,26 +177,7 @@ def main() -> int:
     plain = driver.run(texts, SIMPLE)
     once = driver.run(texts, [*SIMPLE, PASS])
     twice = driver.run([outcome.output or "" for outcome in once], [PASS])
-    findings: list[tuple[Program, str, str]] = []
-    changed: collections.Counter[str] = collections.Counter()
-    same = 0
-    for program, before, after, again in zip(programs, plain, once, twice, strict=True):
-        if after.output is None or before.output is None:
-            findings.append((program, f"the driver fails: {after.crash or after.message}", ""))
-            continue
-        if again.output != after.output:
-            findings.append((program, "a second run changes it", after.output))
-        if after.output == before.output:
-            continue
-        changed[program.name.partition(" ")[0]] += 1
-        try:
-            expected = run(before.output, program.inputs)
-            wrong = differences(program, after.output, expected)
-            found = run(after.output, program.inputs)
-            same += all(x.tobytes() == y.tobytes() for x, y in zip(expected, found, strict=True))
-        except Exception as error:
-            wrong = [f"it does not run: {error}"]
-        findings.extend((program, text, after.output) for text in wrong)
+    findings, changed, same = before_and_after(programs, plain, once, twice)
 
     wrong = report(findings, args.dump)
     share = changed.total() / max(1, len(programs))

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from opt import Driver
-from stream import Program, Source, arguments, differences, report, run
+from stream import Program, Source, arguments, before_and_after, report
 
 CHANGED_SHARE = 0.3
 SIMPLE = ["--inline", "--symbol-dce", "--canonicalize", "--cse"]
@@ -93,22 +93,8 @@ def main() -> int:
     plain = driver.run([program.text for program in programs], SIMPLE)
     once = driver.run([outcome.output or "" for outcome in plain], [PASS])
     twice = driver.run([outcome.output or "" for outcome in once], [PASS])
-    findings: list[tuple[Program, str, str]] = []
-    changed = 0
-    for program, before, after, again in zip(programs, plain, once, twice, strict=True):
-        if after.output is None or before.output is None:
-            findings.append((program, f"the driver fails: {after.crash or after.message}", ""))
-            continue
-        if again.output != after.output:
-            findings.append((program, "a second run changes it", after.output))
-        if after.output == before.output:
-            continue
-        changed += 1
-        try:
-            wrong = differences(program, after.output, run(before.output, program.inputs))
-        except Exception as error:  # XLA's errors have no common base
-            wrong = [f"it does not run: {error}"]
-        findings.extend((program, text, after.output) for text in wrong)
+    findings, kinds, _ = before_and_after(programs, plain, once, twice)
+    changed = kinds.total()
     wrong = report(findings, args.dump)
     share = changed / max(1, len(programs))
     print(

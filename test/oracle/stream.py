@@ -26,7 +26,7 @@ from jax import lax
 
 import xla_cpu  # first: it sets the flags with which JAX starts
 from execute import bits
-from opt import Driver
+from opt import Driver, Outcome
 
 jax.config.update("jax_enable_x64", True)
 
@@ -736,6 +736,34 @@ def largest_of(values: Iterable[np.ndarray]) -> float:
     """The largest finite number in some arrays, by its absolute value."""
     wide = (np.abs(value.astype(np.float64)) for value in values)
     return max((float(np.max(value, where=np.isfinite(value), initial=0)) for value in wide), default=0.0)
+
+
+def before_and_after(
+    programs: list[Program], plain: list[Outcome], once: list[Outcome], twice: list[Outcome]
+) -> tuple[list[tuple[Program, str, str]], collections.Counter[str], int]:
+    """Executes the programs that a pass, run `once`, has changed, without it and with it; it must change nothing when it runs `twice`. What is
+    wrong with which, and what it was made of it; how many were changed, by the first word of their names; and how many have the same bits."""
+    findings: list[tuple[Program, str, str]] = []
+    changed: collections.Counter[str] = collections.Counter()
+    same = 0
+    for program, before, after, again in zip(programs, plain, once, twice, strict=True):
+        if after.output is None or before.output is None:
+            findings.append((program, f"the driver fails: {after.crash or after.message}", ""))
+            continue
+        if again.output != after.output:
+            findings.append((program, "a second run changes it", after.output))
+        if after.output == before.output:
+            continue
+        changed[program.name.partition(" ")[0]] += 1
+        try:
+            expected = run(before.output, program.inputs)
+            wrong = differences(program, after.output, expected)
+            found = run(after.output, program.inputs)
+            same += all(x.tobytes() == y.tobytes() for x, y in zip(expected, found, strict=True))
+        except Exception as error:  # XLA's errors have no common base
+            wrong = [f"it does not run: {error}"]
+        findings.extend((program, text, after.output) for text in wrong)
+    return findings, changed, same
 
 
 def report(findings: list[tuple[Program, str, str]], dump: pathlib.Path | None) -> int:

@@ -11,7 +11,7 @@ use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, Value};
-use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::ffi::op_name;
 use std::collections::BTreeSet;
 
 /// Which part of what a region is grown from takes what is computed before the loop, at most, and in how many ops.
@@ -415,19 +415,4 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
             build.move_before(*op, self.anchor);
         }
     }
-}
-
-/// Whether an op has to stay where it is beside others.
-pub fn has_effects(op: OperationRef<'_, '_>) -> bool {
-    matches!(
-        op_name(op),
-        "stablehlo.infeed"
-            | "stablehlo.outfeed"
-            | "stablehlo.send"
-            | "stablehlo.recv"
-            | "stablehlo.create_token"
-            | "stablehlo.after_all"
-    ) || op_name(op) == "stablehlo.custom_call"
-        && ffi::attribute_of(op, "has_side_effect").is_some_and(|flag| flag.to_string() == "true")
-        || !op_name(op).starts_with("stablehlo.") && !op_name(op).starts_with("chlo.")
 }

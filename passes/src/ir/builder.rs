@@ -10,6 +10,7 @@ use crate::rewrite::{Rewriter, context_of, defining_op, is_unused, set_attribute
 use melior::ir::attribute::{
     DenseElementsAttribute, DenseI64ArrayAttribute, FloatAttribute, IntegerAttribute,
 };
+use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationBuilder, OperationLike};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{
@@ -61,6 +62,15 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
     /// New ops go to the end of `block` from now on.
     pub fn set_insertion_point_to_end(&self, block: BlockRef<'c, 'a>) {
         self.base().set_insertion_point_to_end(block);
+    }
+
+    /// New ops go right behind `op` from now on.
+    pub fn set_insertion_point_after(&self, op: OperationRef<'c, 'a>) {
+        match (op.next_in_block(), op.block()) {
+            (Some(next), _) => self.set_insertion_point_before(next),
+            (None, Some(block)) => self.set_insertion_point_to_end(block),
+            (None, None) => {}
+        }
     }
 
     /// A copy of `op`, nested ops and annotations included, with other operands and result types and with `attributes`
@@ -494,6 +504,32 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
             })
             .collect();
         self.make(name, operands, attributes, results, regions, location)
+    }
+
+    /// `stablehlo.reduce` of one operand along some dimensions, by the op `combine` of two scalars.
+    pub fn reduce(
+        &self,
+        combine: &str,
+        [operand, initial]: [Value<'c, 'a>; 2],
+        dims: &[i64],
+        result: Type<'c>,
+        location: Location<'c>,
+    ) -> Value<'c, 'a> {
+        let scalar = initial.r#type();
+        let op = self.op_with_regions(
+            "stablehlo.reduce",
+            &[operand, initial],
+            &[("dimensions", self.i64_array(dims))],
+            &[result],
+            &[&[scalar, scalar]],
+            location,
+        );
+        let block = op.region(0).ok().and_then(|region| region.first_block()).expect("made with a block");
+        self.set_insertion_point_to_end(block);
+        let [left, right] = [0, 1].map(|at| block.argument(at).expect("made with two").into());
+        self.terminator("stablehlo.return", &[self.binary(combine, left, right, location)], location);
+        self.set_insertion_point_after(op);
+        op.result(0).expect("made with a result").into()
     }
 
     /// An op of any name with a region without blocks.

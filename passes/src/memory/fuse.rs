@@ -350,7 +350,6 @@ impl Fusion<'_, '_, '_> {
                 continue;
             }
             let &[base, update, ..] = &self.graph.nodes[node as usize].operands[..] else { continue };
-            let place = self.graph.nodes[node as usize].op.and_then(place_of);
             // Only as far as one kernel could go, and a kernel is not large.
             const FARTHEST: usize = 64;
             let mut pending = vec![self.node_of(update)];
@@ -376,8 +375,8 @@ impl Fusion<'_, '_, '_> {
                 let operands = &self.graph.nodes[producer as usize].operands;
                 if operands.contains(&base) {
                     // Each element of what is written over is read just before.
-                    let op = self.graph.nodes[producer as usize].op;
-                    if place.is_some() && op.and_then(place_of) == place {
+                    let place = |node: Id| self.graph.nodes[node as usize].op.and_then(place_of);
+                    if place(producer).is_some_and(|own| place(node) == Some(own)) {
                         self.replaced[producer as usize] = true;
                         continue;
                     }

@@ -55,9 +55,19 @@ fn runs(graph: &Graph<'_, '_>, node: Id) -> Vec<Run> {
 }
 
 impl Run {
+    /// Elements that one stage can reduce.
+    fn longest(&self, storage: &Storage) -> u64 {
+        if self.rows { storage.longest_row } else { storage.longest_column }
+    }
+
     /// Whether it takes two kernels.
     fn is_long(&self, storage: &Storage) -> bool {
-        self.elements > if self.rows { storage.longest_row } else { storage.longest_column }
+        self.elements > self.longest(storage)
+    }
+
+    /// Elements of it that its first stage leaves for one of the result, if there are two.
+    fn left(&self, storage: &Storage) -> u64 {
+        if self.is_long(storage) { parts(self.elements, self.longest(storage)) } else { 1 }
     }
 }
 
@@ -102,14 +112,6 @@ fn parts(elements: u64, longest: u64) -> u64 {
     }
     let nearest = (root / 2 + 1..=root).rev().find(|&parts| elements.is_multiple_of(parts));
     nearest.unwrap_or(root).max(1)
-}
-
-impl Run {
-    /// Elements of it that its first stage leaves for one of the result, if there are two.
-    fn left(&self, storage: &Storage) -> u64 {
-        let longest = if self.rows { storage.longest_row } else { storage.longest_column };
-        if self.is_long(storage) { parts(self.elements, longest) } else { 1 }
-    }
 }
 
 /// Bytes that a kernel needs beside its results while it runs.

@@ -7,7 +7,7 @@
 use crate::ir::plain;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value};
-use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::ffi::{attribute_of, op_name};
 
 /// What an op is, by its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,6 +157,21 @@ pub fn is_arithmetic(op: OperationRef<'_, '_>) -> bool {
     Class::of(name).arithmetic
         && (matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.iota" | "stablehlo.constant")
             || (op.operands().all(float) && op.results().all(|result| float(result.into()))))
+}
+
+/// Whether an op has to stay where it is beside others.
+pub fn has_effects(op: OperationRef<'_, '_>) -> bool {
+    matches!(
+        op_name(op),
+        "stablehlo.infeed"
+            | "stablehlo.outfeed"
+            | "stablehlo.send"
+            | "stablehlo.recv"
+            | "stablehlo.create_token"
+            | "stablehlo.after_all"
+    ) || op_name(op) == "stablehlo.custom_call"
+        && attribute_of(op, "has_side_effect").is_some_and(|flag| flag.to_string() == "true")
+        || !op_name(op).starts_with("stablehlo.") && !op_name(op).starts_with("chlo.")
 }
 
 #[cfg(test)]

@@ -15,9 +15,8 @@
 use crate::framework::PassError;
 use crate::ir::{self, Builder};
 use melior::ir::attribute::FloatAttribute;
-use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{Location, OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::dense;
 use slimhlo_dialect::ffi::{attribute_of, op_name};
 use slimhlo_dialect::types::{Tensor, is_static};
@@ -25,7 +24,6 @@ use slimhlo_dialect::types::{Tensor, is_static};
 /// What the three ops have in common.
 struct Norm<'c, 'a, 'b> {
     builder: &'b Builder<'c, 'a>,
-    op: OperationRef<'c, 'a>,
     /// The type of `x`, and of what is per feature, in the element type that is computed with.
     whole: Type<'c>,
     features: Type<'c>,
@@ -57,7 +55,6 @@ pub fn batch_norm<'c: 'a, 'a>(
     let others: Vec<i64> = (0..tensor.rank() as i64).filter(|&dim| dim != feature).collect();
     let norm = Norm {
         builder,
-        op,
         whole: Tensor::get(tensor.shape, element, None),
         features: Tensor::get(
             Tensor::new(features).map_or(&[][..], |features| features.shape),
@@ -142,26 +139,10 @@ impl<'c: 'a, 'a> Norm<'c, 'a, '_> {
     }
 
     /// The sum per feature.
-    fn sum(&self, value: Value<'c, 'a>) -> Result<Value<'c, 'a>, melior::Error> {
+    fn sum(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
         let zero = self.builder.number(0.0, self.element, self.location);
-        let scalar = Tensor::get(&[], self.element, None);
-        let dimensions = self.builder.i64_array(&self.others);
-        let reduce = self.builder.op_with_regions(
-            "stablehlo.reduce",
-            &[value, zero],
-            &[("dimensions", dimensions)],
-            &[self.features],
-            &[&[scalar, scalar]],
-            self.location,
-        );
-        let block = reduce.region(0)?.first_block();
-        if let Some(block) = block {
-            self.builder.set_insertion_point_to_end(block);
-            let sum = self.add(block.argument(0)?.into(), block.argument(1)?.into());
-            self.builder.terminator("stablehlo.return", &[sum], self.location);
-            self.builder.set_insertion_point_before(self.op);
-        }
-        Ok(reduce.result(0)?.into())
+        let operands = [value, zero];
+        self.builder.reduce("stablehlo.add", operands, &self.others, self.features, self.location)
     }
 
     fn inference(
@@ -184,8 +165,8 @@ impl<'c: 'a, 'a> Norm<'c, 'a, '_> {
         offset: Value<'c, 'a>,
     ) -> Result<Vec<Value<'c, 'a>>, melior::Error> {
         let count = self.number(self.count as f64, self.features);
-        let mean = self.divide(self.sum(x)?, count);
-        let square = self.divide(self.sum(self.multiply(x, x))?, count);
+        let mean = self.divide(self.sum(x), count);
+        let square = self.divide(self.sum(self.multiply(x, x)), count);
         let variance = self.subtract(square, self.multiply(mean, mean));
         let normal = self.multiply(self.subtract(x, self.spread(mean)), self.spread(self.scale_of(variance)));
         let result = self.add(self.multiply(normal, self.spread(scale)), self.spread(offset));
@@ -202,8 +183,8 @@ impl<'c: 'a, 'a> Norm<'c, 'a, '_> {
     ) -> Result<Vec<Value<'c, 'a>>, melior::Error> {
         let factor = self.scale_of(variance);
         let from_mean = self.subtract(x, self.spread(mean));
-        let sum = self.sum(grad)?;
-        let along = self.sum(self.multiply(grad, from_mean))?;
+        let sum = self.sum(grad);
+        let along = self.sum(self.multiply(grad, from_mean));
         let shifted = self.add(variance, self.number(self.epsilon, self.features));
         let back = self.divide(self.multiply(self.spread(along), from_mean), self.spread(shifted));
         let all = self.multiply(grad, self.number(self.count as f64, self.whole));

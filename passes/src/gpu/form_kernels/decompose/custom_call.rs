@@ -289,24 +289,8 @@ fn cholesky<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) -> 
     let fine = builder.binary("stablehlo.or", positive, not(builder, pivot, location), location);
     let after = builder.binary("stablehlo.add", row, spread(1, numbers), location);
     let failed = builder.select(fine, spread(none, numbers), after, location);
-    let element = Tensor::get(&[], integer, None);
-    let dimensions = builder.i64_array(&[rank as i64 - 2, rank as i64 - 1]);
-    let start = scalar(none);
-    let first = builder.op_with_regions(
-        "stablehlo.reduce",
-        &[failed, start],
-        &[("dimensions", dimensions)],
-        &[info],
-        &[&[element, element]],
-        location,
-    );
-    let Some(block) = first.region(0)?.first_block() else { return Ok(()) };
-    builder.set_insertion_point_to_end(block);
-    let (left, right) = (block.argument(0)?.into(), block.argument(1)?.into());
-    let least = builder.binary("stablehlo.minimum", left, right, location);
-    builder.terminator("stablehlo.return", &[least], location);
-    builder.set_insertion_point_before(op);
-    let first = first.result(0)?.into();
+    let dims = [rank as i64 - 2, rank as i64 - 1];
+    let first = builder.reduce("stablehlo.minimum", [failed, scalar(none)], &dims, info, location);
     let all = builder.compare(ComparisonDirection::Eq, first, spread(none, info), location);
     let code = builder.select(all, spread(0, info), first, location);
     replace(builder, op, &[result, code]);

@@ -10,7 +10,7 @@ use melior::ir::attribute::{BoolAttribute, IntegerAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
-use melior::ir::{Attribute, BlockRef, Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
+use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::dense;
 use slimhlo_dialect::ffi;
 use slimhlo_dialect::quant::Number;
@@ -215,8 +215,8 @@ impl<'b, 'c: 'a, 'a> Matrices<'b, 'c, 'a> {
         };
         let mut shape = self.shape(value);
         shape.remove(along);
-        let dimensions = builder.i64_array(&[(self.batch.len() + along) as i64]);
-        self.reduction(name, &[value, start], &[("dimensions", dimensions)], self.ty(&shape, element))
+        let dim = (self.batch.len() + along) as i64;
+        Ok(builder.reduce(name, [value, start], &[dim], self.ty(&shape, element), location))
     }
 
     /// What the elements of a matrix have as type, or their parts where they are complex.
@@ -297,30 +297,7 @@ impl<'b, 'c: 'a, 'a> Matrices<'b, 'c, 'a> {
         }
         let dims: Vec<i64> = (0..self.batch.len() as i64).collect();
         let operands = [value, self.builder.zeros(scalar, self.location)];
-        let attributes = [("dimensions", self.builder.i64_array(&dims))];
-        self.reduction("stablehlo.or", &operands, &attributes, scalar)
-    }
-
-    /// A reduction by one op.
-    fn reduction(
-        &self,
-        name: &str,
-        operands: &[Value<'c, 'a>; 2],
-        attributes: &[(&str, Attribute<'c>)],
-        result: Type<'c>,
-    ) -> Result<Value<'c, 'a>, PassError<'c>> {
-        let (builder, location) = (self.builder, self.location);
-        let scalar = operands[1].r#type();
-        let regions: [&[Type<'c>]; 1] = [&[scalar, scalar]];
-        let op =
-            builder.op_with_regions("stablehlo.reduce", operands, attributes, &[result], &regions, location);
-        let block = block_of(op, 0)?;
-        builder.set_insertion_point_to_end(block);
-        let (left, right) = (block.argument(0)?.into(), block.argument(1)?.into());
-        let both = builder.binary(name, left, right, location);
-        builder.terminator("stablehlo.return", &[both], location);
-        go_on_after(builder, op)?;
-        Ok(op.result(0)?.into())
+        Ok(self.builder.reduce("stablehlo.or", operands, &dims, scalar, self.location))
     }
 
     /// Values along the last dimension in the order of their keys, or the keys themselves; equals stay in theirs.
@@ -351,7 +328,7 @@ impl<'b, 'c: 'a, 'a> Matrices<'b, 'c, 'a> {
         let (left, right) = (block.argument(0)?.into(), block.argument(1)?.into());
         let comes_first = self.compare(direction, left, right);
         builder.terminator("stablehlo.return", &[comes_first], location);
-        go_on_after(builder, sort)?;
+        builder.set_insertion_point_after(sort);
         Ok(sort.result(operands.len() - 1)?.into())
     }
 
@@ -448,19 +425,9 @@ impl<'b, 'c: 'a, 'a> Matrices<'b, 'c, 'a> {
         builder.terminator("stablehlo.return", &[goes_on], location);
         let results = body(&enter(1)?)?;
         builder.terminator("stablehlo.return", &results, location);
-        go_on_after(builder, looped)?;
+        builder.set_insertion_point_after(looped);
         Ok(looped.results().map(Value::from).collect())
     }
-}
-
-/// Has what follows put right behind an op.
-fn go_on_after<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) -> Result<(), PassError<'c>> {
-    match (op.next_in_block(), op.block()) {
-        (Some(next), _) => builder.set_insertion_point_before(next),
-        (None, Some(block)) => builder.set_insertion_point_to_end(block),
-        (None, None) => return Err(PassError::at(op, "is in no block")),
-    }
-    Ok(())
 }
 
 fn block_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, region: usize) -> Result<BlockRef<'c, 'a>, PassError<'c>> {

@@ -125,24 +125,10 @@ impl<'c: 'a, 'a> Ragged<'c, 'a, '_> {
     /// The sum of numbers along their last dimension.
     fn sum(&self, value: Value<'c, 'a>, shape: &[i64]) -> Result<Value<'c, 'a>, PassError<'c>> {
         let (builder, location) = (self.builder, self.location);
-        let scalar = Tensor::get(&[], self.number(), None);
         let last = shape.len() - 1;
-        let reduce = builder.op_with_regions(
-            "stablehlo.reduce",
-            &[value, self.zeros(&[], self.number())?],
-            &[("dimensions", builder.i64_array(&[last as i64]))],
-            &[Tensor::get(&shape[..last], self.number(), None)],
-            &[&[scalar, scalar]],
-            location,
-        );
-        let block = reduce.region(0).ok().and_then(|region| region.first_block());
-        let block = block.ok_or_else(|| PassError::at(self.op, "cannot be summed"))?;
-        builder.set_insertion_point_to_end(block);
-        let (left, right) = (block.argument(0)?.into(), block.argument(1)?.into());
-        let sum = builder.binary("stablehlo.add", left, right, location);
-        builder.terminator("stablehlo.return", &[sum], location);
-        builder.set_insertion_point_before(self.op);
-        Ok(reduce.result(0)?.into())
+        let operands = [value, self.zeros(&[], self.number())?];
+        let result = Tensor::get(&shape[..last], self.number(), None);
+        Ok(builder.reduce("stablehlo.add", operands, &[last as i64], result, location))
     }
 
     /// Sizes and ends of the groups, of shape `[outer..., groups]`; the sizes given have no outer dimensions if `is_common`.
