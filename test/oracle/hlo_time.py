@@ -690,6 +690,6 @@ def xla_models(attributes: str) -> dict[str, float]:
         costs, _ = json.JSONDecoder().raw_decode(attributes, start + len('"reification_cost":'))
     except json.JSONDecodeError:
         return {}
-    models = {cost.get("name", ""): 1e-6 * cost["exec_time_us"] for cost in costs if "exec_time_us" in cost}
-    first = (cost["compute_time_us"] for cost in costs if not cost.get("name") and "compute_time_us" in cost)
+    models = {cost.get("name", ""): 1e-6 * float(cost["exec_time_us"]) for cost in costs if "exec_time_us" in cost}
+    first = (float(cost["compute_time_us"]) for cost in costs if not cost.get("name") and "compute_time_us" in cost)
     return models | {"compute": 1e-6 * each for each in first}

@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: .entry transpose_0(
 // CHECK-NOT: .local
-// CHECK: .shared .align 4 .b8 {{.*}}[4224]
+// CHECK: .shared .align 16 .b8 {{.*}}[4224]
 // CHECK: ld.global.nc.b32
 // CHECK: ld.global.nc.b32
 // CHECK: ld.global.nc.b32

@@ -3,8 +3,7 @@
 //! From kernels to PTX.
 
 use crate::libdevice::Library;
-use crate::{Chip, Error, PtxVersion, intrinsics, libdevice, lower};
-use inkwell::OptimizationLevel;
+use crate::{Chip, Error, PtxVersion, intrinsics, libdevice, lower, stores};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage, Module};
@@ -13,6 +12,7 @@ use inkwell::support::LLVMString;
 use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
 };
+use inkwell::{AddressSpace, OptimizationLevel};
 use melior::ir::OperationRef;
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashSet};
@@ -23,6 +23,12 @@ use std::sync::Once;
 const PIPELINE: &str = "builtin.module(builtin.module(gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm,reconcile-unrealized-casts)))";
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
+
+/// The address space of a block's memory.
+const SHARED: u16 = 3;
+/// The longest access of one thread. Kernels access a block's memory in vectors where their indices allow it, which an H100 refuses
+/// where an array begins in between.
+const VECTOR_BYTES: u32 = 16;
 
 /// What code is made for, and how.
 #[derive(Clone, Debug)]
@@ -129,7 +135,7 @@ fn part(
     Ok(Part {
         bitcode: if keep { module.write_bitcode_to_memory().as_slice().to_vec() } else { Vec::new() },
         // LLVM ends it with a zero byte.
-        ptx: String::from_utf8_lossy(ptx.as_slice()).trim_end_matches('\0').to_owned(),
+        ptx: stores::cut_before_stores(String::from_utf8_lossy(ptx.as_slice()).trim_end_matches('\0')),
         undefined,
     })
 }
@@ -169,7 +175,7 @@ pub fn symbol(kernel: &str) -> String {
 }
 
 /// Gives kernels the names that they have in PTX, and makes all else known inside only, so that what is not used goes. Names of all else
-/// end in `suffix`.
+/// end in `suffix`. A block's arrays begin where vectors may.
 fn finish_symbols(module: &Module<'_>, kernels: &HashSet<String>, suffix: &str) {
     for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
         let name = function.get_name().to_string_lossy().into_owned();
@@ -182,6 +188,9 @@ fn finish_symbols(module: &Module<'_>, kernels: &HashSet<String>, suffix: &str) 
     }
     let defined = module.get_globals().filter(|global| !global.is_declaration());
     for global in defined.filter(|global| !global.get_name().to_bytes().starts_with(b"llvm.")) {
+        if global.as_pointer_value().get_type().get_address_space() == AddressSpace::from(SHARED) {
+            global.set_alignment(global.get_alignment().max(VECTOR_BYTES));
+        }
         global.set_linkage(Linkage::Internal);
         let name = global.get_name().to_string_lossy().into_owned();
         global.set_name(&format!("{name}{suffix}"));

@@ -18,6 +18,7 @@ mod lower;
 mod narrow;
 mod nvidia;
 pub mod ptxas;
+mod stores;
 pub mod to_ptx;
 
 pub use chip::{Chip, PtxVersion};
