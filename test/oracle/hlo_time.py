@@ -12,16 +12,18 @@ goes to other devices and to the host. Rates are the target's (targets.py). What
  2. Fusions by Triton without a product: XLA's second model, "indexing-cost-model". Its first one multiplies by elements twice, and says
     0.5 s of a softmax over 16 MiB, for which the second says 19 microseconds; so it is replaced. The second is not taken above
     `DOUBT` times what the fusion's bytes and operations take.
- 3. Other fusions on a GPU: XLA's first model, which knows what a fusion reads of its operands, and what is computed twice. It is
-    replaced where no device could keep to it, by the time that the bytes take at full bandwidth: eight arrays written into one of zeros
-    are 114 MiB, for which it says 31 microseconds at 3.35 TB/s. And where a fusion ends in a scatter in place it takes all of what is
-    changed to be read and written (10 rows of 512 bytes into 51 MB: 96 microseconds): the bytes of the updates decide if they are less.
+ 3. Other fusions on a GPU: the longer of memory and arithmetic, as an H100 was seen to take (`cargo xtask bench calibrate`). Memory: bytes,
+    of operands of which a fusion reads slices only these; what is gathered comes from the cache, a sector at a time, or from memory if the
+    table does not fit there. Arithmetic: arithmetic.py, as often as a value is asked for at other places. XLA's first model is not
+    taken: it counts the arithmetic of indices as if nothing were shared, and says 451 microseconds of a stencil that takes 97, and 5,058 of one
+    that takes 1,787. Of a fusion that ends in a scatter in place the bytes of the updates count, and how fast atomics are
+    (a histogram of 2^28 numbers in 256 bins: 61 ms, where XLA says 0.3).
  4. All else, and all on other targets: the larger of bytes over bandwidth and operations over rate (a roofline). Operands of which a
     fusion reads slices count by these, results that are updated in place by the update. TPU: bytes are those of whole tiles; what
     lies in vector memory costs nothing.
 
 What cannot be known is counted by name in `unknown`: loops whose length XLA does not know (taken once), libraries without a rule.
-Not seen: work side by side on several streams, CUDA graphs (launches cost less in one), caches, tails of small grids.
+Not seen: work side by side on several streams, caches, tails of small grids.
 """
 
 from __future__ import annotations
@@ -33,10 +35,13 @@ import math
 import re
 from collections.abc import Iterable
 
+import arithmetic
 import hlo
 import hlo_loops
 from targets import Rates, Target
 
+GRAPH = 5
+"""XLA makes a CUDA graph of so many kernels and more (`--xla_gpu_graph_min_graph_size`), of a loop's body or of what is between loops."""
 DOUBT = 20.0
 """XLA's figure for a fusion by Triton is not taken above so many times its roofline. What is sound lies within 3 of it on the
 reference programs; the first model's errors start at 1,000."""
@@ -56,6 +61,9 @@ FREE = frozenset(
         "opt-barrier",
         "domain",
         "copy-done",
+        "fusion-done",
+        "call-done",
+        "custom-call-done",
         "async-done",
         "async-update",
         "all-gather-done",
@@ -107,52 +115,48 @@ MOVES = frozenset(
         "call",
     ]
 )
-# Steps per element. Special functions run at an eighth to a sixteenth of the rate of additions on an H100 (CUDA C++ Programming
-# Guide, "Arithmetic Instructions": 16 of 128 a cycle), most in several instructions.
-STEPS = dict.fromkeys(
-    [
-        "exponential",
-        "exponential-minus-one",
-        "log",
-        "log-plus-one",
-        "logistic",
-        "tanh",
-        "sine",
-        "cosine",
-        "tan",
-        "power",
-        "sqrt",
-        "rsqrt",
-        "cbrt",
-        "erf",
-        "atan2",
-    ],
-    12,
-) | dict.fromkeys(("divide", "remainder"), 8)
 # Library calls that are placement or notes.
 NOTES = re.compile(
     r"annotate_device_placement|AllocateBuffer|PrepareAsyncCall|Sharding|SPMD|AssumeGatherIndicesInBound|xla\.sdy",
     re.IGNORECASE,
 )
 
-# Operations over the cube of the size, by LAPACK's working note 41; of a solution, over the size squared and the right-hand sides.
+# Operations over the cube of the size, by LAPACK's working note 41; of a solution, over the size squared and the right-hand sides. And the
+# seconds that a column takes on an H100, one after another, whatever its length (probes.py: 8 of 1,024 take 1.6 ms, one of 4,096 takes 1.7).
 FACTORIZATIONS = {
-    "potrf": 1 / 3,
-    "getrf": 2 / 3,
-    "geqrf": 4 / 3,
-    "orgqr": 4 / 3,
-    "ungqr": 4 / 3,
-    "triangularSolve": 1.0,
+    "potrf": (1 / 3, 0.2e-6),
+    "getrf": (2 / 3, 2.5e-6),
+    "geqrf": (4 / 3, 30e-6),
+    "orgqr": (4 / 3, 30e-6),
+    "ungqr": (4 / 3, 30e-6),
+    "triangularSolve": (1.0, 0.1e-6),
 }
+TOGETHER, TOGETHER_COLUMN = 256, 1e-6
+"""Matrices of so many columns are factorized all at once, and a column takes so long: 64 of 256 take 0.3 ms."""
+TOP_K = 31e9
+"""Elements per second of which the largest are found: 4,096 rows of 4,096 take 535 microseconds."""
 PANEL, PANEL_KERNELS = 64, 3
 """Columns that a factorization handles at once, and its kernels for each: panel, solution, update. An assumption."""
 EXACT = hlo.Instruction("", (), "custom-call", (), "", "operand_precision={highest,highest}", False)
 """Libraries compute f32 as such."""
 
+SORT_STEPS = 28.0
+"""Of two elements that a sort compares: 16,384 rows of 1,024 take 771 microseconds for 55 comparisons of each."""
 SORT_TILE = 2048
 """Elements that one block of XLA's bitonic sort on a GPU holds: steps within run as one kernel, those beyond each alone."""
 RADIX_BITS = 8
 """Of a key, that a pass of CUB's radix sort handles."""
+
+BESIDE = 0.05
+"""Of the shorter of a kernel's memory and arithmetic, that does not happen during the longer."""
+CACHED = 1.8
+"""Bytes from the second cache in the time of one from memory: rows of 512 bytes of 51 MB, and of 4 bytes of 8 MiB, at some 5e12 a second."""
+SECTOR = 64
+"""Bytes that memory hands over at least: rows of one f32, taken by chance from 64 MiB, take as long as rows of 16."""
+ATOMIC_RUN = 4
+"""Neighbours that one atomic operation adds to: rows of 64 and 128 f32 take a quarter of the time of as many single ones."""
+ATOMICS_OF_PLACE = 17e6
+"""Additions to one place per second: the histogram above, 2^28 over 256 places and 61 ms."""
 
 
 @dataclasses.dataclass
@@ -342,6 +346,32 @@ def shares(computation: hlo.Computation) -> dict[str, float]:
     return {name: min(1.0, each) for name, each in share.items()}
 
 
+def evaluations(computation: hlo.Computation) -> dict[str, float]:
+    """Of each instruction of a fusion, how many elements are computed: once for users at the same place, and again for each that asks at
+    another one, such as a slice, a broadcast or a concatenation."""
+    here: dict[str, float] = collections.defaultdict(float)
+    elsewhere: dict[str, float] = collections.defaultdict(float)
+    root = computation.root
+    for made in computation.operands(root) if root.opcode == "tuple" else [root]:
+        update = in_place(computation, made)
+        here[made.name] = float(made.elements if update is None else computation.operands(update)[-1].elements)
+    found: dict[str, float] = {}
+    for each in reversed(list(computation)):
+        asked = found[each.name] = here[each.name] + elsewhere[each.name]
+        operands = computation.operands(each)
+        for number, operand in enumerate(operands):
+            if each.opcode in ("reduce", "reduce-window", "scatter", "sort"):
+                elsewhere[operand.name] += operand.elements
+            elif each.opcode in ("concatenate", "pad") or (each.opcode == "dynamic-update-slice" and number == 1):
+                elsewhere[operand.name] += asked * operand.elements / max(1, each.elements)
+            elif each.opcode in ("broadcast", "slice", "dynamic-slice", "gather", "reverse", "dynamic-update-slice"):
+                # Where a slice begins is the same for all of its elements.
+                elsewhere[operand.name] += asked if number == 0 or each.opcode == "gather" else 1.0
+            else:
+                here[operand.name] = max(here[operand.name], asked)
+    return found
+
+
 class Reader:
     """Adds up a module's costs, each computation's once."""
 
@@ -356,9 +386,14 @@ class Reader:
             # A computation that called itself would not end; XLA makes none.
             total = self.known[name] = Estimate()
             computation = self.module.computations[name]
+            own = 0
             for instruction in computation:
                 if instruction.opcode not in FREE:
-                    total.add(self.instruction(computation, instruction))
+                    found = self.instruction(computation, instruction)
+                    own += 0 if instruction.opcode in ("while", "conditional") else found.kernels
+                    total.add(found)
+            if own >= GRAPH:
+                total.spend("launches", own * (self.rates.launch_in_graph - self.rates.launch))
         return self.known[name]
 
     def instruction(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:
@@ -447,6 +482,9 @@ class Reader:
             read = written = self.moved(operands[1:])
         steps = self.steps_of(within, each)
         if each.opcode == "fft":
+            # A pass over memory for each dimension, the first of which reads what is there.
+            passes = max(1, len(each.numbers("fft_length")))
+            read, written = passes * read, passes * written
             steps = (
                 5.0 * each.elements * math.log2(max(2, each.elements))
             )  # the usual count of a transform's operations
@@ -490,7 +528,9 @@ class Reader:
         stages = math.ceil(math.log2(max(2, length)))
         moved = self.moved(operands) + self.size(each)
         # A network of stages * (stages + 1) / 2 steps, each of which looks at every element.
-        steps = each.elements * stages * (stages + 1) / 2
+        # Keys are compared; what goes along is moved.
+        sorted_elements = each.arrays[0].elements if self.gpu else each.elements
+        steps = sorted_elements * stages * (stages + 1) / 2 * (SORT_STEPS if self.gpu else 1.0)
         passes = 1
         if self.gpu:
             within_tile = int(math.log2(SORT_TILE))
@@ -509,7 +549,7 @@ class Reader:
             if each.opcode == "scatter":
                 return float(operands[-1].elements) * max(1, len(operands) // 2)
             return float(max((one.elements for one in operands), default=0)) * max(1, len(operands) // 2)
-        return float(each.elements * STEPS.get(each.opcode, 1))
+        return each.elements * arithmetic.steps(each)
 
     def written_out(self, name: str) -> hlo.Computation:
         """A fusion's body, or what one calls, with the fusions inside it written out."""
@@ -583,16 +623,73 @@ class Reader:
             return self.fused_products(products, moved, roofline)
         models = xla_models(each.attributes) if self.gpu else {}
         if re.search(r'"kind":"__triton', each.attributes):
-            said = models.get("indexing-cost-model")
-            sound = said is not None and said <= DOUBT * max(roofline, 1e-6)
-            return self.kernel("triton", max(said, roofline) if sound else roofline, moved)
-        said = models.get("", roofline)
-        least = moved / self.rates.bandwidth
-        if self.gpu and changes_rows(computation):
-            said = min(said, max(models.get("compute", roofline), least))
-        elif self.gpu:
-            said = max(said, least)
-        return self.kernel("fusions", said, moved)
+            said = models.get("indexing-cost-model", 0.0) / self.rates.reached
+            return self.kernel("triton", max(said, roofline) if said <= DOUBT * max(roofline, 1e-6) else roofline, moved)
+        if self.gpu:
+            moving = moved / self.rates.bandwidth + self.gathers(computation)
+            computing = self.arithmetic(computation)
+            seconds = max(moving, computing) + BESIDE * min(moving, computing)
+            return self.kernel("fusions", max(seconds, self.atomics(computation)), moved)
+        return self.kernel("fusions", roofline, moved)
+
+    def arithmetic(self, computation: hlo.Computation) -> float:
+        """Seconds of a fusion's operations, each as often as it is asked for."""
+        asked = evaluations(computation)
+        steps = 0.0
+        for each in computation:
+            if each.opcode in ("reduce", "reduce-window"):
+                taken = max((one.elements for one in computation.operands(each)), default=0)
+                steps += taken * (self.reducer(each) + arithmetic.LOOP_STEPS)
+            elif each.opcode == "call":
+                inner = (self.traffic(self.written_out(name)).steps for name in each.called("to_apply"))
+                steps += sum(inner) * asked[each.name] / max(1, each.elements)
+            elif each.opcode not in MOVES and each.opcode not in FREE:
+                steps += asked[each.name] * arithmetic.steps(each)
+        root = computation.root
+        stored = computation.operands(root) if root.opcode == "tuple" else [root]
+        steps += arithmetic.LOOP_STEPS * max((asked[one.name] for one in stored), default=0)
+        return steps / self.rates.scalar
+
+    def reducer(self, each: hlo.Instruction) -> float:
+        """Steps of what joins two elements."""
+        bodies = [self.module.computations[name] for name in each.called("to_apply") if name in self.module.computations]
+        return sum(arithmetic.steps(one) for body in bodies for one in body if one.opcode not in MOVES and one.opcode not in FREE)
+
+    def gathers(self, computation: hlo.Computation) -> float:
+        """Seconds of a fusion's gathers, beside what it reads of a table once: rows by chance, a sector of each at least."""
+        asked = evaluations(computation)
+        seconds = 0.0
+        for each in computation:
+            if each.opcode != "gather":
+                continue
+            table = computation.operands(each)[0].arrays[0]
+            row = math.prod(each.numbers("slice_sizes")) or 1
+            rows = asked[each.name] / row
+            width = row * hlo.bits_of(table.element) / 8
+            if table.size <= self.rates.cache:
+                seconds += rows * max(SECTOR / 2, width) / (CACHED * self.rates.bandwidth)
+            else:
+                # Once is read already.
+                seconds += max(0.0, rows * max(SECTOR, width) - min(table.size, rows * width)) / self.rates.bandwidth
+        return seconds
+
+    def atomics(self, computation: hlo.Computation) -> float:
+        """Seconds that a fusion's scatter takes to add to what it changes: each place takes one update after another, the cache so many of
+        any, and of what does not fit there memory reads and writes a sector for each."""
+        update = in_place(computation, computation.root)
+        if not self.gpu or update is None or update.opcode != "scatter":
+            return 0.0
+        operands = computation.operands(update)
+        into, updates = operands[0], operands[-1]
+        array = into.arrays[0]
+        row = max(1, updates.elements // max(1, operands[len(operands) // 2].elements))
+        width = hlo.bits_of(array.element) / 8
+        runs = updates.elements / min(row, ATOMIC_RUN if width >= 4 else ATOMIC_RUN // 2)
+        seconds = runs / min(self.rates.atomics, into.elements * ATOMICS_OF_PLACE)
+        if array.size > self.rates.cache:
+            lines = updates.elements / row * max(SECTOR, row * width)
+            seconds = max(seconds, 2 * lines / self.rates.bandwidth)
+        return seconds
 
     def fused_products(
         self, products: list[tuple[hlo.Computation, hlo.Instruction]], moved: float, roofline: float
@@ -620,8 +717,8 @@ class Reader:
         moved = self.moved(operands) + self.arrays_size(each.arrays[:1])
         if NOTES.search(call):
             return Estimate()
-        if factor := next((factor for name, factor in FACTORIZATIONS.items() if name in call), None):
-            return self.factorization(each, operands, factor)
+        if known := next((known for name, known in FACTORIZATIONS.items() if name in call), None):
+            return self.factorization(each, operands, *known)
         if "cublas" in call or "cudnn$conv" in call or "$conv" in call:
             return self.product(each, operands, moved)
         if "RadixSort" in call:
@@ -632,6 +729,8 @@ class Reader:
             return self.kernel(
                 "sorts", (2 * passes + 1) * moved / self.rates.bandwidth, (2 * passes + 1) * moved, passes + 1
             )
+        if "TopK" in call and self.gpu:
+            return self.kernel("libraries", operands[0].elements / TOP_K, moved)
         # X64: a TPU has the halves of 64-bit arrays apart.
         if re.search("TopK|threefry|X64", call):
             return self.kernel("libraries", moved / self.rates.bandwidth, moved)
@@ -639,8 +738,9 @@ class Reader:
         made.unknown[f"library call {call}"] += 1
         return made
 
-    def factorization(self, each: hlo.Instruction, operands: list[hlo.Instruction], factor: float) -> Estimate:
-        """A factorization or solution of square matrices: its operations, and a chain of panels, each some kernels."""
+    def factorization(self, each: hlo.Instruction, operands: list[hlo.Instruction], factor: float, column: float) -> Estimate:
+        """A factorization or solution of square matrices: its operations, and a chain of panels, each some kernels; on a GPU a chain of
+        columns."""
         matrix = operands[0].arrays[0]
         size = min(matrix.dims[-2:], default=1)
         width = (
@@ -652,6 +752,8 @@ class Reader:
         operations = factor * batch * size * size * width
         moved = self.moved(operands) + self.arrays_size(each.arrays[:1])
         seconds = max(operations / rate_of(EXACT, matrix, self.rates), moved / self.rates.bandwidth)
+        if self.gpu:
+            seconds += TOGETHER_COLUMN * size if size <= TOGETHER else batch * size * column
         made = self.kernel("libraries", seconds, moved, PANEL_KERNELS * -(-size // PANEL))
         made.operations = operations
         return made
@@ -682,7 +784,7 @@ def group_size(attributes: str) -> int:
 
 
 def xla_models(attributes: str) -> dict[str, float]:
-    """Seconds that XLA's models of a GPU's kernels say of one, by the model's name; "" is the first, "compute" its arithmetic alone."""
+    """Seconds that XLA's models of a GPU's kernels say of one, by the model's name; "" is the first."""
     start = attributes.find('"reification_cost":')
     if start < 0:
         return {}
@@ -690,6 +792,5 @@ def xla_models(attributes: str) -> dict[str, float]:
         costs, _ = json.JSONDecoder().raw_decode(attributes, start + len('"reification_cost":'))
     except json.JSONDecodeError:
         return {}
-    models = {cost.get("name", ""): 1e-6 * float(cost["exec_time_us"]) for cost in costs if "exec_time_us" in cost}
-    first = (float(cost["compute_time_us"]) for cost in costs if not cost.get("name") and "compute_time_us" in cost)
-    return models | {"compute": 1e-6 * each for each in first}
+    # Numbers of some releases are in quotes.
+    return {cost.get("name", ""): 1e-6 * float(cost["exec_time_us"]) for cost in costs if "exec_time_us" in cost}

@@ -14,6 +14,7 @@ import dataclasses
 import itertools
 import math
 import random
+import re
 import sys
 from collections.abc import Callable
 
@@ -154,30 +155,38 @@ def check_fusions() -> None:
     near("bytes of a row updated in place", plain.bytes, 3 * 4 * 1000 + 4, by=1e-3)
     costs = '"reification_cost":[{"exec_time_us":7.5,"name":""},{"exec_time_us":0.5,"name":"indexing-cost-model"}]'
     said = hlo_time.estimate(entry(lines.replace("BACKEND", f", backend_config={{{costs}}}"), fused), H100)
-    near("XLA's figure for a fusion", said.seconds, 7.5e-6 + H100.rates.launch)
+    between("XLA's figure for a loop, which is not taken", H100.rates.launch, said.seconds, 1e-6 + H100.rates.launch)
     triton = f', backend_config={{"fusion_backend_config":{{"kind":"__triton"}},{costs}}}'
     said = hlo_time.estimate(entry(lines.replace("BACKEND", triton), fused), H100)
-    near("XLA's second figure for Triton's", said.seconds, 0.5e-6 + H100.rates.launch)
+    near("XLA's second figure for Triton's", said.seconds, 0.5e-6 / H100.rates.reached + H100.rates.launch)
     off = hlo_time.estimate(entry(lines.replace("BACKEND", triton.replace("0.5,", "9000,")), fused), H100)
     between("a figure beyond belief", 0, off.seconds, 1e-6 + H100.rates.launch)
 
 
 def check_figures() -> None:
-    """XLA's figures for fusions are taken where a device can keep to them, and not for all of what a scatter changes a part of."""
-    fused = """%fused (p: f32[1000000], q: f32[1000000]) -> f32[1000000] {
-  %p = f32[1000000]{0} parameter(0)
-  %q = f32[1000000]{0} parameter(1)
-  ROOT %sum = f32[1000000]{0} add(%p, %q)
-}
-"""
-    lines = """  %a = f32[1000000]{0} parameter(0)
-  %b = f32[1000000]{0} parameter(1)
-  ROOT %f = f32[1000000]{0} fusion(%a, %b), kind=kLoop, calls=%fused, \
-backend_config={"reification_cost":[{"exec_time_us":SAID,"name":""}]}"""
-    least = 12e6 / H100.rates.bandwidth + H100.rates.launch
-    near("what no device does", hlo_time.estimate(entry(lines.replace("SAID", "0.5"), fused), H100).seconds, least)
-    slow = hlo_time.estimate(entry(lines.replace("SAID", "50"), fused), H100)
-    near("what one can do", slow.seconds, 50e-6 + H100.rates.launch)
+    """Kernels as an H100 took them: memory, arithmetic, atomics and rows by chance (`cargo xtask bench calibrate`, microseconds)."""
+
+    def fusion(parameters: str, body: str, kind: str = "kLoop") -> float:
+        given = parameters.split("; ")
+        numbered = "\n".join(f"  %p{n} = {kind} parameter({n})" for n, kind in enumerate(given))
+        made = re.search(r"ROOT \S+ = (\S+)", body)[1]
+        operands = ", ".join(f"%p{n}" for n in range(len(given)))
+        sum_of_two = "%sum (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n  ROOT %s = f32[] add(%x, %y)\n}\n"
+        fused = f"{sum_of_two}%fused (p: f32[]) -> f32[] {{\n{numbered}\n{body}\n}}\n"
+        return hlo_time.estimate(entry(f"{numbered}\n  ROOT %f = {made} fusion({operands}), kind={kind}, calls=%fused", fused), H100).microseconds
+
+    many = "f32[16777216]{0}"
+    between("one is added to 1 GiB", 680, fusion("f32[268435456]{0}", "  ROOT %s = f32[268435456]{0} negate(%p0)"), 750)
+    sines = "\n".join(f"  %s{n + 1} = {many} sine(%{'p' if n == 0 else 's'}{n})" for n in range(7))
+    between("eight sines", 105, fusion(many, f"{sines}\n  ROOT %s8 = {many} sine(%s7)"), 130)
+    gathered = "slice_sizes={1}, offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1"
+    by_chance = fusion(f"{many}; s32[16777216,1]{{1,0}}", f"  ROOT %g = {many} gather(%p0, %p1), {gathered}")
+    between("single elements of 64 MiB by chance", 370, by_chance, 450)
+    added = "update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=%sum"
+    counted = fusion(
+        "f32[256]{0}; s32[268435456,1]{1,0}; f32[268435456]{0}", f"  ROOT %a = f32[256]{{0}} scatter(%p0, %p1, %p2), {added}", "kInput"
+    )
+    between("2^28 numbers in 256 bins", 55_000, counted, 68_000)
     rows = """%sum (x: f32[], y: f32[]) -> f32[] {
   %x = f32[] parameter(0)
   %y = f32[] parameter(1)
@@ -198,7 +207,7 @@ scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=%sum
 backend_config={"reification_cost":[{"exec_time_us":SAID,"name":""}]}"""
     few = hlo_time.estimate(entry(lines.replace("SAID", "96"), rows), H100)
     near("ten rows, read, and added to what is read and written", few.bytes, 3 * 10 * 512 + 40)
-    between("microseconds of ten rows", 2.5, few.microseconds, 2.6)
+    between("microseconds of ten rows", 3.1, few.microseconds, 3.3)
 
 
 def check_others() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Rates:
     """What a device does in a second, and what it takes besides."""
 
     bandwidth: float
-    """Bytes per second between memory and cores."""
+    """Bytes per second between memory and cores, as kernels reach."""
     scalar: float
     """Elementwise operations on f32 per second."""
     products: dict[str, float]
@@ -33,8 +34,16 @@ class Rates:
     """Bytes per second to other devices, in one direction."""
     host_link: float
     """Bytes per second to the host's memory, in one direction."""
+    reached: float = 1.0
+    """The share that this is of the bandwidth that XLA reckons with."""
     launch: float = 0.0
-    """Seconds that a kernel takes beyond its work, launched after another."""
+    """Seconds that a kernel takes beyond its work, launched after another,"""
+    launch_in_graph: float = 0.0
+    """and in a graph of several."""
+    atomics: float = math.inf
+    """Additions to memory per second, of several threads to any place."""
+    cache: float = math.inf
+    """Bytes of the cache that all cores share."""
     wait: float = 0.0
     """Seconds in which the host learns of a value on the device: of a predicate, between turns of a loop of unknown length."""
     exchange: float = 0.0
@@ -154,13 +163,19 @@ PEAK = {
 LINK = {"h100": 450e9, "a100": 300e9, "b200": 900e9}
 HOST_LINK = {"h100": 64e9, "a100": 32e9, "b200": 64e9}
 
-SHARE_OF_PEAK = 0.5
-"""Of the peak, what products of a few thousand rows reach under power limits. An assumption between what Triton's and cuBLAS's
-products are reported to reach on an H100 (450 to 700 of 989e12 in bf16); calibrate says what a chip does."""
-LAUNCH = 2.5e-6
-"""A kernel after another on an H100: 2 to 3 microseconds, as seen with kernels launched one by one on a stream."""
+# Measured on an H100 (80 GB HBM3, 700 W, driver 580), by `cargo xtask bench calibrate`; taken to be the same share on others.
+SHARE_OF_PEAK = 0.8
+"""Of the peak, what products of a few thousand rows reach: 796 of 989e12 in bf16 and 413 of 494e12 in f32, of 8192 rows and columns."""
+REACHED = 0.89
+"""Of the bandwidth: 3.0e12 of 3.35e12, of f32, to which one is added; sums, transposes and softmax reach from 2.7 to 2.9e12."""
+LAUNCH = 3.1e-6
+"""A kernel after another, launched one by one: a turn of a loop of two takes 6.2 microseconds."""
+LAUNCH_IN_GRAPH = 1.0e-6
+"""In a CUDA graph: 160 kernels over next to nothing take 156 microseconds, and 4,250 in a loop of graphs 4,470."""
+ATOMICS = 78e9
+"""Single f32 added by chance to 8 MiB, per second (gather_vjp_i32)."""
 WAIT = 10e-6
-"""Copying a byte to the host and waiting for it. An assumption, from the latency of a small transfer over PCIe; see calibrate."""
+"""Copying a byte to the host and waiting for it: a turn of a loop whose length nobody knows takes 10 microseconds besides three kernels."""
 EXCHANGE = 10e-6
 """Start of an NCCL collective between GPUs of a board. An assumption, from latencies that nccl-tests print for 8 bytes."""
 
@@ -168,12 +183,16 @@ EXCHANGE = 10e-6
 def gpu(name: str, chip: Gpu) -> Target:
     products = {kind: SHARE_OF_PEAK * rate for kind, rate in PEAK[name].items()}
     rates = Rates(
-        bandwidth=float(chip.memory_bandwidth),
+        bandwidth=REACHED * chip.memory_bandwidth,
         scalar=chip.core_count * chip.fpus_per_core * chip.clock_rate_ghz * 1e9,
         products=products,
         link=LINK[name],
         host_link=HOST_LINK[name],
+        reached=REACHED,
         launch=LAUNCH,
+        launch_in_graph=LAUNCH_IN_GRAPH,
+        atomics=ATOMICS * chip.memory_bandwidth / H100.memory_bandwidth,
+        cache=chip.l2_cache_size,
         wait=WAIT,
         exchange=EXCHANGE,
     )
@@ -200,6 +219,7 @@ V5P = Rates(
     link=300e9,
     host_link=32e9,
     launch=0.5e-6,
+    launch_in_graph=0.5e-6,
     exchange=2e-6,
 )
 
@@ -213,6 +233,7 @@ CPU = Rates(
     link=6e9,
     host_link=6e9,
     launch=1.3e-6,
+    launch_in_graph=1.3e-6,
     exchange=1e-5,
 )
 

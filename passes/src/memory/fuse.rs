@@ -57,8 +57,6 @@ pub(super) struct Inside {
     rows: bool,
     /// More than one op.
     fused: bool,
-    /// A transpose that reads element by element.
-    pub scattered: bool,
 }
 
 /// A part of all reads: the first, and how many.
@@ -103,10 +101,8 @@ pub(super) struct Read {
     /// What is read of it beyond that, which has been read before: rows that are gathered more than once, and by slices that have
     /// elements in common.
     pub again: u64,
-    /// What comes along from memory with elements that are read one by one.
-    pub along: u64,
     /// The op that takes it out of memory.
-    taker: Id,
+    pub taker: Id,
     /// The last op that asks for other elements than it is asked for, from there to what is made: `NOBODY` if there is none. What is
     /// read for the same such op is read once.
     by: Id,

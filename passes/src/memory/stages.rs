@@ -5,8 +5,8 @@
 
 use super::fuse::{Kernel, Kernels};
 use super::graph::{Class, Graph, Id};
-use crate::ir::{constant_attribute, i64_array};
-use crate::target::{Rates, Storage};
+use crate::ir::{constant_attribute, i64_array, string_attribute};
+use crate::target::Storage;
 use melior::ir::attribute::BoolAttribute;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, ValueLike};
@@ -85,24 +85,6 @@ pub(super) fn stages(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> f64 
     f64::max(1.0, runs(graph, node).iter().map(each).sum())
 }
 
-/// The least seconds that a reduction of columns takes: a thread goes over the elements of one. Rows that are `scattered` are no rows.
-pub(super) fn column(
-    graph: &Graph<'_, '_>,
-    node: Id,
-    scattered: bool,
-    storage: &Storage,
-    rates: &Rates,
-) -> f64 {
-    if rates.column.is_infinite() {
-        return 0.0;
-    }
-    let longest = runs(graph, node).into_iter().max_by_key(|run| run.elements);
-    // What is last does not lie so in memory.
-    let longest = longest.map(|run| Run { rows: run.rows && !scattered, ..run });
-    let run = longest.filter(|run| !run.rows && !run.is_long(storage));
-    run.map_or(0.0, |run| run.elements as f64 / rates.column)
-}
-
 /// Into how many parts the first of two stages goes: the next divisor below the square root, and parts that one stage can do
 /// (`TreeReductionRewriter` in openxla/xla).
 fn parts(elements: u64, longest: u64) -> u64 {
@@ -163,6 +145,58 @@ pub(super) fn passes(op: OperationRef<'_, '_>, storage: &Storage) -> f64 {
     }
     // Each stage that no multiprocessor can do by itself goes over all.
     (longest as f64).log2().powi(2) / 8.0
+}
+
+/// Operations of a sort, where the back end counts them: a bitonic network compares each element so often.
+pub(super) fn comparing(op: OperationRef<'_, '_>, storage: &Storage) -> f64 {
+    // Steps of a comparison and what follows on it (`SORT_STEPS` of `test/oracle/hlo_time.py`).
+    const STEPS: f64 = 28.0;
+    if storage.operations.is_none() || op_name(op) != "stablehlo.sort" {
+        return 0.0;
+    }
+    let stages = f64::from(sorted(op).unwrap_or(2).max(2).unsigned_abs().next_power_of_two().ilog2());
+    first_elements(op) * stages * (stages + 1.0) / 2.0 * STEPS
+}
+
+/// Seconds of what goes on one column after another, or over all elements at once, in a library: factorizations and solutions of
+/// matrices, and the largest of each row. `hlo_time.py` has the same figures of an H100, and says what shows them.
+pub(super) fn in_library(op: OperationRef<'_, '_>, storage: &Storage) -> f64 {
+    const COLUMNS: [(&str, f64); 8] = [
+        ("cholesky", 0.2e-6),
+        ("potrf", 0.2e-6),
+        ("triangular_solve", 0.1e-6),
+        ("trsm", 0.1e-6),
+        ("getrf", 2.5e-6),
+        ("geqrf", 30e-6),
+        ("orgqr", 30e-6),
+        ("ungqr", 30e-6),
+    ];
+    // Matrices of so many columns are factorized all at once.
+    const TOGETHER: f64 = 256.0;
+    const TOGETHER_COLUMN: f64 = 1e-6;
+    const TOP_K: f64 = 31e9;
+    if storage.operations.is_none() {
+        return 0.0;
+    }
+    let name = op_name(op);
+    if name == "chlo.top_k" {
+        return first_elements(op) / TOP_K;
+    }
+    let called =
+        if name == "stablehlo.custom_call" { string_attribute(op, "call_target_name") } else { Some(name) };
+    let column = COLUMNS.iter().find(|(part, _)| called.is_some_and(|called| called.contains(part)));
+    let matrix = op.operands().next().and_then(|operand| Tensor::new(operand.r#type()));
+    let (Some((_, column)), Some(&[.., rows, columns])) = (column, matrix.map(|tensor| tensor.shape)) else {
+        return 0.0;
+    };
+    let size = rows.min(columns).max(1) as f64;
+    let batch = first_elements(op) / (rows.max(1) as f64 * columns.max(1) as f64);
+    if size <= TOGETHER { TOGETHER_COLUMN * size } else { batch * size * column }
+}
+
+fn first_elements(op: OperationRef<'_, '_>) -> f64 {
+    let first = op.operands().next().and_then(|operand| Tensor::new(operand.r#type()));
+    first.and_then(|tensor| tensor.element_count()).unwrap_or(0) as f64
 }
 
 /// Elements along the dimension that is sorted.

@@ -11,7 +11,7 @@ use super::Spent;
 use super::assign::Plan;
 use super::fuse::{Kernel, Read};
 use super::graph::{Class, Graph, Id, placement};
-use super::stages::{column, left_by_first, passes, places, stages};
+use super::stages::{comparing, in_library, left_by_first, passes, places, stages};
 use crate::counted::Counter;
 use crate::ir::i64_array;
 use crate::ops::products::dot_numbers;
@@ -43,6 +43,7 @@ impl Time {
 /// What running a graph once takes.
 pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, storage: &Storage, rates: &Rates) -> Time {
     let in_place = InPlace::new(graph, plan);
+    let launch = launch(graph, plan, storage, rates);
     let each = |(index, kernel): (usize, &Kernel)| {
         let node = &graph.nodes[kernel.node as usize];
         let inside = |region: usize| match (node.regions.get(region), plan.inner[index].get(region)) {
@@ -59,18 +60,35 @@ pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, storage: &Storage, rates:
                 let asked =
                     if counter.is_some() { Time::default() } else { inside(0).and(alone(rates.branch)) };
                 let turn = asked.and(inside(1)).and(alone(rates.iteration));
-                turn.times(turns as f64).and(in_place.copies(kernel.node).time(rates))
+                turn.times(turns as f64).and(in_place.copies(kernel.node).time(rates, launch))
             }
             Class::Branch => {
                 let arms = (0..node.regions.len()).map(inside);
                 let longest = arms.max_by(|one, other| one.seconds.total_cmp(&other.seconds));
                 longest.unwrap_or_default().and(alone(rates.branch))
             }
-            _ => alone_time(graph, plan, *kernel, &in_place, storage, rates),
+            _ => alone_time(graph, plan, *kernel, &in_place, (storage, rates, launch)),
         }
     };
-    let copies = Copies::of(plan.copied.iter().copied()).time(rates);
+    let copies = Copies::of(plan.copied.iter().copied()).time(rates, launch);
     plan.kernels.kernels.iter().enumerate().map(each).fold(copies, Time::and)
+}
+
+/// Seconds that starting a kernel of a graph takes, by how many there are beside its loops and branches.
+fn launch(graph: &Graph<'_, '_>, plan: &Plan, storage: &Storage, rates: &Rates) -> f64 {
+    let is_one = |kernel: &&Kernel| {
+        let class = graph.nodes[kernel.node as usize].class;
+        !matches!(class, Class::Parameter | Class::Constant | Class::Loop | Class::Branch)
+    };
+    let own = plan.kernels.kernels.iter().filter(is_one);
+    let own: f64 = own.map(|&kernel| launches(graph, plan, kernel, storage)).sum();
+    rates.launch_of(own + Copies::of(plan.copied.iter().copied()).count)
+}
+
+/// Kernels that a kernel falls into.
+fn launches(graph: &Graph<'_, '_>, plan: &Plan, kernel: Kernel, storage: &Storage) -> f64 {
+    let nodes = plan.kernels.nodes(kernel).chain(kernel.inside.reduction);
+    nodes.map(|node| stages(graph, node, storage)).fold(1.0, f64::max)
 }
 
 /// What one run of a kernel takes that is neither a loop nor a branch.
@@ -79,13 +97,10 @@ fn alone_time(
     plan: &Plan,
     kernel: Kernel,
     in_place: &InPlace<'_, '_, '_>,
-    storage: &Storage,
-    rates: &Rates,
+    (storage, rates, launch): (&Storage, &Rates, f64),
 ) -> Time {
-    let nodes = plan.kernels.nodes(kernel).chain(kernel.inside.reduction);
-    let stages = nodes.map(|node| stages(graph, node, storage));
-    let launches = stages.fold(1.0, f64::max);
-    let seconds = launches * rates.launch + work(graph, plan, kernel, in_place, storage, rates);
+    let launches = launches(graph, plan, kernel, storage);
+    let seconds = launches * launch + work(graph, plan, kernel, in_place, storage, rates);
     Time { seconds, launches }
 }
 
@@ -98,6 +113,7 @@ pub(super) fn spent<'c>(
     into: &mut Vec<Spent<'c>>,
 ) {
     let in_place = InPlace::new(graph, plan);
+    let launch = launch(graph, plan, storage, rates);
     for (index, kernel) in plan.kernels.kernels.iter().enumerate() {
         let node = &graph.nodes[kernel.node as usize];
         let turns = match node.class {
@@ -109,7 +125,7 @@ pub(super) fn spent<'c>(
             spent(inner, inner_plan, (storage, rates), runs * turns, into);
         }
         if !matches!(node.class, Class::Loop | Class::Branch) {
-            let each = alone_time(graph, plan, *kernel, &in_place, storage, rates);
+            let each = alone_time(graph, plan, *kernel, &in_place, (storage, rates, launch));
             into.push(Spent {
                 seconds: runs * each.seconds,
                 runs,
@@ -140,9 +156,9 @@ impl Copies {
     }
 
     /// What they take as kernels of their own.
-    fn time(self, rates: &Rates) -> Time {
+    fn time(self, rates: &Rates, launch: f64) -> Time {
         let Self { moved, count } = self;
-        Time { seconds: moved / rates.bytes + count * rates.launch, launches: count }
+        Time { seconds: moved / rates.bytes + count * launch, launches: count }
     }
 }
 
@@ -185,8 +201,8 @@ fn work(
 ) -> f64 {
     let node = &graph.nodes[kernel.node as usize];
     let reads = plan.kernels.reads(kernel);
-    let read: f64 = reads.iter().map(|read| read.bytes as f64 + read.along as f64).sum();
-    let again: f64 = reads.iter().map(|read| again(graph, read, rates)).sum();
+    let read: f64 = reads.iter().map(|read| read.bytes as f64).sum();
+    let again: f64 = reads.iter().map(|read| again(graph, read, storage, rates)).sum();
     let bytes_of = |id: Id| graph.values[id as usize].bytes as f64;
     let made: f64 = plan.kernels.made(graph, kernel).map(bytes_of).sum();
     let name = node.op.map_or("", |op| op_name(op));
@@ -194,8 +210,7 @@ fn work(
     let moved = match node.class {
         Class::Update => read + changed(1) + in_place.copies(kernel.node).moved,
         Class::Scatter => {
-            let updates = node.operands.last().map_or(0, |&id| graph.values[id as usize].elements);
-            let waits = updates as f64 / rates.updates * rates.bytes;
+            let waits = updating(graph, kernel.node, storage, rates) * rates.bytes;
             (read + 2.0 * added_to(graph, kernel.node)).max(waits) + in_place.copies(kernel.node).moved
         }
         Class::Opaque if name == "stablehlo.sort" => {
@@ -218,21 +233,45 @@ fn work(
         product(op, made.elements / parts(op, made.ty), rates)
     });
     let (counting, overlap) = match storage.operations {
-        // In a product's kernel operations are done while it multiplies: XLA reckons none.
-        Some(_) if kernel.inside.product.is_some() => (0.0, 1.0),
-        Some(_) => (kernel.work / rates.operations, rates.overlap),
+        // In a product's kernel operations are done while it multiplies.
+        Some(_) if kernel.inside.product.is_some() => (kernel.work / rates.operations, 1.0),
+        Some(_) => {
+            let sorting = node.op.map_or(0.0, |op| comparing(op, storage));
+            ((kernel.work + sorting) / rates.operations, rates.overlap)
+        }
         None => (kernel.work / rates.elementwise, 1.0),
     };
-    let nodes = plan.kernels.nodes(kernel).chain(kernel.inside.reduction);
-    let scattered = kernel.inside.scattered;
-    let least = nodes.map(|node| column(graph, node, scattered, storage, rates)).fold(0.0, f64::max);
-    let moving = f64::max(moved / rates.bytes + again, least);
+    let moving = moved / rates.bytes + again;
     let own = moving.max(counting) + (1.0 - overlap) * moving.min(counting);
-    own.max(computing)
+    own.max(computing) + node.op.map_or(0.0, |op| in_library(op, storage))
 }
 
-/// Seconds that a kernel takes for what it reads more than once.
-fn again(graph: &Graph<'_, '_>, read: &Read, rates: &Rates) -> f64 {
+/// Seconds in which a scatter can add its updates to what it changes: a place takes one after another, the cache so many of any, and
+/// memory reads and writes a sector for each row, if what is changed does not fit into the cache.
+fn updating(graph: &Graph<'_, '_>, scatter: Id, storage: &Storage, rates: &Rates) -> f64 {
+    let node = &graph.nodes[scatter as usize];
+    let content = |id: Option<&Id>| id.map(|&id| &graph.values[id as usize]);
+    let (Some(into), Some(updates)) = (content(node.operands.first()), content(node.operands.last())) else {
+        return 0.0;
+    };
+    let indices =
+        content(node.operands.get(node.count as usize)).map_or(1, |indices| indices.elements.max(1));
+    let width = into.bytes / into.elements.max(1);
+    let row = (updates.elements / indices).max(1);
+    let run = if width >= 4 { rates.run } else { (rates.run / 2).max(1) };
+    let runs = updates.elements as f64 / row.min(run) as f64;
+    let waiting = runs / rates.updates.min(into.elements as f64 * rates.place);
+    let Some(rereads) = storage.rereads.filter(|rereads| into.bytes > rereads.cache) else { return waiting };
+    let sectors = (updates.elements / row).saturating_mul(rereads.sector.max(row.saturating_mul(width)));
+    waiting.max(2.0 * sectors as f64 / rates.bytes)
+}
+
+/// Seconds that a kernel takes for what it reads more than once: for rows that it gathers, where the back end says what comes along
+/// with these, and else for all.
+fn again(graph: &Graph<'_, '_>, read: &Read, storage: &Storage, rates: &Rates) -> f64 {
+    if storage.rereads.is_some() && graph.nodes[read.taker as usize].class != Class::Gather {
+        return 0.0;
+    }
     let table = graph.values[read.value as usize].bytes;
     read.again as f64
         / if table <= rates.cache || rates.cached.is_infinite() { rates.cached } else { rates.bytes }

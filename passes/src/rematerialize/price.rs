@@ -27,11 +27,11 @@ pub fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
     match local {
         "dot_general" | "convolution" if !ties::is_compared_with_itself(result) => {
             let computing = product_seconds(op, elements(result) as u64, rates);
-            Some(rates.launch + computing.max((read + made) / rates.bytes))
+            Some(rates.launch_in_graph + computing.max((read + made) / rates.bytes))
         }
-        "reduce" if sums(op) => Some(rates.launch + read / rates.bytes),
+        "reduce" if sums(op) => Some(rates.launch_in_graph + read / rates.bytes),
         "transpose" | "concatenate" | "gather" | "pad" | "dynamic_slice" => {
-            Some(rates.launch + 2.0 * made / rates.bytes)
+            Some(rates.launch_in_graph + 2.0 * made / rates.bytes)
         }
         _ if op.region_count() > 0 => None,
         // Computed within what reads it.

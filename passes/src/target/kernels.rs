@@ -59,8 +59,13 @@ pub(super) const H100: Rates = Rates {
     narrow_products: 30e12,
     products: 30e12,
     wide_products: 15e12,
-    column: f64::INFINITY,
+    bytes: 3.35e12,
+    elementwise: 30e12,
+    launch: 2.5e-6,
+    launch_in_graph: 2.5e-6,
     updates: 500e9,
+    run: 1,
+    place: f64::INFINITY,
     cached: f64::INFINITY,
     ..xla_gpu::H100
 };

@@ -152,7 +152,7 @@ pub struct Rereads {
     pub cache: u64,
     /// What is there takes this share of the time.
     pub share: f32,
-    /// Bytes that come along with each element that is read by itself.
+    /// Bytes that memory hands over at least, of rows that are gathered or scattered; the cache half as many.
     pub sector: u64,
 }
 
@@ -207,14 +207,16 @@ pub struct Rates {
     pub products: f64,
     /// and in those of f64.
     pub wide_products: f64,
-    /// Elementwise operations per second, where one that is known to be costly counts as twenty.
+    /// Elementwise operations per second, where one that is known to be costly counts as twenty,
     pub elementwise: f64,
-    /// The same as [`Storage::operations`] counts them, if it does.
+    /// and as [`Storage::operations`] counts them, if it does.
     pub operations: f64,
     /// How much of the shorter of moving bytes and elementwise operations happens during the longer.
     pub overlap: f64,
-    /// Seconds to start a kernel.
+    /// Seconds to start a kernel that is one of a few, which are started one by one,
     pub launch: f64,
+    /// and one of at least [`GRAPH`], which are started at once.
+    pub launch_in_graph: f64,
     /// Seconds that an iteration of a loop takes beside its kernels.
     pub iteration: f64,
     /// Seconds to choose a branch.
@@ -223,16 +225,29 @@ pub struct Rates {
     pub link: f64,
     /// Bytes per second to the host's memory, in one direction.
     pub host_link: f64,
-    /// Elements per second of one column that is reduced, over which a thread goes; infinite where several do, or nobody knows.
-    pub column: f64,
-    /// Updates of a scatter per second: each has to wait for those of its place; infinite where their bytes decide.
+    /// Updates of a scatter per second, of `run` neighbours each, and updates of one place; infinite where their bytes decide.
     pub updates: f64,
+    /// Neighbours of 32 bits and more that one update is of; of narrower ones half as many, and at least one.
+    pub run: u64,
+    /// See [`Rates::updates`].
+    pub place: f64,
     /// Bytes of the cache that all cores share.
     pub cache: u64,
     /// Bytes per second from it, of what has been read before; infinite where that costs nothing.
     pub cached: f64,
     /// Processors that blocks of threads run on; 1 where a kernel has the whole chip to itself.
     pub multiprocessors: i64,
+}
+
+/// Kernels of a program or of a loop's body that are started at once, as a graph (`--xla_gpu_graph_min_graph_size` of XLA).
+pub const GRAPH: f64 = 5.0;
+
+impl Rates {
+    /// Seconds to start one of so many kernels that follow on each other.
+    #[must_use]
+    pub fn launch_of(&self, kernels: f64) -> f64 {
+        if kernels >= GRAPH { self.launch_in_graph } else { self.launch }
+    }
 }
 
 impl Storage {

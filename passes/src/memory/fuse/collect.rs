@@ -88,7 +88,6 @@ pub(super) fn once(known: &mut Read, other: Read) {
     known.pointwise &= other.pointwise;
     known.bytes = known.bytes.max(other.bytes);
     known.again = known.again.max(other.again);
-    known.along = known.along.max(other.along);
 }
 
 /// Adds to a read another one of the same value: what both take is read again.
@@ -97,7 +96,6 @@ fn join(known: &mut Read, other: Read, graph: &Graph<'_, '_>) {
     let bytes = known.bytes.saturating_add(other.bytes);
     known.pointwise &= other.pointwise;
     known.bytes = bytes.min(all);
-    known.along = known.along.saturating_add(other.along);
     let twice = bytes.saturating_sub(known.bytes);
     known.again = known.again.saturating_add(other.again).saturating_add(twice);
 }
@@ -153,7 +151,6 @@ impl Fusion<'_, '_, '_> {
             kernel.work = work[kernel.node as usize];
             reads.begin();
             for &part in &parts[kernel.reads.range()] {
-                let part = self.with_sectors(part, kernel);
                 match reads.last_of(part.value) {
                     Some(known) => join(&mut reads.all[known], part, self.graph),
                     None => reads.push(part, None),
@@ -162,19 +159,6 @@ impl Fusion<'_, '_, '_> {
             kernel.reads = reads.piece();
         }
         Kernels { reads: reads.all, ..kernels }
-    }
-
-    /// A read with what comes along if each element is read by itself, for a transpose. Reductions go over their operands as these lie.
-    fn with_sectors(&self, read: Read, kernel: &Kernel) -> Read {
-        let Some(rereads) = self.storage.rereads.filter(|_| kernel.inside.reduction.is_none()) else {
-            return read;
-        };
-        if !self.is_scattered(read.by) && !self.is_scattered(read.taker) {
-            return read;
-        }
-        let value = &self.graph.values[read.value as usize];
-        let along = (rereads.sector / (value.bytes / value.elements.max(1)).max(1)).saturating_sub(1);
-        Read { along: read.bytes.saturating_mul(along), ..read }
     }
 
     /// What a node has inside if all else is read.
@@ -187,7 +171,6 @@ impl Fusion<'_, '_, '_> {
             reduction: reduces.then_some(index),
             rows: self.along_rows[index as usize],
             fused: false,
-            scattered: self.is_scattered(index),
         }
     }
 
@@ -202,14 +185,14 @@ impl Fusion<'_, '_, '_> {
             }
             let pointwise = self.is_pointwise(index, place);
             let content = &self.graph.values[operand as usize];
-            let taken = self.taken(node, place);
+            let taken = self.taken(index, place);
             // What kernels do along rows reads each of these once.
             let at_its_place = pointwise || self.along_rows[index as usize];
             let whole = if at_its_place { NOBODY } else { index };
             if !(self.inlined[producer as usize] && self.may_inline(producer, index, place)) {
                 let again = self.taken_again(node, place);
                 let (taker, bytes, by) = (index, taken, whole);
-                let read = Read { value: operand, pointwise, of: index, bytes, again, along: 0, taker, by };
+                let read = Read { value: operand, pointwise, of: index, bytes, again, taker, by };
                 reads.add(read, index, stored);
                 continue;
             }
@@ -219,7 +202,6 @@ impl Fusion<'_, '_, '_> {
             own.product = own.product.or(other.product);
             own.reduction = own.reduction.or(other.reduction.filter(|_| pointwise));
             own.rows |= other.rows;
-            own.scattered |= other.scattered;
             own.fused = true;
             let share = (taken as f64 / content.bytes.max(1) as f64).min(1.0);
             for read in through[producer as usize].range() {

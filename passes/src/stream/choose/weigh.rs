@@ -225,7 +225,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             whole = taken.map(|(operand, _)| bytes(operand)).fold(whole, i64::saturating_add);
         }
         // Read in another order, written, and read by the product.
-        let each = (kernels + BESIDES) as f64 * rates.launch + 3.0 * whole as f64 / rates.bytes;
+        let kernels = (kernels + BESIDES) as f64;
+        let each = kernels * rates.launch_of(kernels) + 3.0 * whole as f64 / rates.bytes;
         turns as f64 * each
     }
 }
