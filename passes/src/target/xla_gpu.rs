@@ -118,12 +118,14 @@ fn operations(name: &str, element: Type<'_>) -> f64 {
     const OTHER: f64 = 3.0;
     let (wide, half) = (element.is_f64(), element.is_bf16());
     let is_float = wide || half || element.is_f32() || element.is_f16();
-    let is_long = IntegerType::try_from(element).is_ok_and(|integer| integer.width() > 32);
+    // A conversion that fails prints the type into its error.
+    let is_integer = element.is_integer();
+    let is_long = is_integer && IntegerType::try_from(element).is_ok_and(|integer| integer.width() > 32);
     let pick = |single: f64, double: f64| if wide { double } else { single };
     match name {
         "multiply" if is_long => 11.0,
         "divide" if is_long => 685.0,
-        "divide" if element.is_integer() => 297.0,
+        "divide" if is_integer => 297.0,
         _ if !is_float => OTHER,
         // There is arithmetic of bf16, and what else there is goes by way of f32.
         "add" | "subtract" | "multiply" | "exponential" | "log" if half => OTHER,
