@@ -22,7 +22,8 @@ const SINK: u32 = 1;
 /// The first node of the first value.
 const FIRST: u32 = 2;
 
-/// Where one of both directions of a pipe leads, and how much may still flow there: the other direction is its neighbour among all.
+/// Where one of both directions of a pipe leads, and how much may still flow there: the other direction is its
+/// neighbour among all.
 #[derive(Clone, Copy)]
 struct Arc {
     to: u32,
@@ -86,7 +87,8 @@ impl<'c, 'a> Network<'c, 'a> {
     }
 }
 
-/// A flow from those who pay to those who need, by Dinitz: of ways that have as few pipes as any all are filled at once.
+/// A flow from those who pay to those who need, by Dinitz: of ways that have as few pipes as any all are filled at
+/// once.
 struct Flow {
     /// Both directions of each pipe, side by side.
     arcs: Vec<Arc>,

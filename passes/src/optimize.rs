@@ -31,9 +31,9 @@
 //! # What it costs
 //!
 //! The stages are linear; a fingerprint of the module per stage that changed something, and a copy and an estimate of each
-//! function that it changed. What is the same as in the module's first copy is neither copied nor estimated again. Where several bounds of
-//! time are tried a stage meets much that it has met: what it then left as it was, or made nothing of use of, is [noted](Tried), and what
-//! has been found out about a function [remembered](crate::memory).
+//! function that it changed. What is the same as in the module's first copy is neither copied nor estimated again.
+//! Where several bounds of time are tried a stage meets much that it has met: what it then left as it was, or made
+//! nothing of use of, is [noted](Tried), and what has been found out about a function [remembered](crate::memory).
 
 mod annotated;
 mod levers;

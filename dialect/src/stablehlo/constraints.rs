@@ -14,7 +14,8 @@ use melior::ir::block::BlockLike;
 use melior::ir::{Attribute, BlockRef, RegionLike, Type, Value, ValueLike};
 use std::fmt;
 
-/// How a diagnostic calls an operand or a result. Every op is verified after every pass: text is made only for what is wrong.
+/// How a diagnostic calls an operand or a result. Every op is verified after every pass: text is made only for what
+/// is wrong.
 enum Name {
     Operand(usize),
     Result(usize),

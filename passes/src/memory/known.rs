@@ -58,8 +58,8 @@ impl Drop for Remember {
     }
 }
 
-/// Whether what is asked of a function is remembered: somebody does, and nothing but the function itself says what becomes of it, no
-/// other that it may call, and no devices that share it.
+/// Whether what is asked of a function is remembered: somebody does, and nothing but the function itself says what
+/// becomes of it, no other that it may call, and no devices that share it.
 pub(super) fn is_remembered(function: OperationRef<'_, '_>) -> bool {
     if KNOWN.with_borrow(Option::is_none) {
         return false;
@@ -71,8 +71,8 @@ pub(super) fn is_remembered(function: OperationRef<'_, '_>) -> bool {
     devices <= 1 && body(module, 0).is_some_and(|block| ops_in(block).take(2).count() == 1)
 }
 
-/// What `find` says of a function, or has said of one that was the same. It is to depend on the function and the target alone, and to name
-/// ops by their [numbers](numbered).
+/// What `find` says of a function, or has said of one that was the same. It is to depend on the function and the
+/// target alone, and to name ops by their [numbers](numbered).
 pub(crate) fn once<T: 'static>(
     question: &'static str,
     function: OperationRef<'_, '_>,

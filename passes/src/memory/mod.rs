@@ -63,8 +63,8 @@
 //! # What it costs
 //!
 //! Time and memory linear in the ops that run, calls inlined: searches upwards, candidate places and packing have fixed
-//! bounds. Nothing is printed or parsed, unless a report is asked for. While a pipeline runs, the same function is modelled
-//! [once](known).
+//! bounds. Nothing is printed or parsed, unless a report is asked for. While a pipeline runs, the same function is
+//! modelled once (`known`).
 
 mod assign;
 mod ffi;

@@ -185,7 +185,8 @@ struct Trials<'t, 'c, 'o> {
 }
 
 impl<'c> Trials<'_, 'c, '_> {
-    /// What is to be said of a form in which a function costs so much, and whether it is better than what was found before.
+    /// What is to be said of a form in which a function costs so much, and whether it is better than what was found
+    /// before.
     fn judge(&self, name: &str, cost: &Cost, other: bool) -> (Outcome, bool) {
         let Self { stepper, rule, .. } = self;
         let last = self.snapshots.get(name).and_then(|last| last.cost);
@@ -218,8 +219,8 @@ impl<'c> Trials<'_, 'c, '_> {
         Some(came)
     }
 
-    /// Runs one of the stage's pipelines in several forms, and notes of each function the form that costs least, if it is better than
-    /// what was found before. Leaves all as it was.
+    /// Runs one of the stage's pipelines in several forms, and notes of each function the form that costs least, if
+    /// it is better than what was found before. Leaves all as it was.
     fn search(&mut self, mut forms: Search, other: bool) -> Result<(), PassError<'c>> {
         let mut outcome = None;
         while let Some(form) = forms.next(outcome) {

@@ -13,8 +13,8 @@ pub(super) type Made = (String, Cost);
 /// A stage by its number, and what it is run as, on a module by its fingerprint.
 pub(super) type Trial = (usize, String, u64);
 
-/// What came of stages, in all runs of the default pipeline on one program: within another bound of time most of them meet
-/// modules that they have met.
+/// What came of stages, in all runs of the default pipeline on one program: within another bound of time most of them
+/// meet modules that they have met.
 #[derive(Default)]
 pub struct Tried {
     made: RefCell<HashMap<Trial, Rc<[Made]>>>,

@@ -19,7 +19,8 @@ use std::rc::Rc;
 /// What ops take, by their [numbers](known::numbered).
 type Known = RefCell<Table<u32, Option<f64>>>;
 
-/// What it takes to do ops of a function again, as far as it was asked: each window asks again, and each run of the pass on the same.
+/// What it takes to do ops of a function again, as far as it was asked: each window asks again, and each run of the
+/// pass on the same.
 pub struct Prices {
     pub rates: &'static Rates,
     /// The number of each op, by its key.

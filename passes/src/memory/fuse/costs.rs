@@ -13,7 +13,8 @@ use slimhlo_dialect::ffi::{element_type, op_name};
 use slimhlo_dialect::types::Tensor;
 use smallvec::SmallVec;
 
-/// Operations for one element, by the name of an op, and what it is of; where both lie, which for names of ops is in one place.
+/// Operations for one element, by the name of an op, and what it is of; where both lie, which for names of ops is in
+/// one place.
 type Counts = FxHashMap<(usize, usize), f64>;
 
 impl Fusion<'_, '_, '_> {
