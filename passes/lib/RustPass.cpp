@@ -248,8 +248,8 @@ MlirLogicalResult slimhloRunPipeline(void *host, MlirOperation op, MlirStringRef
 
 namespace {
 
-/// A hash that takes one part after the other. All that is hashed of an op are addresses of what the
-/// context has once, and small numbers.
+/// A hash that takes one part after the other. All that is hashed of an op are addresses of what
+/// the context has once, and small numbers.
 class Fingerprint {
 public:
   void add(uint64_t part) {
@@ -268,7 +268,8 @@ private:
 } // namespace
 
 uint64_t slimhloFingerprint(MlirOperation op) {
-  // Tables that grow step by step cost as much as all else: what is hashed is mostly as large as the last time.
+  // Tables that grow step by step cost as much as all else: what is hashed is mostly as large as
+  // the last time.
   static thread_local llvm::DenseMap<Value, unsigned> numbers;
   static thread_local llvm::DenseMap<Block *, unsigned> blocks;
   numbers.clear();
