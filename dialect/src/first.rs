@@ -13,8 +13,11 @@ use crate::{ffi, require};
 use melior::ir::{BlockLike, RegionLike, RegionRef, Type};
 use std::iter;
 
-/// Integer attributes that ODS confines: op, attribute, least value.
-const LEAST: &[(&str, &str, i64)] = &[
+/// An op, an integer attribute of it that ODS confines, and the least value.
+pub type Least = (&'static str, &'static str, i64);
+
+/// All that there are.
+pub const LEAST: &[Least] = &[
     ("chlo.scan", "dimension", 0),
     ("chlo.scan", "scan_dim_size", 0),
     ("stablehlo.all_gather", "all_gather_dim", 0),
@@ -61,13 +64,13 @@ pub fn verify(op: &OpView<'_, '_>, counts: [isize; 3]) -> Verdict {
             require!(blocks == 1, "region #{index} must have 1 block, but has {blocks}");
         }
     }
-    let first = LEAST.partition_point(|&(op, ..)| op < name);
-    for &(_, attribute, least) in LEAST[first..].iter().take_while(|&&(op, ..)| op == name) {
+    let rules = rules(name);
+    for &(_, attribute, least) in rules.least {
         // One of another kind is ODS's to reject.
         let Ok(Some(value)) = op.optional_integer(attribute) else { continue };
         require!(value >= least, "{attribute} = {value}, but must be at least {least}");
     }
-    rules(name).verify_first.map_or(Ok(()), |rule| rule(op))
+    rules.verify_first.map_or(Ok(()), |rule| rule(op))
 }
 
 fn block_count(region: RegionRef<'_, '_>) -> usize {
@@ -104,7 +107,7 @@ mod tests {
     use super::LEAST;
 
     #[test]
-    fn ops_are_found_by_halves() {
+    fn those_of_one_op_are_side_by_side() {
         assert!(LEAST.is_sorted());
     }
 }

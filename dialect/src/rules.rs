@@ -2,6 +2,7 @@
 
 //! What the Rust half knows about each op, found by its full name in one hash lookup.
 
+use crate::first::{LEAST, Least};
 use crate::view::{Inferred, OpView, Verdict};
 use melior::ir::{Attribute, OperationRef, Type, Value};
 use rustc_hash::FxHashMap;
@@ -44,6 +45,8 @@ pub struct Rules {
     /// Verifies, before anything else is known of the op but its counts, what MLIR's traits would complain about without
     /// naming operands or numbers.
     pub verify_first: Option<VerifyRule>,
+    /// Its integer attributes that ODS confines, with the least values.
+    pub least: &'static [Least],
     /// Verifies the op before its regions are.
     pub verify: Option<VerifyRule>,
     /// Verifies what needs valid regions.
@@ -66,6 +69,7 @@ impl Rules {
     /// No rules at all.
     pub const NONE: Self = Self {
         verify_first: None,
+        least: &[],
         verify: None,
         verify_regions: None,
         verify_symbol_use: None,
@@ -148,6 +152,9 @@ static RULES: LazyLock<FxHashMap<&'static str, Rules>> = LazyLock::new(|| {
         entry.fold = entry.fold.or(rules.fold);
         entry.has_memory_effects = entry.has_memory_effects.or(rules.has_memory_effects);
         entry.is_speculatable = entry.is_speculatable.or(rules.is_speculatable);
+    }
+    for of_one in LEAST.chunk_by(|(one, ..), (other, ..)| one == other) {
+        all.entry(of_one[0].0).or_default().least = of_one;
     }
     all
 });

@@ -246,44 +246,68 @@ MlirLogicalResult slimhloRunPipeline(void *host, MlirOperation op, MlirStringRef
   return wrap(result);
 }
 
+namespace {
+
+/// A hash that takes one part after the other. All that is hashed of an op are addresses of what
+/// the context has once, and small numbers.
+class Fingerprint {
+public:
+  void add(uint64_t part) {
+    // Of a product the upper half depends on all of both.
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  }
+  void add(const void *part) { add(reinterpret_cast<uintptr_t>(part)); }
+
+  uint64_t value() const { return hash; }
+
+private:
+  uint64_t hash = 0x243f6a8885a308d3;
+};
+
+} // namespace
+
 uint64_t slimhloFingerprint(MlirOperation op) {
-  llvm::DenseMap<Value, unsigned> numbers;
-  llvm::DenseMap<Block *, unsigned> blocks;
-  // Growing step by step costs as much as all else: a module is mostly as large as the last time.
-  static thread_local unsigned expected = 0;
-  bool whole = !unwrap(op)->getBlock();
-  if (whole)
-    numbers.reserve(expected);
-  llvm::hash_code hash(0);
-  auto number = [&](Value value) {
+  // Tables that grow step by step cost as much as all else: what is hashed is mostly as large as
+  // the last time.
+  static thread_local llvm::DenseMap<Value, unsigned> numbers;
+  static thread_local llvm::DenseMap<Block *, unsigned> blocks;
+  numbers.clear();
+  blocks.clear();
+  Fingerprint hash;
+  auto number = [](Value value) {
     return numbers.try_emplace(value, numbers.size()).first->second;
   };
-  auto place = [&](Block *block) { return blocks.try_emplace(block, blocks.size()).first->second; };
+  auto place = [](Block *block) { return blocks.try_emplace(block, blocks.size()).first->second; };
   unwrap(op)->walk<WalkOrder::PreOrder>([&](Operation *nested) {
-    hash = llvm::hash_combine(
-        hash, OperationEquivalence::computeHash(nested, OperationEquivalence::ignoreHashValue,
-                                                OperationEquivalence::ignoreHashValue,
-                                                OperationEquivalence::IgnoreLocations));
+    hash.add(nested->getName().getAsOpaquePointer());
+    hash.add(nested->getDiscardableAttrDictionary().getAsOpaquePointer());
+    hash.add(size_t(nested->hashProperties()));
+    // How many there are of each tells `a(b) -> c` from `a -> (b, c)`.
+    hash.add(nested->getNumOperands());
     for (Value operand : nested->getOperands())
-      hash = llvm::hash_combine(hash, number(operand));
-    for (Value result : nested->getResults())
-      hash = llvm::hash_combine(hash, number(result));
+      hash.add(number(operand));
+    hash.add(nested->getNumResults());
+    for (Value result : nested->getResults()) {
+      hash.add(number(result));
+      hash.add(result.getType().getAsOpaquePointer());
+    }
     for (Block *successor : nested->getSuccessors())
-      hash = llvm::hash_combine(hash, place(successor));
+      hash.add(place(successor));
     // Where regions and blocks begin tells `a { b } c` from `a { b c }`.
     for (Region &region : nested->getRegions()) {
-      hash = llvm::hash_combine(hash, llvm::range_size(region));
+      hash.add(llvm::range_size(region));
       for (Block &block : region) {
-        hash = llvm::hash_combine(hash, place(&block), llvm::range_size(block));
-        for (BlockArgument argument : block.getArguments())
-          hash =
-              llvm::hash_combine(hash, number(argument), argument.getType().getAsOpaquePointer());
+        hash.add(place(&block));
+        hash.add(llvm::range_size(block));
+        for (BlockArgument argument : block.getArguments()) {
+          hash.add(number(argument));
+          hash.add(argument.getType().getAsOpaquePointer());
+        }
       }
     }
   });
-  if (whole)
-    expected = numbers.size();
-  return hash;
+  return hash.value();
 }
 
 void slimhloEmitDiagnostic(MlirLocation location, SlimhloSeverity severity, MlirStringRef message) {

@@ -50,7 +50,9 @@
 //!
 //! What stays in the loop takes a slice's share of what it took. The price is a kernel per op and slice, sums that are
 //! read and written in each turn, and smaller products. The pipeline tries several sizes and judges each by the
-//! target's rates. Growing is linear in the ops of the block, for each of [`SEEDS`] values.
+//! target's rates. Growing is linear in the ops of the block, for each of [`SEEDS`] values; from values that have grown
+//! together with another one the same would grow, mostly. A function is looked at once for all sizes
+//! ([`known`](crate::memory)).
 //!
 //! # When it must not fire
 //!
@@ -66,16 +68,18 @@ pub(crate) mod rules;
 
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
-use crate::memory::{self, Profile};
+use crate::memory::{self, Profile, known};
 use crate::ops::class::has_effects;
-use crate::rewrite::context_of;
+use crate::rewrite::{context_of, defining_op};
 use crate::shards::is_partitioned;
 use crate::target::Target;
 use crate::ties::Ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Type, Value};
-use region::{Body, Region};
+use region::{Body, Grown, Reach, Region};
 use rules::Rules;
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 crate::pass_options! {
     /// Compute what keeps a dimension apart a slice of that dimension at a time.
@@ -111,6 +115,9 @@ const STORED_SHARE: u64 = 16;
 /// How many of the largest values at the peak a region is grown from.
 const SEEDS: usize = 6;
 
+/// The op whose first result a region grows from, by its [number](known::numbered), and the dimension that is sliced.
+type Seed = (usize, usize);
+
 impl Pass for BatchSlices {
     const ARGUMENT: &'static str = "slimhlo-batch-slices";
     const STATISTICS: &'static [Statistic] = &[LOOPS, OPS];
@@ -119,15 +126,14 @@ impl Pass for BatchSlices {
         if self.target.rates().is_none() || is_partitioned(root) {
             return Ok(Changed::No);
         }
-        let Some(profile) = memory::profile(root, self.target) else { return Ok(Changed::No) };
-        let Some(body) = root.region(0).ok().and_then(|region| region.first_block()).and_then(Body::of)
-        else {
+        // Slices of any size are of the same region.
+        let best = known::once("batch-slices", root, self.target, || Sight::of(root, self.target)?.best());
+        let Some((number, dim)) = *best else { return Ok(Changed::No) };
+        let Some(sight) = Sight::of(root, self.target) else { return Ok(Changed::No) };
+        let seed = known::numbered(root).get(number).and_then(|op| ir::first_result(*op));
+        let Some(best) = seed.and_then(|seed| sight.choice(sight.grown(seed, dim)?.region?)) else {
             return Ok(Changed::No);
         };
-        if body.ops.iter().any(|op| has_effects(*op)) {
-            return Ok(Changed::No);
-        }
-        let Some(best) = self.best(root, &body, &profile) else { return Ok(Changed::No) };
         let Some(turns) = best.turns(self.chunk_bytes.0) else { return Ok(Changed::No) };
         context.count(&LOOPS, 1);
         context.count(&OPS, best.region.members.len() as u64);
@@ -160,50 +166,91 @@ impl Choice<'_, '_> {
     }
 }
 
-impl BatchSlices {
-    /// The region that has most inside at the peak.
-    fn best<'c: 'a, 'a>(
-        &self,
-        root: OperationRef<'c, 'a>,
-        body: &Body<'c, 'a>,
-        profile: &Profile<'c, 'a>,
-    ) -> Option<Choice<'c, 'a>> {
-        let alive =
-            |op: OperationRef<'c, 'a>| profile.alive.get(&ir::op_key(op)).copied().unwrap_or_default();
-        let total: u64 = profile.alive.values().sum();
-        let mut seeds: Vec<(u64, Value<'c, 'a>)> = body
+/// A function, and what is alive as it runs.
+struct Sight<'c, 'a> {
+    root: OperationRef<'c, 'a>,
+    target: Target,
+    profile: Profile<'c, 'a>,
+    body: Body<'c, 'a>,
+    ties: Rc<Ties<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a> Sight<'c, 'a> {
+    /// None of a function that is to be left alone.
+    fn of(root: OperationRef<'c, 'a>, target: Target) -> Option<Self> {
+        let profile = memory::profile(root, target)?;
+        let body = root.region(0).ok().and_then(|region| region.first_block()).and_then(Body::of)?;
+        let stays = body.ops.iter().any(|op| has_effects(*op));
+        (!stays).then(|| Self { root, target, profile, body, ties: Rc::new(Ties::new(root)) })
+    }
+
+    /// Bytes that an op's results have at the peak.
+    fn alive(&self, op: OperationRef<'c, 'a>) -> u64 {
+        self.profile.alive.get(&ir::op_key(op)).copied().unwrap_or_default()
+    }
+
+    /// The largest values at the peak.
+    fn seeds(&self) -> impl Iterator<Item = Value<'c, 'a>> + use<'c, 'a> {
+        let mut seeds: Vec<(u64, Value<'c, 'a>)> = self
+            .body
             .ops
             .iter()
-            .filter_map(|op| Some((alive(*op), ir::first_result(*op)?)))
+            .filter_map(|op| Some((self.alive(*op), ir::first_result(*op)?)))
             .filter(|(bytes, _)| *bytes > 0)
             .collect();
         seeds.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
-        let mut best: Option<Choice> = None;
-        // What a region of so many units has sliced already.
-        let mut known: Vec<(Value<'c, 'a>, usize)> = Vec::new();
-        for (_, seed) in seeds.into_iter().take(SEEDS) {
+        seeds.into_iter().take(SEEDS).map(|(_, seed)| seed)
+    }
+
+    /// What can be done with a value a slice of its dimension at a time.
+    fn grown(&self, seed: Value<'c, 'a>, dim: usize) -> Option<Grown<'c, 'a>> {
+        let rules = Rules {
+            units: *ir::plain(seed)?.shape.get(dim)?,
+            storage: self.target.storage(),
+            ties: Rc::clone(&self.ties),
+            f32: Type::float32(context_of(self.root)),
+        };
+        Region::around(&self.body, &rules, seed, dim)
+    }
+
+    /// A region, if it has enough inside.
+    fn choice(&self, region: Region<'c, 'a>) -> Option<Choice<'c, 'a>> {
+        let total: u64 = self.profile.alive.values().sum();
+        let inside: u64 = region.inner().map(|op| self.alive(op)).sum();
+        let saved = inside.saturating_sub(region.added());
+        let enough = inside > total / LEAST_SHARE && saved > 0 && region.stored() > inside / STORED_SHARE;
+        enough.then_some(Choice { region, inside, saved })
+    }
+
+    /// From where the region grows that has most inside at the peak.
+    fn best(&self) -> Option<Seed> {
+        let mut best: Option<(u64, Value<'c, 'a>, usize)> = None;
+        // What regions of so many units have sliced already.
+        let mut sliced: FxHashSet<(usize, usize)> = FxHashSet::default();
+        let mut reached: Vec<Reach> = Vec::new();
+        for seed in self.seeds() {
             let Some(tensor) = ir::plain(seed) else { continue };
             for (dim, &size) in tensor.shape.iter().enumerate() {
-                if size < 2 || known.contains(&(seed, dim)) {
+                if size < 2
+                    || sliced.contains(&(ir::key(seed), dim))
+                    || reached.iter().any(|reach| reach.has(seed, dim))
+                {
                     continue;
                 }
-                let rules = Rules {
-                    units: size,
-                    storage: self.target.storage(),
-                    ties: Ties::new(root),
-                    f32: Type::float32(context_of(root)),
-                };
-                let Some(region) = Region::around(body, &rules, seed, dim) else { continue };
-                known.extend(region.all());
-                let inside: u64 = region.inner().map(alive).sum();
-                let saved = inside.saturating_sub(region.added());
-                let enough =
-                    inside > total / LEAST_SHARE && saved > 0 && region.stored() > inside / STORED_SHARE;
-                if enough && best.as_ref().is_none_or(|best| saved > best.saved) {
-                    best = Some(Choice { region, inside, saved });
+                let Some(Grown { region, reach }) = self.grown(seed, dim) else { continue };
+                reached.push(reach);
+                let Some(region) = region else { continue };
+                sliced.extend(region.all().map(|(value, dim)| (ir::key(value), dim)));
+                if let Some(Choice { saved, .. }) = self.choice(region)
+                    && best.is_none_or(|(most, ..)| saved > most)
+                {
+                    best = Some((saved, seed, dim));
                 }
             }
         }
-        best
+        let (_, seed, dim) = best?;
+        let made_by = ir::op_key(defining_op(seed)?);
+        let number = known::numbered(self.root).iter().position(|op| ir::op_key(*op) == made_by)?;
+        Some((number, dim))
     }
 }

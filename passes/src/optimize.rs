@@ -32,6 +32,8 @@
 //!
 //! The stages are linear; a fingerprint of the module per stage that changed something, and a copy and an estimate of each
 //! function that it changed. What is the same as in the module's first copy is neither copied nor estimated again.
+//! Where several bounds of time are tried a stage meets much that it has met: what it then left as it was, or made
+//! nothing of use of, is [noted](Tried), and what has been found out about a function [remembered](crate::memory).
 
 mod annotated;
 mod levers;
@@ -40,6 +42,7 @@ mod rule;
 mod search;
 mod stages;
 mod stepper;
+mod tried;
 
 use crate::cost::{Cost, Limit};
 use crate::framework::{
@@ -59,6 +62,7 @@ use rule::{Costs, Rule, SLACK, with_slack};
 use search::{Form, Search};
 pub use stages::{Judge, STAGES, Stage};
 use stepper::{Snapshots, Stepper, first, is_near, settle, standing};
+pub use tried::Tried;
 
 crate::pass_options! {
     /// Rewrite a module so that it needs less memory: all passes, in order, function by function.
@@ -147,16 +151,18 @@ pub fn optimize<'c>(
     if sparse::first(module, |_, _| ()).is_some() {
         return Ok(Changed::No);
     }
-    search(module, options, |module, options| optimize_once(module, options, run, observe))
+    let tried = Tried::default();
+    search(module, options, |module, options| optimize_once(module, options, &tried, run, observe))
 }
 
-/// Optimizes within the bound of time that `options` have.
+/// Optimizes within the bound of time that `options` have, where other runs on the same program have `tried` something.
 ///
 /// # Errors
 /// What a pass of a stage fails with.
 pub fn optimize_once<'c>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
+    tried: &Tried,
     run: &Run<'_, 'c>,
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> PassResult<'c> {
@@ -189,7 +195,7 @@ pub fn optimize_once<'c>(
             }
             let room = options.memory_limit;
             let without = options.without;
-            let stepper = Stepper { module, round, index, stage, run, target, room, without };
+            let stepper = Stepper { module, round, index, stage, run, target, room, without, tried };
             let forms = options.forms(stage, &snapshots);
             let standing = forms.single().is_none().then(|| standing(&snapshots));
             if standing.zip(searched[index]).is_some_and(|(now, then)| is_near(now, then)) {

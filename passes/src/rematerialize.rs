@@ -73,7 +73,7 @@ use crate::ops::class;
 use crate::rewrite::{ops_in, uses};
 use crate::shards::is_partitioned;
 use crate::tables::{Keys, Table};
-use crate::target::{Rates, Target};
+use crate::target::Target;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, Value};
@@ -85,6 +85,7 @@ mod price;
 mod windows;
 
 use choose::Choices;
+use price::Prices;
 use windows::Windows;
 
 crate::pass_options! {
@@ -138,6 +139,7 @@ impl Pass for Rematerialize {
         if is_partitioned(root) {
             return Ok(Changed::No);
         }
+        let prices = Prices::new(root, self.target, rates);
         for (block, profile) in memory::profiles(root, self.target) {
             let Some(mut kept) = Kept::of(block, profile) else { continue };
             kept.find_spans(self.through);
@@ -146,7 +148,7 @@ impl Pass for Rematerialize {
             if self.through && (kept.light.is_empty() || kept.in_loop) {
                 continue;
             }
-            if self.again(&kept, rates, root, context) {
+            if self.again(&kept, &prices, root, context) {
                 return Ok(Changed::Yes);
             }
         }
@@ -159,12 +161,12 @@ impl Rematerialize {
     fn again<'c: 'a, 'a>(
         &self,
         kept: &Kept<'c, 'a>,
-        rates: &Rates,
+        prices: &Prices,
         root: OperationRef<'c, 'a>,
         context: &PassContext<'_>,
     ) -> bool {
         let windows = Windows::of(kept, self.windows);
-        let choices = Choices::of(kept, &windows, self.moves, rates);
+        let choices = Choices::of(kept, &windows, self.moves, prices);
         let alive: u64 = kept.profile.alive.values().sum();
         let saved = choices.saved(kept);
         let least = if kept.in_loop { LEAST_SHARE_IN_LOOPS } else { LEAST_SHARE };

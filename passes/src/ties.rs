@@ -81,30 +81,31 @@ fn compares(root: OperationRef<'_, '_>) -> bool {
 
 /// Whether `op` adds floats up, so that its results depend on the order in which that is done.
 pub fn rounds(op: OperationRef<'_, '_>) -> bool {
-    let float = op.results().any(|result| {
-        Tensor::new(result.r#type())
-            .is_some_and(|tensor| !tensor.element.is_integer() && !tensor.element.is_index())
-    });
-    float
-        && match op_name(op) {
-            "stablehlo.dot_general"
-            | "stablehlo.dot"
-            | "stablehlo.convolution"
-            | "stablehlo.fft"
-            | "stablehlo.cholesky"
-            | "stablehlo.triangular_solve"
-            | "stablehlo.batch_norm_training"
-            | "stablehlo.batch_norm_grad"
-            | "stablehlo.custom_call"
-            | "stablehlo.while" => true,
-            "stablehlo.reduce"
-            | "stablehlo.reduce_window"
-            | "stablehlo.scatter"
-            | "stablehlo.select_and_scatter"
-            | "stablehlo.all_reduce"
-            | "stablehlo.reduce_scatter" => adds_up(op),
-            _ => false,
-        }
+    let float = || {
+        op.results().any(|result| {
+            Tensor::new(result.r#type())
+                .is_some_and(|tensor| !tensor.element.is_integer() && !tensor.element.is_index())
+        })
+    };
+    match op_name(op) {
+        "stablehlo.dot_general"
+        | "stablehlo.dot"
+        | "stablehlo.convolution"
+        | "stablehlo.fft"
+        | "stablehlo.cholesky"
+        | "stablehlo.triangular_solve"
+        | "stablehlo.batch_norm_training"
+        | "stablehlo.batch_norm_grad"
+        | "stablehlo.custom_call"
+        | "stablehlo.while" => float(),
+        "stablehlo.reduce"
+        | "stablehlo.reduce_window"
+        | "stablehlo.scatter"
+        | "stablehlo.select_and_scatter"
+        | "stablehlo.all_reduce"
+        | "stablehlo.reduce_scatter" => float() && adds_up(op),
+        _ => false,
+    }
 }
 
 /// Whether a region of `op` does arithmetic other than to choose one of its arguments.

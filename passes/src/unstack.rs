@@ -47,12 +47,12 @@ use crate::simplify::shape::concatenated;
 use crate::simplify::site::Slice;
 use crate::tables::{Keys, Table};
 use crate::target::Target;
-use crate::ties::Ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 use std::ops::Range;
+use std::rc::Rc;
 
 crate::pass_options! {
     /// Compute what is concatenated and sliced again part by part.
@@ -182,7 +182,7 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
             units: *ends.0.last()?,
             // What is never added up asks neither of these.
             storage: Target::default().storage(),
-            ties: Ties::default(),
+            ties: Rc::default(),
             f32: Type::float32(context_of(root)),
         };
         // Most concatenates of a large program are joined to all of it, and end at the first op that takes them whole.

@@ -12,20 +12,42 @@ use crate::view::{Inferred, OpError, OpView, Verdict};
 use crate::{reject, require};
 use melior::ir::block::BlockLike;
 use melior::ir::{Attribute, BlockRef, RegionLike, Type, Value, ValueLike};
+use std::fmt;
 
-/// Every operand and result that is a ranked tensor, with how a diagnostic calls it.
-pub fn tensors<'c>(op: &OpView<'c, '_>) -> Vec<(String, Tensor<'c>)> {
+/// How a diagnostic calls an operand or a result. Every op is verified after every pass: text is made only for what
+/// is wrong.
+enum Name {
+    Operand(usize),
+    Result(usize),
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Operand(number) => write!(formatter, "operand #{number}"),
+            Self::Result(number) => write!(formatter, "result #{number}"),
+        }
+    }
+}
+
+/// Every operand and result that is a ranked tensor.
+fn tensors<'c>(op: &OpView<'c, '_>) -> Vec<(Name, Tensor<'c>)> {
     let operands = (0..op.operand_count())
-        .map(|index| (format!("operand #{index}"), op.operand_type(index).ok().and_then(Tensor::new)));
+        .map(|index| (Name::Operand(index), op.operand_type(index).ok().and_then(Tensor::new)));
     let results = (0..op.result_count())
-        .map(|index| (format!("result #{index}"), op.result_type(index).ok().and_then(Tensor::new)));
-    operands.chain(results).filter_map(|(name, tensor)| Some((name, tensor?))).collect()
+        .map(|index| (Name::Result(index), op.result_type(index).ok().and_then(Tensor::new)));
+    let mut tensors = Vec::with_capacity(op.operand_count() + op.result_count());
+    tensors.extend(operands.chain(results).filter_map(|(name, tensor)| Some((name, tensor?))));
+    tensors
 }
 
 /// All operands and results have the same shape at run time: no two known sizes of one dimension differ.
 pub fn same_shape(op: &OpView<'_, '_>) -> Verdict {
     let tensors = tensors(op);
     let Some((first_name, first)) = tensors.first() else { return Ok(()) };
+    if tensors[1..].iter().all(|(_, tensor)| tensor.ty == first.ty) {
+        return Ok(());
+    }
     // For each dimension the first tensor that knows its size.
     let mut known: Vec<(usize, i64)> = first.shape.iter().map(|&size| (0, size)).collect();
     for (number, (name, tensor)) in tensors.iter().enumerate() {

@@ -61,6 +61,36 @@ pub struct Output<'c, 'a> {
     pub member: usize,
 }
 
+/// What grows from a value.
+pub struct Grown<'c, 'a> {
+    /// None if nothing would leave the loop.
+    pub region: Option<Region<'c, 'a>>,
+    /// From where the same grows.
+    pub reach: Reach,
+}
+
+/// Values that are sliced together: where all ops agree on how, each reaches all others.
+pub struct Reach {
+    sliced: Table<usize, Along>,
+    agreed: bool,
+    /// Bytes that what is left out took at most, if anything could have been.
+    most: Option<i64>,
+}
+
+impl Reach {
+    /// Whether what grows from a value's dimension is known to be the same.
+    pub fn has(&self, seed: Value<'_, '_>, dim: usize) -> bool {
+        self.agreed
+            && self.sliced.get(&ir::key(seed)) == Some(&Along { dim, run: 1, from: 0 })
+            && self.most.is_none_or(|most| most == little(seed))
+    }
+}
+
+/// Bytes of what is computed before the loop, at most.
+fn little(seed: Value<'_, '_>) -> i64 {
+    ir::bytes(seed) / SMALL
+}
+
 impl<'c: 'a, 'a> Body<'c, 'a> {
     /// The block of a function or of a region; none if it is not one block.
     pub fn of(block: BlockRef<'c, 'a>) -> Option<Self> {
@@ -109,6 +139,29 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
 /// with this dimension sliced.
 pub type Admits<'r, 'c, 'a> = &'r dyn Fn(OperationRef<'c, 'a>, Result<&Role<'c>, usize>) -> bool;
 
+/// Places that are to be looked at, the first of them first.
+struct Pending {
+    /// A bit for each place of a block.
+    marks: Vec<u64>,
+    /// No word before this one has any.
+    first: usize,
+}
+
+impl Pending {
+    fn insert(&mut self, place: usize) {
+        self.marks[place / 64] |= 1 << (place % 64);
+        self.first = self.first.min(place / 64);
+    }
+
+    fn pop(&mut self) -> Option<usize> {
+        self.first += self.marks[self.first..].iter().position(|&word| word != 0)?;
+        let word = &mut self.marks[self.first];
+        let place = 64 * self.first + word.trailing_zeros() as usize;
+        *word &= *word - 1;
+        Some(place)
+    }
+}
+
 /// A region in the making.
 struct Growth<'b, 'c, 'a> {
     body: &'b Body<'c, 'a>,
@@ -119,7 +172,9 @@ struct Growth<'b, 'c, 'a> {
     /// Values that are sliced, by key.
     sliced: Table<usize, Along>,
     /// Places that are to be looked at: those of ops that use what is sliced, and those of ops that make it.
-    pending: BTreeSet<usize>,
+    pending: Pending,
+    /// Whether all that is sliced is sliced as all ops next to it would have it.
+    agreed: bool,
 }
 
 impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
@@ -133,19 +188,19 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
     ) -> Option<Self> {
         let along = rules.all_of(seed, dim)?;
         let (roles, sliced) = (vec![None; body.ops.len()], Table::default());
-        let mut growth = Self { body, rules, seed, roles, sliced, pending: BTreeSet::new() };
+        let pending = Pending { marks: vec![0; body.ops.len().div_ceil(64)], first: 0 };
+        let mut growth = Self { body, rules, seed, roles, sliced, pending, agreed: true };
         growth.slice(seed, along);
         growth.grow(admits)
     }
 
     fn slice(&mut self, value: Value<'c, 'a>, along: Along) {
-        if self.sliced.insert(ir::key(value), along).is_some() {
+        if let Some(before) = self.sliced.insert(ir::key(value), along) {
+            self.agreed &= before == along;
             return;
         }
-        self.pending.extend(self.body.maker(value));
-        let here = |op: &OperationRef<'c, 'a>| self.body.places.get(&ir::op_key(*op)).copied();
-        let users: Vec<usize> = uses(value).filter_map(|used| here(&used.user)).collect();
-        self.pending.extend(users);
+        let users = uses(value).filter_map(|used| self.body.places.get(&ir::op_key(used.user)).copied());
+        users.chain(self.body.maker(value)).for_each(|place| self.pending.insert(place));
     }
 
     fn of(&self, value: Value<'c, 'a>) -> Option<Along> {
@@ -153,7 +208,7 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
     }
 
     /// How an op takes part, by what is sliced of its results or its operands so far.
-    fn role(&self, op: OperationRef<'c, 'a>) -> Option<Role<'c>> {
+    fn role(&mut self, op: OperationRef<'c, 'a>) -> Option<Role<'c>> {
         let made = op
             .results()
             .enumerate()
@@ -171,7 +226,18 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
                 (None, Some(_)) => !self.is_made(operand),
                 _ => true,
             });
+        self.agreed &= agrees;
         agrees.then_some(role)
+    }
+
+    /// Whether what is sliced of an op's operands and results is what a role of its says.
+    fn is_as_sliced(&self, op: OperationRef<'c, 'a>, role: &Role<'c>) -> bool {
+        let mut operands = op.operands().zip(&role.operands);
+        operands.all(|(operand, along)| self.of(operand) == *along)
+            && op.results().enumerate().all(|(number, result)| match &role.results {
+                Results::Kept(results) => self.of(result.into()) == results.get(number).copied(),
+                Results::Added(_) => self.of(result.into()).is_none(),
+            })
     }
 
     /// Whether a value is made by a member so far.
@@ -180,11 +246,12 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
     }
 
     fn grow(mut self, admits: Option<Admits<'_, 'c, 'a>>) -> Option<Self> {
-        while let Some(place) = self.pending.pop_first() {
-            if self.roles[place].is_some() {
+        while let Some(place) = self.pending.pop() {
+            let op = self.body.ops[place];
+            if let Some(role) = &self.roles[place] {
+                self.agreed = self.agreed && self.is_as_sliced(op, role);
                 continue;
             }
-            let op = self.body.ops[place];
             let role = self.role(op);
             // Asked at once: whoever has no use for the rest of a large region had better not have it grown.
             if let Some(admits) = admits {
@@ -207,6 +274,7 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
                     self.slice(operand, *along);
                 }
             }
+            self.agreed = self.agreed && self.is_as_sliced(op, &role);
             self.roles[place] = Some(role);
         }
         Some(self)
@@ -220,15 +288,19 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
 
     /// Leaves out sums that are had of arguments for little, with all that they are made of: they are there before the
     /// loop. What a loss is divided by, the number of words in a batch, is needed within it.
-    fn leave_little(&mut self, most: i64) {
+    /// Whether there are any such sums.
+    fn leave_little(&mut self, most: i64) -> bool {
+        let mut any = false;
         for place in 0..self.body.ops.len() {
             let is_sum = self.roles[place]
                 .as_ref()
                 .is_some_and(|role| matches!(role.results, Results::Added(Sum::Reduce { .. })));
+            any |= is_sum;
             if is_sum && let Some(little) = self.little_before(place, most) {
                 little.into_iter().for_each(|place| self.roles[place] = None);
             }
         }
+        any
     }
 
     /// The places of all that an op is made of, with its own, if these are few cheap ops whose results take `most`
@@ -306,13 +378,16 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
         rules: &Rules<'c, 'a>,
         seed: Value<'c, 'a>,
         dim: usize,
-    ) -> Option<Self> {
+    ) -> Option<Grown<'c, 'a>> {
         let mut growth = Growth::of_all(body, rules, seed, dim, None)?;
-        growth.leave_little(ir::bytes(seed) / SMALL);
+        let most = little(seed);
+        let sums = growth.leave_little(most);
         growth.settle(true);
         growth.trim();
         let after = growth.settle(true);
-        Self::close(body, rules, growth.roles, &after)
+        let Growth { roles, sliced, agreed, .. } = growth;
+        let reach = Reach { sliced, agreed, most: sums.then_some(most) };
+        Some(Grown { region: Self::close(body, rules, roles, &after), reach })
     }
 
     /// All that keeps the elements of `dim` of `seed` apart, whether or not it can be done at once: each op may be

@@ -13,6 +13,7 @@ use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, GatherDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
+use std::rc::Rc;
 
 /// How an op takes slices.
 #[derive(Clone, Debug)]
@@ -57,7 +58,7 @@ pub struct Rules<'c, 'a> {
     /// What the back end stores.
     pub storage: &'static Storage,
     /// What has to have the same bits again.
-    pub ties: Ties<'c, 'a>,
+    pub ties: Rc<Ties<'c, 'a>>,
     /// Where what is narrow is added up.
     pub f32: Type<'c>,
 }

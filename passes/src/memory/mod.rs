@@ -63,12 +63,14 @@
 //! # What it costs
 //!
 //! Time and memory linear in the ops that run, calls inlined: searches upwards, candidate places and packing have fixed
-//! bounds. Nothing is printed or parsed, unless a report is asked for.
+//! bounds. Nothing is printed or parsed, unless a report is asked for. While a pipeline runs, the same function is
+//! modelled once (`known`).
 
 mod assign;
 mod ffi;
 mod fuse;
 mod graph;
+pub(crate) mod known;
 mod lists;
 mod print;
 mod schedule;
@@ -88,12 +90,14 @@ use crate::ir::op_key;
 use crate::target::Target;
 use assign::{Frame, Place, Plan, plan};
 use graph::{Class, Graph, Import};
+use known::Outline;
 use melior::ir::attribute::{IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, Location, OperationRef, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
+use std::rc::Rc;
 
 /// Bytes that a program needs, on one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -281,11 +285,36 @@ pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Repor
 
 /// Models one function, without names: what it needs, and how many seconds it takes.
 pub fn cost(function: OperationRef<'_, '_>, target: Target) -> Option<Cost> {
+    if known::is_remembered(function) {
+        return model_of(function, target).as_ref().as_ref().map(|model| model.cost);
+    }
     let mut import = Import::new(module_of(function), target.storage());
     let (graph, frame, plan) = modelled(&mut import, function, target)?;
+    Some(cost_of(&graph, &frame, &plan, target))
+}
+
+fn cost_of(graph: &Graph<'_, '_>, frame: &Frame, plan: &Plan, target: Target) -> Cost {
     let seconds =
-        target.rates().map_or(0.0, |rates| time::time(&graph, &plan, target.storage(), rates).seconds);
-    Some(Cost { footprint: sums(&graph, &frame, &plan), seconds })
+        target.rates().map_or(0.0, |rates| time::time(graph, plan, target.storage(), rates).seconds);
+    Cost { footprint: sums(graph, frame, plan), seconds }
+}
+
+/// All that passes ask about a function.
+struct Model {
+    cost: Cost,
+    /// See [`profiles`].
+    outlines: Vec<Outline>,
+}
+
+/// The model of a function that is by itself, made once.
+fn model_of<'c: 'a, 'a>(function: OperationRef<'c, 'a>, target: Target) -> Rc<Option<Model>> {
+    known::once("model", function, target, || {
+        let (graph, frame, plan) = modelled(&mut Import::new(function, target.storage()), function, target)?;
+        let numbers = known::numbers(&known::numbered(function));
+        let profiles = profiles_of(function, &graph, &plan);
+        let outlines = profiles.iter().map(|(op, _, profile)| Outline::of(*op, profile, &numbers)).collect();
+        Some(Model { cost: cost_of(&graph, &frame, &plan, target), outlines })
+    })
 }
 
 /// How much is alive as the ops of a function's own block run.
@@ -300,6 +329,11 @@ pub struct Profile<'c, 'a> {
 
 /// Models what is alive as a function runs; `None` if it has no body.
 pub fn profile<'c: 'a, 'a>(function: OperationRef<'c, 'a>, target: Target) -> Option<Profile<'c, 'a>> {
+    if known::is_remembered(function) {
+        let model = model_of(function, target);
+        let outline = model.as_ref().as_ref()?.outlines.first()?;
+        return Some(outline.profile(&known::numbered(function)));
+    }
     let (graph, _, plan) = modelled(&mut Import::new(function, target.storage()), function, target)?;
     Some(Profile::of(&graph, &plan))
 }
@@ -309,14 +343,31 @@ pub fn profiles<'c: 'a, 'a>(
     function: OperationRef<'c, 'a>,
     target: Target,
 ) -> Vec<(BlockRef<'c, 'a>, Profile<'c, 'a>)> {
+    if known::is_remembered(function) {
+        let model = model_of(function, target);
+        let ops = known::numbered(function);
+        let outlines = model.as_ref().as_ref().map_or(&[][..], |model| &model.outlines);
+        let profile = |outline: &Outline| Some((outline.block(&ops)?, outline.profile(&ops)));
+        return outlines.iter().filter_map(profile).collect();
+    }
     let modelled = modelled(&mut Import::new(function, target.storage()), function, target);
-    let (Some((graph, _, plan)), Some(block)) = (modelled, graph::body(function, 0)) else {
-        return Vec::new();
-    };
-    let mut profiles = vec![(block, Profile::of(&graph, &plan))];
-    let (mut graph, mut plan) = (&graph, &plan);
-    // A body is the second region of a loop.
-    const BODY: usize = 1;
+    let Some((graph, _, plan)) = modelled else { return Vec::new() };
+    let profiles = profiles_of(function, &graph, &plan);
+    profiles.into_iter().map(|(_, block, profile)| (block, profile)).collect()
+}
+
+/// What has a body of which there is a profile, the body, and the profile.
+type Profiled<'c, 'a> = (OperationRef<'c, 'a>, BlockRef<'c, 'a>, Profile<'c, 'a>);
+
+/// See [`profiles`].
+fn profiles_of<'c: 'a, 'a>(
+    function: OperationRef<'c, 'a>,
+    graph: &Graph<'c, 'a>,
+    plan: &Plan,
+) -> Vec<Profiled<'c, 'a>> {
+    let Some(block) = graph::body(function, 0) else { return Vec::new() };
+    let mut profiles = vec![(function, block, Profile::of(graph, plan))];
+    let (mut graph, mut plan) = (graph, plan);
     while let Some(step) = plan.peak() {
         let kernel = plan.order[step] as usize;
         let node = &graph.nodes[plan.kernels.kernels[kernel].node as usize];
@@ -324,11 +375,14 @@ pub fn profiles<'c: 'a, 'a>(
         let made = node.op.filter(|op| op_name(*op) == "stablehlo.while");
         let Some(((body, inner), op)) = inside.zip(made) else { break };
         let Some(block) = graph::body(op, BODY) else { break };
-        profiles.push((block, Profile::of(body, inner)));
+        profiles.push((op, block, Profile::of(body, inner)));
         (graph, plan) = (body, inner);
     }
     profiles
 }
+
+/// The region of a loop that is its body.
+const BODY: usize = 1;
 
 impl<'c, 'a> Profile<'c, 'a> {
     fn of(graph: &Graph<'c, 'a>, plan: &Plan) -> Self {

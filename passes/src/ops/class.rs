@@ -7,7 +7,9 @@
 use crate::ir::plain;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{attribute_of, op_name};
+use std::sync::LazyLock;
 
 /// What an op is, by its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,15 +125,19 @@ const CHLO: &[(&str, Class)] = &[
     ("square", CHOICE),
 ];
 
+/// All of them, by full name: every pass asks of every op.
+static CLASSES: LazyLock<FxHashMap<String, Class>> = LazyLock::new(|| {
+    let tables = [("stablehlo", STABLEHLO), ("chlo", CHLO)].into_iter();
+    let named = |(dialect, table): (&'static str, &'static [(&'static str, Class)])| {
+        table.iter().map(move |(name, class)| (format!("{dialect}.{name}"), *class))
+    };
+    tables.flat_map(named).collect()
+});
+
 impl Class {
     /// The class of ops of this name.
     pub fn of(name: &str) -> Self {
-        let (table, name) = match name.split_once('.') {
-            Some(("stablehlo", name)) => (STABLEHLO, name),
-            Some(("chlo", name)) => (CHLO, name),
-            _ => return STORED,
-        };
-        table.binary_search_by_key(&name, |(name, _)| name).map_or(STORED, |found| table[found].1)
+        CLASSES.get(name).copied().unwrap_or(STORED)
     }
 }
 

@@ -26,6 +26,7 @@ use crate::cost::{Cost, Limit};
 use crate::framework::Bytes;
 use crate::functions::functions;
 use crate::gspmd;
+use crate::memory::known::Remember;
 use crate::rewrite::{borrowed, copy_of, move_body};
 use melior::ir::{Operation, OperationRef};
 
@@ -105,6 +106,7 @@ pub fn search<'c, T, E>(
     options: &Optimize,
     mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
 ) -> Result<T, E> {
+    let _remember = Remember::new();
     let Some(original) = gspmd::import(module) else { return fastest(module, options, attempt) };
     let found = fastest(module, options, &mut attempt);
     if found.is_ok() && gspmd::export(module) {

@@ -6,6 +6,7 @@ use super::levers::Without;
 use super::rule::{Costs, Rule, SLACK};
 use super::search::{Form, Outcome, Search};
 use super::stages::{Judge, Stage, TIDY};
+use super::tried::{Trial, Tried};
 use super::{Event, Run, Step};
 use crate::cost::Cost;
 use crate::framework::{Bytes, PassError, changes, fingerprint};
@@ -69,6 +70,8 @@ pub(super) struct Stepper<'s, 'c, 'o> {
     pub(super) room: Option<Bytes>,
     /// What is left out.
     pub(super) without: Without,
+    /// What has come of stages so far.
+    pub(super) tried: &'s Tried,
 }
 
 /// How many times as long as estimated a stage's other form is taken to run: with networks in slices of the batch XLA for an H100 has more
@@ -77,11 +80,11 @@ pub(super) struct Stepper<'s, 'c, 'o> {
 const SLOWER: f64 = 1.11;
 
 impl<'c> Stepper<'_, 'c, '_> {
-    /// Runs the stage, in one form, on a module whose fingerprint is `now`; returns that of what it leaves.
-    pub(super) fn run(&self, form: Form, now: u64) -> Result<u64, PassError<'c>> {
-        let Self { module, round, index, stage, .. } = *self;
+    /// The stage in one form, on a module whose fingerprint is `now`.
+    fn trial(&self, form: Form, now: u64) -> Trial {
+        let Self { index, stage, .. } = *self;
         let pipeline = match index {
-            0 if is_flat(module) => TIDY.to_owned(),
+            0 if is_flat(self.module) => TIDY.to_owned(),
             _ => stage
                 .other
                 .filter(|_| form.other)
@@ -93,13 +96,35 @@ impl<'c> Stepper<'_, 'c, '_> {
                 .replace("$room", &self.room.unwrap_or_default().to_string())
                 .replace("$target", self.target.name()),
         };
+        (index, pipeline, now)
+    }
+
+    /// Runs the stage, in one form, on a module whose fingerprint is `now`; returns that of what it leaves.
+    pub(super) fn run(&self, form: Form, now: u64) -> Result<u64, PassError<'c>> {
+        let trial = self.trial(form, now);
+        if self.tried.is_idle(&trial) {
+            return Ok(now);
+        }
+        let after = self.run_trial(&trial)?;
+        if after == now {
+            self.tried.note(trial, Vec::new());
+        }
+        Ok(after)
+    }
+
+    fn run_trial(&self, (_, pipeline, now): &Trial) -> Result<u64, PassError<'c>> {
+        let Self { module, round, index, stage, .. } = *self;
         let changes_before = changes();
-        (self.run)(module, Step { round, stage: index, pipeline: &pipeline })?;
+        (self.run)(module, Step { round, stage: index, pipeline })?;
         // Our own passes say whether they changed something.
         let unchanged = !stage.tidy.is_empty() && changes() == changes_before;
-        debug_assert!(!unchanged || fingerprint(module) == now, "{} changed what it did not say", stage.name);
+        debug_assert!(
+            !unchanged || fingerprint(module) == *now,
+            "{} changed what it did not say",
+            stage.name
+        );
         if unchanged {
-            return Ok(now);
+            return Ok(*now);
         }
         if !stage.tidy.is_empty() {
             (self.run)(module, Step { round, stage: index, pipeline: stage.tidy })?;
@@ -117,51 +142,6 @@ impl<'c> Stepper<'_, 'c, '_> {
         }
     }
 
-    /// Runs one of the stage's pipelines in several forms, and notes of each function the form that costs least, if it is better than
-    /// what was `found` before. Leaves all as it was.
-    fn search(
-        &self,
-        mut forms: Search,
-        other: bool,
-        now: u64,
-        snapshots: &Snapshots<'c, '_>,
-        rule: Rule<'_>,
-        found: &mut HashMap<String, (Operation<'c>, Cost)>,
-    ) -> Result<(), PassError<'c>> {
-        let mut outcome = None;
-        while let Some(form) = forms.next(outcome) {
-            if self.run(Form { other, ..form }, now)? == now {
-                outcome = Some(Outcome::Unchanged);
-                continue;
-            }
-            let mut came = Outcome::Useless;
-            for function in functions(self.module).collect::<Vec<_>>() {
-                let name = name_of(function);
-                let Some(last) = snapshots.get(&name) else { continue };
-                if last.fingerprint() == fingerprint(function) {
-                    continue;
-                }
-                if let Some(cost) = Cost::of(function, self.target) {
-                    let slower = if other { SLOWER } else { 1.0 };
-                    let judged = Cost { seconds: cost.seconds * slower, ..cost };
-                    let kept = rule.keeps(self.judge(), &name, last.cost.as_ref(), Some(&judged));
-                    came = came.max(match () {
-                        () if rule.is_too_dear(&name, &judged) => Outcome::TooDear,
-                        () if kept => Outcome::Allowed,
-                        () if last.cost.is_some_and(|last| cost.peak() < last.peak()) => Outcome::Slow,
-                        () => Outcome::Useless,
-                    });
-                    if kept && found.get(&name).is_none_or(|(_, best)| rule.prefers(&cost, best)) {
-                        found.insert(name, (copy_of(function), cost));
-                    }
-                }
-                put_in_place(function, copy_of(last.copy()));
-            }
-            outcome = Some(came);
-        }
-        Ok(())
-    }
-
     /// Runs the stage in several forms, and leaves of each function the form that costs least: the fastest of those whose
     /// peak is the least, or nearly. Returns the fingerprint of what it leaves, and what functions that it changed cost.
     pub(super) fn best_of(
@@ -171,13 +151,14 @@ impl<'c> Stepper<'_, 'c, '_> {
         snapshots: &Snapshots<'c, '_>,
         rule: Rule<'_>,
     ) -> Result<(u64, Costs), PassError<'c>> {
-        let mut found: HashMap<String, (Operation<'c>, Cost)> = HashMap::new();
+        let mut trials = Trials { stepper: self, now, snapshots, rule, found: HashMap::new() };
         for other in [false, true] {
             let there = !other || self.stage.other.is_some();
             if there && !self.without.has_form(self.index, other) {
-                self.search(forms.clone(), other, now, snapshots, rule, &mut found)?;
+                trials.search(forms.clone(), other)?;
             }
         }
+        let mut found = trials.found;
         if found.is_empty() {
             return Ok((now, Costs::new()));
         }
@@ -189,6 +170,104 @@ impl<'c> Stepper<'_, 'c, '_> {
             }
         }
         Ok((fingerprint(self.module), costs))
+    }
+}
+
+/// A stage's forms, as they are tried on a module.
+struct Trials<'t, 'c, 'o> {
+    stepper: &'t Stepper<'t, 'c, 'o>,
+    /// The module's fingerprint.
+    now: u64,
+    snapshots: &'t Snapshots<'c, 'o>,
+    rule: Rule<'t>,
+    /// Of each function the form that costs least, if it is worth it.
+    found: HashMap<String, (Operation<'c>, Cost)>,
+}
+
+impl<'c> Trials<'_, 'c, '_> {
+    /// What is to be said of a form in which a function costs so much, and whether it is better than what was found
+    /// before.
+    fn judge(&self, name: &str, cost: &Cost, other: bool) -> (Outcome, bool) {
+        let Self { stepper, rule, .. } = self;
+        let last = self.snapshots.get(name).and_then(|last| last.cost);
+        let slower = if other { SLOWER } else { 1.0 };
+        let judged = Cost { seconds: cost.seconds * slower, ..*cost };
+        let kept = rule.keeps(stepper.judge(), name, last.as_ref(), Some(&judged));
+        let outcome = match () {
+            () if rule.is_too_dear(name, &judged) => Outcome::TooDear,
+            () if kept => Outcome::Allowed,
+            () if last.is_some_and(|last| cost.peak() < last.peak()) => Outcome::Slow,
+            () => Outcome::Useless,
+        };
+        (outcome, kept && self.found.get(name).is_none_or(|(_, best)| rule.prefers(cost, best)))
+    }
+
+    /// What is to be said of a form, if that is known and no function is to be had of it.
+    fn foregone(&self, trial: &Trial, other: bool) -> Option<Outcome> {
+        let made = self.stepper.tried.of(trial)?;
+        if made.is_empty() {
+            return Some(Outcome::Unchanged);
+        }
+        let verdicts = made.iter().map(|(name, cost)| self.judge(name, cost, other));
+        let mut came = Outcome::Useless;
+        for (outcome, better) in verdicts {
+            if better {
+                return None;
+            }
+            came = came.max(outcome);
+        }
+        Some(came)
+    }
+
+    /// Runs one of the stage's pipelines in several forms, and notes of each function the form that costs least, if
+    /// it is better than what was found before. Leaves all as it was.
+    fn search(&mut self, mut forms: Search, other: bool) -> Result<(), PassError<'c>> {
+        let mut outcome = None;
+        while let Some(form) = forms.next(outcome) {
+            let trial = self.stepper.trial(Form { other, ..form }, self.now);
+            outcome = match self.foregone(&trial, other) {
+                None => Some(self.run(trial, other)?),
+                known => known,
+            };
+        }
+        Ok(())
+    }
+
+    /// Runs the stage in one form.
+    fn run(&mut self, trial: Trial, other: bool) -> Result<Outcome, PassError<'c>> {
+        let Stepper { module, target, tried, .. } = *self.stepper;
+        if self.stepper.run_trial(&trial)? == self.now {
+            tried.note(trial, Vec::new());
+            return Ok(Outcome::Unchanged);
+        }
+        let mut came = Outcome::Useless;
+        let (mut made, mut all_known) = (Vec::new(), true);
+        for function in functions(module).collect::<Vec<_>>() {
+            let name = name_of(function);
+            let Some(last) = self.snapshots.get(&name) else {
+                all_known = false;
+                continue;
+            };
+            if last.fingerprint() == fingerprint(function) {
+                continue;
+            }
+            match Cost::of(function, target) {
+                Some(cost) => {
+                    let (outcome, better) = self.judge(&name, &cost, other);
+                    came = came.max(outcome);
+                    made.push((name.clone(), cost));
+                    if better {
+                        self.found.insert(name, (copy_of(function), cost));
+                    }
+                }
+                None => all_known = false,
+            }
+            put_in_place(function, copy_of(last.copy()));
+        }
+        if all_known && !made.is_empty() {
+            tried.note(trial, made);
+        }
+        Ok(came)
     }
 }
 

@@ -2,7 +2,7 @@
 
 //! What is kept and what is computed again, window by window.
 
-use super::price::seconds;
+use super::price::Prices;
 use super::windows::Windows;
 use super::{Kept, Late};
 use crate::ir;
@@ -10,7 +10,6 @@ use crate::ir::{bytes, plain};
 use crate::min_cut::{ENDLESS, Network};
 use crate::rewrite::defining_op;
 use crate::tables::Keys;
-use crate::target::Rates;
 use melior::ir::Value;
 use melior::ir::operation::OperationLike;
 use slimhlo_dialect::ffi::op_name;
@@ -28,7 +27,7 @@ pub struct Choices {
 
 impl Choices {
     /// From the last window to the first. A byte that is kept is worth the time of moving it `moves` times.
-    pub fn of(kept: &Kept<'_, '_>, windows: &Windows, moves: u64, rates: &Rates) -> Self {
+    pub fn of(kept: &Kept<'_, '_>, windows: &Windows, moves: u64, prices: &Prices) -> Self {
         let mut needs: Vec<Vec<&Late>> = (0..windows.count()).map(|_| Vec::new()).collect();
         for late in &kept.values {
             let mut last = usize::MAX;
@@ -42,7 +41,7 @@ impl Choices {
         let mut there = Keys::default();
         let mut all = vec![Keys::default(); windows.count()];
         for (window, needs) in needs.iter().enumerate().rev() {
-            match cut(kept, needs, &there, moves, rates) {
+            match cut(kept, needs, &there, moves, prices) {
                 Some(more) => there.extend(more.into_iter().map(ir::key)),
                 None => there.extend(needs.iter().map(|late| ir::key(late.value))),
             }
@@ -83,7 +82,7 @@ fn cut<'c: 'a, 'a>(
     needs: &[&Late<'c, 'a>],
     there: &Keys,
     moves: u64,
-    rates: &Rates,
+    prices: &Prices,
 ) -> Option<Vec<Value<'c, 'a>>> {
     let mut network = Network::default();
     let mut pending = VecDeque::new();
@@ -106,9 +105,9 @@ fn cut<'c: 'a, 'a>(
             continue;
         }
         let op = defining_op(value).expect("arguments are there");
-        match seconds(op, rates).filter(|_| !far) {
+        match prices.of(op).filter(|_| !far) {
             Some(seconds) => {
-                let moved = seconds * rates.bytes / moves.max(1) as f64;
+                let moved = seconds * prices.rates.bytes / moves.max(1) as f64;
                 network.price(value, (moved * 4.0) as u64 + 1);
                 for operand in op.operands() {
                     add(&mut network, &mut pending, operand);

@@ -4,17 +4,48 @@
 
 use crate::ir;
 use crate::ir::{bytes, plain};
-use crate::memory::{EXPENSIVE, product_seconds};
+use crate::memory::{EXPENSIVE, known, product_seconds};
 use crate::ops::class::{self, is_costly, is_elementwise};
-use crate::target::Rates;
+use crate::tables::Table;
+use crate::target::{Rates, Target};
 use crate::ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What ops take, by their [numbers](known::numbered).
+type Known = RefCell<Table<u32, Option<f64>>>;
+
+/// What it takes to do ops of a function again, as far as it was asked: each window asks again, and each run of the
+/// pass on the same.
+pub struct Prices {
+    pub rates: &'static Rates,
+    /// The number of each op, by its key.
+    numbers: Table<usize, u32>,
+    known: Rc<Known>,
+}
+
+impl Prices {
+    pub fn new(function: OperationRef<'_, '_>, target: Target, rates: &'static Rates) -> Self {
+        let numbers = known::numbers(&known::numbered(function));
+        Self { rates, numbers, known: known::once("again", function, target, Known::default) }
+    }
+
+    /// See [`seconds`].
+    pub fn of(&self, op: OperationRef<'_, '_>) -> Option<f64> {
+        let seconds = || seconds(op, self.rates);
+        match self.numbers.get(&ir::op_key(op)) {
+            Some(number) => *self.known.borrow_mut().entry(*number).or_insert_with(seconds),
+            None => seconds(),
+        }
+    }
+}
 
 /// Seconds, as a kernel of its own if it is one; `None` for what is not to be done twice.
-pub fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
+fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
     let result = ir::first_result(op).filter(|_| op.result_count() == 1)?;
     plain(result)?;
     let name = op_name(op);

@@ -135,6 +135,9 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         let mut fleeting = Fleeting { inside: &self.inside, known: Table::default(), left: LONGEST };
         let mut once = self.multiplications_done_once(plan, group);
         let chained = group.iter().any(|(_, member)| !member.links.is_empty());
+        let places = group.iter().filter(|(_, member)| matches!(member.role, Role::Place));
+        let places: Keys = places.map(|(_, member)| ir::key(member.value)).collect();
+        let wholes: Keys = plan.wholes.iter().map(|whole| ir::key(*whole)).collect();
         // For each chunk what it is computed from: the places of those that are there.
         let mut leaves: Vec<Bits> = Vec::with_capacity(plan.chunks.len());
         // Those that are sliced anyway, for values that are computed again.
@@ -155,9 +158,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             let stored_for = |user: &OperationRef<'c, 'a>| {
                 !class::is_fusible(op_name(*user)) && op_name(*user) != "stablehlo.reduce"
             };
-            let handed_out = group
-                .iter()
-                .any(|(_, member)| matches!(member.role, Role::Place) && member.value == chunk.value);
+            let handed_out = places.contains(&ir::key(chunk.value));
             let again = chained
                 && !chunk.kind.costly
                 && users.iter().all(|user| is_computed_on_the_way(*user, chunk.value));
@@ -166,7 +167,8 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 && ((self.needed[at] && chunk.kind.costly)
                     || users.len() > 1
                     || users.iter().any(stored_for));
-            let mut stays = plan.wholes.contains(&chunk.value);
+            let is_whole = wholes.contains(&ir::key(chunk.value));
+            let mut stays = is_whole;
             // Computed once more, or along another dimension besides, a sum has other bits than what it is compared with.
             let several = || {
                 plan.chunks.iter().any(|other| {
@@ -213,8 +215,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
                 }
             }
             if stays {
-                let exported =
-                    !plan.wholes.contains(&chunk.value) && is_exported(chunk.size, made.largest[at]);
+                let exported = !is_whole && is_exported(chunk.size, made.largest[at]);
                 whole.push(root.map_or((chunk.value, exported), |root| (root, false)));
                 from = Bits::only(at);
                 made.light.insert(at);

@@ -117,16 +117,13 @@ pub(super) const B200: Rates = Rates {
 fn operations(name: &str, element: Type<'_>) -> f64 {
     let wide = element.is_f64();
     let is_float = wide || element.is_bf16() || element.is_f32() || element.is_f16();
-    let is_long = IntegerType::try_from(element).is_ok_and(|integer| integer.width() > 32);
+    // A conversion that fails prints the type into its error.
+    let is_integer = element.is_integer();
+    let is_long = is_integer && IntegerType::try_from(element).is_ok_and(|integer| integer.width() > 32);
     let pick = |single: f64, double: f64| if wide { double } else { single };
     match name {
-        "divide" | "remainder" if element.is_integer() => {
-            if is_long {
-                140.0
-            } else {
-                60.0
-            }
-        }
+        "divide" | "remainder" if is_long => 140.0,
+        "divide" | "remainder" if is_integer => 60.0,
         _ if !is_float => 0.75,
         "divide" => pick(8.0, 27.0),
         "exponential" => pick(8.0, 43.0),

@@ -18,7 +18,7 @@ use melior::pass::PassManager;
 use melior::utility::parse_pass_pipeline;
 use serde::Serialize;
 use slimhlo_passes::framework::statistic_total;
-use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, optimize_once, search};
+use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, Tried, optimize_once, search};
 use slimhlo_passes::target::Target;
 use slimhlo_passes::{PassError, PassInfo, Statistic};
 use std::cell::RefCell;
@@ -191,10 +191,13 @@ pub fn run(
             watch
         }
         // Of several attempts what the one that is kept did.
-        None => search(module, options, |module, options| {
-            let watch = Watch::new(module, before.clone(), options.target);
-            run_stages(context, module, options, watch, progress)
-        })?,
+        None => {
+            let tried = Tried::default();
+            search(module, options, |module, options| {
+                let watch = Watch::new(module, before.clone(), options.target);
+                run_stages(context, module, (options, &tried), watch, progress)
+            })?
+        }
     };
     Ok((watch.runs, watch.profile))
 }
@@ -203,7 +206,7 @@ pub fn run(
 fn run_stages(
     context: &Context,
     module: OperationRef<'_, '_>,
-    options: &Optimize,
+    (options, tried): (&Optimize, &Tried),
     watch: Watch,
     progress: &dyn Progress,
 ) -> Result<Watch> {
@@ -255,7 +258,7 @@ fn run_stages(
             open.changed |= event.kept;
         }
     };
-    optimize_once(module, options, &run, &mut observe).map_err(|error| anyhow!("{error}"))?;
+    optimize_once(module, options, tried, &run, &mut observe).map_err(|error| anyhow!("{error}"))?;
     let mut watch = watch.into_inner();
     watch.settle(module);
     // What is done at the very end belongs to no stage; most often nothing.

@@ -7,9 +7,14 @@ use super::{EXPENSIVE, Fusion};
 use crate::ir::i64_array;
 use crate::rewrite::ops_in;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, RegionLike, Type, ValueLike};
+use melior::ir::{OperationRef, RegionLike, Type, TypeLike, ValueLike};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{element_type, op_name};
 use smallvec::SmallVec;
+
+/// Operations for one element, by the name of an op, and what it is of; where both lie, which for names of ops is in
+/// one place.
+type Counts = FxHashMap<(usize, usize), f64>;
 
 impl Fusion<'_, '_, '_> {
     /// Whether all kernels that need it move more bytes to compute it, each for itself, than to read it once one has stored it.
@@ -144,9 +149,10 @@ impl Fusion<'_, '_, '_> {
         };
         let mut work = vec![0.0; count];
         let mut scale = vec![0.0f64; count];
+        let mut known = Counts::default();
         for node in (0..count as Id).rev().filter(|&node| self.graph.nodes[node as usize].live) {
             let index = node as usize;
-            let own = self.own_work(node);
+            let own = self.own_work(node, &mut known);
             if self.stored[index] {
                 scale[index] = 1.0;
                 work[leader(node).unwrap_or(node) as usize] += own + self.stepping(node);
@@ -209,7 +215,7 @@ impl Fusion<'_, '_, '_> {
     }
 
     /// Elementwise operations of a node by itself.
-    fn own_work(&self, node: Id) -> f64 {
+    fn own_work(&self, node: Id, known: &mut Counts) -> f64 {
         let in_place = self.stored[node as usize];
         let node = &self.graph.nodes[node as usize];
         let most = |ids: &mut dyn Iterator<Item = Id>| {
@@ -223,7 +229,7 @@ impl Fusion<'_, '_, '_> {
             _ => most(&mut (node.first..node.first + node.count)),
         };
         if let Some(operations) = self.storage.operations {
-            return elements.unwrap_or(0) as f64 * self.counted(node, operations);
+            return elements.unwrap_or(0) as f64 * self.counted(node, operations, known);
         }
         let each = match node.class {
             Class::Map(map) if map.expensive => EXPENSIVE,
@@ -244,14 +250,15 @@ impl Fusion<'_, '_, '_> {
     }
 
     /// Operations of a node for one of its elements, where the back end says how many that are.
-    fn counted(&self, node: &Node<'_, '_>, operations: fn(&str, Type<'_>) -> f64) -> f64 {
+    fn counted(&self, node: &Node<'_, '_>, operations: fn(&str, Type<'_>) -> f64, known: &mut Counts) -> f64 {
         let Some(op) = node.op else { return 0.0 };
-        let of = |op: OperationRef<'_, '_>, name: &str| {
+        let mut of = |op: OperationRef<'_, '_>, name: &str| {
             // Not `operand(0)`: an op without operands would be printed, for the error, and the module verified for that.
-            let element = op.operands().next().and_then(|value| element_type(value.r#type()));
-            element.map_or(0.0, |element| operations(name, element))
+            let Some(ty) = op.operands().next().map(|value| value.r#type()) else { return 0.0 };
+            let count = || element_type(ty).map_or(0.0, |element| operations(name, element));
+            *known.entry((name.as_ptr() as usize, ty.to_raw().ptr as usize)).or_insert_with(count)
         };
-        let local = |op: OperationRef<'_, '_>| {
+        let mut local = |op: OperationRef<'_, '_>| {
             let name = op_name(op);
             of(op, name.split_once('.').map_or(name, |(_, local)| local))
         };

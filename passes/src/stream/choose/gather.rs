@@ -171,19 +171,22 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         const MOST: usize = 16;
         let block = group[0].1.op.block();
         let members: Vec<_> = group.iter().map(|(_, member)| member.op).collect();
+        let most = MOST.saturating_sub(members.len());
         let mut places: Vec<_> = values
             .into_iter()
             .filter_map(|value| {
-                let chunk = plan.chunks.iter().find(|chunk| chunk.value == value)?;
+                let chunk = plan.chunks.iter().find(|chunk| ir::key(chunk.value) == ir::key(value))?;
                 let place = Consumer::place(defining_op(value)?, value)?.along(chunk.along.dim);
                 let fits = plan.all_of(value, place.dim).ok()? == chunk.along
                     && place.op.block() == block
                     && !members.contains(&place.op);
                 fits.then_some(place)
             })
+            // One more is too many.
+            .take(most + 1)
             .collect();
         // Without one that cannot be handed out, others may not either.
-        while !places.is_empty() && places.len() + members.len() <= MOST {
+        while !places.is_empty() && places.len() <= most {
             let cut = places.iter().map(|place| ir::key(place.value)).collect();
             let dying = outside.only_inside(plan, &cut);
             let before = places.len();
