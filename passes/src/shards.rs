@@ -166,7 +166,7 @@ use crate::splat::{Splat, Splats};
 pub(crate) use emit::next_channel;
 pub use layout::partitions;
 use layout::{Known, only_returned};
-pub(crate) use layout::{is_manual_throughout, is_partitioned, of_one_partition};
+pub(crate) use layout::{is_entry, is_manual_throughout, is_partitioned, of_one_partition, taken};
 pub(crate) use manual::{all_reduce, constant_on_shards, counted, manual_computation};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};

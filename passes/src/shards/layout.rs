@@ -364,6 +364,25 @@ fn sharding_of_result<'c>(op: OperationRef<'c, '_>, name: &str, index: usize) ->
         TensorShardingPerValue::view(ffi::attribute_of(op, name)?)?.shardings().get(index)
     };
     match name {
+/// The arguments of the program's entry function, and how they come, if that is known: in even parts.
+pub(crate) fn taken<'c: 'a, 'a>(root: OperationRef<'c, 'a>, mesh: &Mesh<'c>) -> Vec<(Value<'c, 'a>, Layout)> {
+    let (mut said, mut returned) = (Vec::new(), Vec::new());
+    walk(root, |op| {
+        if op_name(op) != "func.func" {
+            return WalkResult::Advance;
+        }
+        if is_entry(op) {
+            boundary(op, &mut said, &mut returned);
+        }
+        WalkResult::Skip
+    });
+    let even = |(value, sharding): (Value<'c, 'a>, TensorSharding<'c>)| {
+        let layout = mesh.layout(sharding)?.at_boundary(ffi::shape(value.r#type())?, mesh)?;
+        Some((value, layout))
+    };
+    said.into_iter().filter_map(even).collect()
+}
+
         "sdy.sharding_constraint" | "sdy.reshard" => TensorSharding::view(ffi::attribute_of(op, "sharding")?),
         "sdy.manual_computation" => per_value("out_shardings"),
         _ => op
@@ -374,7 +393,7 @@ fn sharding_of_result<'c>(op: OperationRef<'c, '_>, name: &str, index: usize) ->
 }
 
 /// Whether this is the program's entry function.
-fn is_entry(function: OperationRef<'_, '_>) -> bool {
+pub(crate) fn is_entry(function: OperationRef<'_, '_>) -> bool {
     op_name(function) == "func.func"
         && ffi::attribute_of(function, "sym_name")
             .and_then(|name| StringAttribute::try_from(name).ok())
