@@ -65,8 +65,8 @@
 //! An array whose layout nobody says is laid out like the array of its size that it is joined from, or whose parts are joined to it,
 //! or as a manual computation takes it.
 //! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of. So is a
-//! pad of what is computed, where ops say their layouts: a stencil of a stencil of a stencil is three computations, not one that computes
-//! the first for each part of the last.
+//! pad of what is computed, or a slice of it that begins elsewhere, where ops say their layouts: a stencil of a stencil of a stencil is
+//! three computations, not one that computes the first for each part of the last.
 //!
 //! # Where each op says how it is laid out
 //!
