@@ -88,7 +88,11 @@
 //! program that takes and gives even arrays) is one more update of it, also where dimensions change places or some of
 //! one element come or go in between. At the program's boundary, where parts must be even, a result is made as it has
 //! to be there, if no more is to be sent for that than a device holds. An op that says nothing of its layout is laid
-//! out like what it is made of.
+//! out like what it is made of, and one of which the program gives away less than the op would have devices make is laid out
+//! as it is given.
+//!
+//! Leaves of an expression that read one array at several distances share what it is joined to where several read the
+//! result; where one kernel does, each joins a part of its own, for back ends store what several leaves share.
 //!
 //! # Why it is right
 //!

@@ -125,7 +125,12 @@ impl<'c> Known<'c> {
 
     /// Whether `user` returns a value from its function, in this layout.
     pub fn is_returned_as(&self, user: OperationRef<'c, '_>, value: Value<'c, '_>, layout: &Layout) -> bool {
-        op_name(user) == "func.return" && self.returned.get(&ir::key(value)) == Some(layout)
+        op_name(user) == "func.return" && self.returned_as(value) == Some(layout)
+    }
+
+    /// The layout in which a value is returned from its function, if it is.
+    pub fn returned_as(&self, value: Value<'c, '_>) -> Option<&Layout> {
+        self.returned.get(&ir::key(value))
     }
 
     /// Sizes of the tiles of an array, if arrays laid out like that are understood: parts that do not come out even are where each op says
@@ -359,11 +364,6 @@ fn boundary<'c: 'a, 'a>(
     }
 }
 
-fn sharding_of_result<'c>(op: OperationRef<'c, '_>, name: &str, index: usize) -> Option<TensorSharding<'c>> {
-    let per_value = |name: &str| -> Option<TensorSharding<'c>> {
-        TensorShardingPerValue::view(ffi::attribute_of(op, name)?)?.shardings().get(index)
-    };
-    match name {
 /// The arguments of the program's entry function, and how they come, if that is known: in even parts.
 pub(crate) fn taken<'c: 'a, 'a>(root: OperationRef<'c, 'a>, mesh: &Mesh<'c>) -> Vec<(Value<'c, 'a>, Layout)> {
     let (mut said, mut returned) = (Vec::new(), Vec::new());
@@ -383,6 +383,11 @@ pub(crate) fn taken<'c: 'a, 'a>(root: OperationRef<'c, 'a>, mesh: &Mesh<'c>) -> 
     said.into_iter().filter_map(even).collect()
 }
 
+fn sharding_of_result<'c>(op: OperationRef<'c, '_>, name: &str, index: usize) -> Option<TensorSharding<'c>> {
+    let per_value = |name: &str| -> Option<TensorSharding<'c>> {
+        TensorShardingPerValue::view(ffi::attribute_of(op, name)?)?.shardings().get(index)
+    };
+    match name {
         "sdy.sharding_constraint" | "sdy.reshard" => TensorSharding::view(ffi::attribute_of(op, "sharding")?),
         "sdy.manual_computation" => per_value("out_shardings"),
         _ => op
