@@ -226,11 +226,12 @@ pub fn classes<'l>(
                 let sources: Vec<_> = reads.iter().map(|read| source_of(read, &cell, device, grid)).collect();
                 let wide = at_ends(&cell, &own, shape, local);
                 let key = wide
+                    .into_iter()
                     .filter(|wide| {
                         reads.iter().zip(&sources).all(|(read, (_, from))| holds(read, wide, from))
                     })
                     .map(|wide| key_of(number, &wide, &own, &reads, &sources))
-                    .filter(|key| found.contains_key(key))
+                    .find(|key| found.contains_key(key))
                     .unwrap_or_else(|| key_of(number, &cell, &own, &reads, &sources));
                 let sources = sources.into_iter().map(|(from, _)| from);
                 let class = match found.get(&key) {
@@ -297,12 +298,18 @@ fn source_of(
     (from, begins)
 }
 
-/// A box that ends where the array does, on to where the tile ends; `None` if it does not end there.
-fn at_ends(cell: &Box_, own: &[i64], shape: &[i64], tile: &[i64]) -> Option<Box_> {
-    let wide: Box_ = (0..cell.len())
-        .map(|dim| (cell[dim].0, if cell[dim].1 == shape[dim] { own[dim] + tile[dim] } else { cell[dim].1 }))
-        .collect();
-    (wide != *cell).then_some(wide)
+/// A box that ends where the array does, on to where the tile ends: along all such dimensions, or some of them.
+fn at_ends(cell: &Box_, own: &[i64], shape: &[i64], tile: &[i64]) -> Vec<Box_> {
+    let is_short = |&dim: &usize| cell[dim].1 == shape[dim] && cell[dim].1 < own[dim] + tile[dim];
+    let mut all = vec![cell.clone()];
+    for dim in (0..cell.len()).filter(is_short) {
+        for at in 0..all.len() {
+            let mut wide = all[at].clone();
+            wide[dim].1 = own[dim] + tile[dim];
+            all.push(wide);
+        }
+    }
+    all.into_iter().skip(1).rev().collect()
 }
 
 /// Whether all that a box reads is in the tile that begins there.
