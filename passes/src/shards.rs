@@ -58,7 +58,8 @@
 //! the first writes. Parts that go from the same devices to the same and lie in or next to one another are sent once.
 //!
 //! A part that a device moves over itself is moved in up to four parts that it does not meet, in the order that leaves
-//! none overwritten too early; if that would be more, or the array need not be stored, it is chosen by place. A part
+//! none overwritten too early; if that would be more, or the array need not be stored, it is chosen by place. What a
+//! loop carries is updated, too, where parts are then taken of what is computed of it. A part
 //! that would be more to have at once, sent and received, than what a partitioner has for the same update is sent in as
 //! many as it takes, each put where it belongs before the next.
 //!
