@@ -38,7 +38,7 @@
 //! # Why it is right
 //!
 //! Both forms say the same; where a partitioner chooses for itself, it is the same partitioner. A module in which no manual computation is
-//! made comes out as it came.
+//! made comes out as it came. A constant that devices read, and ops outside as well, is handed to the devices like an array.
 //!
 //! # What it costs
 //!
@@ -54,7 +54,7 @@ mod assignment;
 use crate::ir::{self, Builder};
 use crate::rewrite::{
     carry_attributes, copy_of, defining_op, ops_in, ops_named, remove_attribute, set_attribute,
-    set_discardable_attribute, walk,
+    set_discardable_attribute, uses, walk,
 };
 use crate::shards::partitions;
 use assignment::{Assignment, Grid};
@@ -147,6 +147,51 @@ pub(crate) fn export<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> bool {
     computations.into_iter().for_each(|computation| written.inline(computation));
     build.erase(*mesh);
     true
+}
+
+/// Has devices take constants that a partitioner reads as well as they take other arrays. Simplifications, also those on the way
+/// to a partitioner, make equal constants one whatever is said of them, and partitioners end at an op that is not cut
+/// and reads what devices have by themselves.
+pub(crate) fn separate_constants<'c: 'a, 'a>(module: OperationRef<'c, 'a>) {
+    let build = Builder::new(module);
+    let attribute = |text: &str| StringAttribute::new(build.context(), text).into();
+    for constant in ops_named(module, "stablehlo.constant") {
+        let Some(result) = ir::first_result(constant) else { continue };
+        let (inside, outside): (Vec<_>, Vec<_>) = uses(result).partition(|used| is_by_device(used.user));
+        if inside.is_empty() || outside.is_empty() {
+            continue;
+        }
+        remove_attribute(constant, OLD);
+        // Behind all that begin the block: that is where simplifications put constants.
+        let mut last = constant;
+        while let Some(next) = last.next_in_block().filter(|next| op_name(*next) == "stablehlo.constant") {
+            last = next;
+        }
+        build.set_insertion_point_after(last);
+        let mut own = result;
+        for (target, text) in [(SHARDING, "{replicated}"), (FULL_TO_SHARD, MANUAL)] {
+            let attributes = [("call_target_name", attribute(target)), (OLD, attribute(text))];
+            own = build.insert(
+                "stablehlo.custom_call",
+                &[own],
+                &attributes,
+                result.r#type(),
+                constant.location(),
+            );
+        }
+        inside.into_iter().for_each(|used| build.set_operand(used.user, used.operand, own));
+    }
+}
+
+/// Whether devices do an op by themselves; what says nothing belongs to what it is in.
+fn is_by_device(op: OperationRef<'_, '_>) -> bool {
+    if ir::string_attribute(op, "call_target_name") == Some(FULL_TO_SHARD) {
+        return false;
+    }
+    match ffi::attribute_of(op, OLD).and_then(text_of) {
+        Some(text) => texts_of(text).iter().all(|text| text.trim() == MANUAL),
+        None => op.parent_operation().is_some_and(is_by_device),
+    }
 }
 
 /// What a module says.

@@ -30,6 +30,8 @@
 //! How values are laid out is what all shardings that dimensions are related to agree on (`stream/cuts.rs`), and so what a partitioner
 //! makes of these ops; where they do not agree, or parts do not come out even, an op stays where it is. An op that keeps the
 //! dimensions that are cut does to a shard what it does to the whole. A sum over what is cut is one over the shard, then over devices.
+//! The program's arguments come in even parts, whatever is said of them and of what is made of them: a computation that takes one so
+//! agrees with that.
 //!
 //! Parts of one array that go between the same devices are then sent at once (`shards/share.rs`), and what was reshaped
 //! to dimensions of one element is moved without these (`shards/ones.rs`).
@@ -61,7 +63,7 @@ use crate::ops::reducers::combiner;
 use crate::rewrite::{defining_op, location_of, ops_in, set_attribute, uses, walk};
 use crate::shards::{
     Layout, Mesh, all_reduce, constant_on_shards, counted, is_manual_throughout, manual_computation,
-    next_channel, partitions, share_exchanges, without_ones,
+    next_channel, partitions, share_exchanges, taken, without_ones,
 };
 use crate::stream::cuts::{Cuts, is_simple, says_no_more};
 use crate::stream::own_shards::levels;
@@ -128,6 +130,7 @@ impl Pass for MergeShards {
             mesh,
             channel: next_channel(root),
             made: Table::default(),
+            taken: taken(root, mesh).into_iter().map(|(value, layout)| (ir::key(value), layout)).collect(),
             values: Table::default(),
             partition: None,
             dead: Vec::new(),
@@ -179,6 +182,8 @@ struct Merge<'c, 'a, 'r> {
     channel: i64,
     /// Layouts of the results of computations made.
     made: Table<usize, Layout>,
+    /// Layouts of the program's arguments, which come in even parts whatever is said of what is made of them.
+    taken: Table<usize, Layout>,
     /// What stands for a value in the computation that is being made, if not itself.
     values: Table<usize, Value<'c, 'a>>,
     partition: Option<Value<'c, 'a>>,
@@ -243,8 +248,13 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
         if !says_no_more(op) || values().any(is_narrow) {
             return false;
         }
+        // Elsewhere an argument is laid out like what is made of it.
+        let is_otherwise = |value: Value<'c, 'a>| {
+            self.taken.get(&ir::key(value)).is_some_and(|own| *own != self.cuts.layout(value))
+        };
         match op_name(op) {
             MANUAL => self.is_ours(op),
+            _ if values().any(is_otherwise) => false,
             LOOP => {
                 values().all(|value| self.local_type(value).is_some() && self.is_settled(value))
                     && op.regions().all(|region| {
@@ -290,7 +300,12 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     /// Whether all that is said of how a value is cut agrees.
     fn is_settled(&self, value: Value<'c, 'a>) -> bool {
         let layout = self.layout(value);
-        layout.0.iter().enumerate().all(|(dim, axes)| !axes.is_empty() || !self.cuts.is_cut(value, dim))
+        self.taken.contains_key(&ir::key(value))
+            || layout
+                .0
+                .iter()
+                .enumerate()
+                .all(|(dim, axes)| !axes.is_empty() || !self.cuts.is_cut(value, dim))
     }
 
     fn is_whole(&self, value: Value<'c, 'a>) -> bool {
@@ -309,7 +324,8 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     }
 
     fn layout(&self, value: Value<'c, 'a>) -> Layout {
-        self.made.get(&ir::key(value)).cloned().unwrap_or_else(|| self.cuts.layout(value))
+        let known = self.made.get(&ir::key(value)).or_else(|| self.taken.get(&ir::key(value)));
+        known.cloned().unwrap_or_else(|| self.cuts.layout(value))
     }
 
     fn local_type(&self, value: Value<'c, 'a>) -> Option<Type<'c>> {

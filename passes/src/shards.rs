@@ -58,15 +58,16 @@
 //! the first writes. Parts that go from the same devices to the same and lie in or next to one another are sent once.
 //!
 //! A part that a device moves over itself is moved in up to four parts that it does not meet, in the order that leaves
-//! none overwritten too early; if that would be more, or the array need not be stored, it is chosen by place. A part
+//! none overwritten too early; if that would be more, or the array need not be stored, it is chosen by place. What a
+//! loop carries is updated, too, where parts are then taken of what is computed of it. A part
 //! that would be more to have at once, sent and received, than what a partitioner has for the same update is sent in as
 //! many as it takes, each put where it belongs before the next.
 //!
 //! An array whose layout nobody says is laid out like the array of its size that it is joined from, or whose parts are joined to it,
 //! or as a manual computation takes it.
 //! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of. So is a
-//! pad of what is computed, where ops say their layouts: a stencil of a stencil of a stencil is three computations, not one that computes
-//! the first for each part of the last.
+//! pad of what is computed, or a slice of it that begins elsewhere, where ops say their layouts: a stencil of a stencil of a stencil is
+//! three computations, not one that computes the first for each part of the last.
 //!
 //! # Where each op says how it is laid out
 //!
@@ -88,7 +89,11 @@
 //! program that takes and gives even arrays) is one more update of it, also where dimensions change places or some of
 //! one element come or go in between. At the program's boundary, where parts must be even, a result is made as it has
 //! to be there, if no more is to be sent for that than a device holds. An op that says nothing of its layout is laid
-//! out like what it is made of.
+//! out like what it is made of, and one of which the program gives away less than the op would have devices make is laid out
+//! as it is given.
+//!
+//! Leaves of an expression that read one array at several distances share what it is joined to where several read the
+//! result; where one kernel does, each joins a part of its own, for back ends store what several leaves share.
 //!
 //! # Why it is right
 //!
@@ -166,7 +171,7 @@ use crate::splat::{Splat, Splats};
 pub(crate) use emit::next_channel;
 pub use layout::partitions;
 use layout::{Known, only_returned};
-pub(crate) use layout::{is_manual_throughout, is_partitioned, of_one_partition};
+pub(crate) use layout::{is_entry, is_manual_throughout, is_partitioned, of_one_partition, taken};
 pub(crate) use manual::{all_reduce, constant_on_shards, counted, manual_computation};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};

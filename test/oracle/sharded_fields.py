@@ -7,7 +7,7 @@
 
 Each module goes through the default pipeline. Its results must be NumPy's, bit by bit, and a second run changes nothing. Three figures of the
 compiled program are held against those of XLA alone: collectives, bytes that they bring to a device, and memory per device. No module may be
-above them in any.
+above them in any. Modules that XLA alone ends its process on are counted, and say nothing.
 For an H100, which need not be there, nothing is executed, and the same figures are counted. The last line is what the project's test
 runner reads.
 """
@@ -42,12 +42,14 @@ import hlo
 import targets
 import xla_cpu
 from opt import SLACK, Driver, needs_more, pipeline_for
+from workers import Lost, map_items
 
 jax.config.update("jax_enable_x64", True)
 
 COLLECTIVES = ("all-gather", "all-reduce", "all-to-all", "collective-permute", "collective-broadcast", "reduce-scatter")
 # How many of all modules have to be changed for the test to be one.
 CHANGED_SHARE = 0.5
+SECONDS_PER_MODULE = 300
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,6 +136,30 @@ def is_right(executable: object, inputs: list[np.ndarray], expected: list[np.nda
     return True
 
 
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """A module, as it came or as it was made."""
+
+    text: str
+    case: field_modules.Case
+    target: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """What XLA makes of a module, and whether that computes what NumPy does."""
+
+    figures: Figures
+    right: bool
+
+
+def examine(item: Item) -> Found:
+    target = targets.find(item.target)
+    executable = targets.compile_text(item.text, target)
+    right = item.target != "cpu" or is_right(executable, item.case.inputs, item.case.expected)
+    return Found(figures(executable, item.case.devices), right)
+
+
 def worse(old: Figures, new: Figures) -> str:
     """In which figures a program is worse, in words."""
     said = []
@@ -155,6 +181,8 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=DEVICES, help="most devices of a mesh")
     parser.add_argument("--target", default="cpu", choices=targets.NAMES, metavar="NAME")
     parser.add_argument("--only", help="modules whose names contain this")
+    parser.add_argument("--number", type=int, action="append", help="one module, by its number; several may be named")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that XLA runs in at once")
     parser.add_argument("--figures", action="store_true", help="a line per module")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for modules that fail, before and after")
     args = parser.parse_args()
@@ -169,13 +197,20 @@ def main() -> int:
 
     drawn = [
         (number, field_modules.draw(np.random.default_rng(args.seed * 1_000_003 + number), most, args.scale))
-        for number in range(args.count)
+        for number in args.number or range(args.count)
     ]
     chosen = [(number, case) for number, case in drawn if not args.only or args.only in case.name]
     cases = [case for _, case in chosen]
+
+    def examined(texts: list[str]) -> list[Found | Lost]:
+        items = [Item(text, case, args.target) for text, case in zip(texts, cases, strict=True)]
+        return map_items(examine, items, seconds=SECONDS_PER_MODULE, jobs=args.jobs)
+
     outcomes = driver.run([case.text for case in cases], flags)
     again = driver.run([outcome.output or "" for outcome in outcomes], flags)
     plain = driver.run([case.text for case in cases])
+    alone = examined([case.text for case in cases])
+    made = examined([outcome.output or case.text for outcome, case in zip(outcomes, cases, strict=True)])
 
     failures: list[str] = []
     counts: collections.Counter[str] = collections.Counter()
@@ -200,17 +235,18 @@ def main() -> int:
             continue
         if again[index].output != text:
             fail("a second run changes it")
-        try:
-            before = targets.compile_text(case.text, target)
-            after = before if text == plain[index].output else targets.compile_text(text, target)
-            old, new = figures(before, case.devices), figures(after, case.devices)
-            if args.target == "cpu" and not is_right(after, case.inputs, case.expected):
-                counts["wrong without us"] += not is_right(before, case.inputs, case.expected)
-                fail("results differ")
-                continue
-        except Exception as error:  # XLA's errors have no common base; the others are still run
-            fail(f"{type(error).__name__}: {str(error)[:300]}")
+        before, after = alone[index], made[index]
+        if isinstance(before, Lost):
+            counts["not for XLA alone"] += 1
             continue
+        if isinstance(after, Lost):
+            fail(after.reason)
+            continue
+        if not after.right:
+            counts["wrong without us"] += not before.right
+            fail("results differ")
+            continue
+        old, new = before.figures, after.figures
         counts["changed"] += text != plain[index].output
         if why := worse(old, new):
             fail(why)

@@ -107,11 +107,17 @@ pub fn search<'c, T, E>(
     mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
 ) -> Result<T, E> {
     let _remember = Remember::new();
-    let Some(original) = gspmd::import(module) else { return fastest(module, options, attempt) };
+    let Some(original) = gspmd::import(module) else {
+        let found = fastest(module, options, attempt);
+        gspmd::separate_constants(module);
+        return found;
+    };
     let found = fastest(module, options, &mut attempt);
     if found.is_ok() && gspmd::export(module) {
         // What several computations have in common is merged now that it is side by side.
-        return fastest(module, options, attempt).and(found);
+        let found = fastest(module, options, attempt).and(found);
+        gspmd::separate_constants(module);
+        return found;
     }
     move_body(module, original);
     fastest(module, options, attempt)

@@ -13,9 +13,9 @@ use super::{CLASSES, Inputs, Link, Rewrite, Target, Update};
 use crate::ir;
 use crate::rewrite::{defining_op, location_of, users};
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
+use melior::ir::{BlockLike, OperationRef, TypeLike, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
-use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::ffi::{self, op_name};
 
 impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
     /// Updates an array that is there in place.
@@ -96,7 +96,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         };
         let mut body = Body::open(&self.build, &self.known.mesh, &mut self.channel, outside)?;
         body.update(base_input);
-        body.is_stored = steps.len() > 1 || !is_only_computed_on(target.root);
+        body.is_stored =
+            steps.len() > 1 || !is_only_computed_on(target.root) || is_carried_and_cut(target, base);
         let held: i64 = target.local.iter().product();
         body.most_at_once = others.map(|sent| sent.most_at_once(held));
         let mut value = None;
@@ -284,6 +285,15 @@ fn is_only_computed_on<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     let computes =
         |user: OperationRef<'c, 'a>| moves::is_elementwise(user) || op_name(user) == "stablehlo.pad";
     op.results().all(|result| users(result.into()).all(computes))
+}
+
+/// Whether an array that a loop carries is updated, and manual computations take parts of what is computed of the result:
+/// each part would have all of that computed again, and what it is chosen from stored, where the update is in the place
+/// of what is carried.
+fn is_carried_and_cut<'c: 'a, 'a>(target: &Target<'c, 'a>, base: Value<'c, 'a>) -> bool {
+    let Some(argument) = ffi::as_block_argument(base) else { return false };
+    argument.owner().parent_operation().is_some_and(|owner| op_name(owner) == "stablehlo.while")
+        && ir::first_result(target.root).is_some_and(moves::is_read_by_made)
 }
 
 /// Whether what a box of the result reads meets a box of the array it is read from.

@@ -4,7 +4,7 @@
 
 use super::mesh::{Grid, Layout};
 use super::moves::{Box_, Index, Piece, Source};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many (device, box) pairs are looked at for one value.
 const CELLS: usize = 1 << 16;
@@ -71,6 +71,11 @@ impl Read {
         self.from.iter().all(|(to, from)| to == from)
     }
 
+    /// Whether a device reads its part from this one, rather than from one that got it before.
+    pub fn is_owner(&self, from: usize, to: usize) -> bool {
+        self.from.contains(&(to, from))
+    }
+
     /// The devices it is read on.
     pub fn sources(&self, devices: usize) -> Devices {
         let mut set = Devices::none(devices);
@@ -95,8 +100,8 @@ impl Read {
         is_all.then(|| Self { start, size, ..self.clone() })
     }
 
-    /// Rounds of (from, to) in which it gets to where it is needed. In each, a device sends to one and receives from one
-    /// at most. `None` if one device would have to send to too many.
+    /// Rounds of (from, to) in which it gets to where it is needed, sent by who owns it or by who got it before. In each, a
+    /// device sends to one and receives from one at most. `None` if one device would have to send to too many.
     pub fn rounds(&self) -> Option<Vec<Vec<(usize, usize)>>> {
         if self.is_local() {
             return Some(Vec::new());
@@ -113,24 +118,39 @@ impl Read {
         if groups.iter().all(|(_, targets)| targets.len() == 1) {
             return Some(vec![groups.iter().map(|(from, targets)| (*from, targets[0])).collect()]);
         }
+        if groups.iter().any(|(_, targets)| targets.len() > FAN_OUT) {
+            return None;
+        }
+        // Who has each part, its owner first, and who waits for it.
+        let mut spread: Vec<(Vec<usize>, std::vec::IntoIter<usize>)> = groups
+            .into_iter()
+            .map(|(from, mut targets)| {
+                targets.retain(|&to| to != from);
+                (vec![from], targets.into_iter())
+            })
+            .collect();
         let mut rounds: Vec<Vec<(usize, usize)>> = Vec::new();
-        for (from, targets) in groups {
-            if targets.len() > FAN_OUT {
-                return None;
-            }
-            let mut holders = vec![from];
-            let mut waiting = targets.into_iter().filter(|to| *to != from);
-            for round in 0.. {
-                let pairs: Vec<_> = holders.iter().copied().zip(waiting.by_ref()).collect();
-                if pairs.is_empty() {
-                    break;
+        while spread.iter().any(|(_, waiting)| waiting.len() > 0) {
+            let mut round: Vec<(usize, usize)> = Vec::new();
+            let mut busy: FxHashSet<usize> = FxHashSet::default();
+            let held: Vec<usize> = spread.iter().map(|(holders, _)| holders.len()).collect();
+            // Each owns one part at most, but may have got another: that goes on where it has nothing of its own to send.
+            for first in [true, false] {
+                for ((holders, waiting), &held) in spread.iter_mut().zip(&held) {
+                    let senders = if first { 0..1 } else { 1..held };
+                    for sender in senders {
+                        let from = holders[sender];
+                        if busy.contains(&from) {
+                            continue;
+                        }
+                        let Some(to) = waiting.next() else { break };
+                        busy.insert(from);
+                        holders.push(to);
+                        round.push((from, to));
+                    }
                 }
-                holders.extend(pairs.iter().map(|(_, to)| *to));
-                if rounds.len() <= round {
-                    rounds.push(Vec::new());
-                }
-                rounds[round].extend(pairs);
             }
+            rounds.push(round);
         }
         Some(rounds)
     }
@@ -206,11 +226,12 @@ pub fn classes<'l>(
                 let sources: Vec<_> = reads.iter().map(|read| source_of(read, &cell, device, grid)).collect();
                 let wide = at_ends(&cell, &own, shape, local);
                 let key = wide
+                    .into_iter()
                     .filter(|wide| {
                         reads.iter().zip(&sources).all(|(read, (_, from))| holds(read, wide, from))
                     })
                     .map(|wide| key_of(number, &wide, &own, &reads, &sources))
-                    .filter(|key| found.contains_key(key))
+                    .find(|key| found.contains_key(key))
                     .unwrap_or_else(|| key_of(number, &cell, &own, &reads, &sources));
                 let sources = sources.into_iter().map(|(from, _)| from);
                 let class = match found.get(&key) {
@@ -277,12 +298,18 @@ fn source_of(
     (from, begins)
 }
 
-/// A box that ends where the array does, on to where the tile ends; `None` if it does not end there.
-fn at_ends(cell: &Box_, own: &[i64], shape: &[i64], tile: &[i64]) -> Option<Box_> {
-    let wide: Box_ = (0..cell.len())
-        .map(|dim| (cell[dim].0, if cell[dim].1 == shape[dim] { own[dim] + tile[dim] } else { cell[dim].1 }))
-        .collect();
-    (wide != *cell).then_some(wide)
+/// A box that ends where the array does, on to where the tile ends: along all such dimensions, or some of them.
+fn at_ends(cell: &Box_, own: &[i64], shape: &[i64], tile: &[i64]) -> Vec<Box_> {
+    let is_short = |&dim: &usize| cell[dim].1 == shape[dim] && cell[dim].1 < own[dim] + tile[dim];
+    let mut all = vec![cell.clone()];
+    for dim in (0..cell.len()).filter(is_short) {
+        for at in 0..all.len() {
+            let mut wide = all[at].clone();
+            wide[dim].1 = own[dim] + tile[dim];
+            all.push(wide);
+        }
+    }
+    all.into_iter().skip(1).rev().collect()
 }
 
 /// Whether all that a box reads is in the tile that begins there.

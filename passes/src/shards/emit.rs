@@ -27,7 +27,7 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, Location, OperationRef, Type, TypeLike, Value, ValueLike};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi;
 use slimhlo_dialect::types::Tensor;
 
@@ -84,6 +84,8 @@ pub struct Body<'c, 'a, 'r> {
     tables: FxHashMap<Vec<i64>, Value<'c, 'a>>,
     /// What will be read of inputs from other devices, and what came of it.
     foreseen: Vec<(Read, Option<Value<'c, 'a>>)>,
+    /// What has been joined, by its parts, along which dimension.
+    joined: FxHashSet<(Vec<usize>, usize)>,
     /// The array being updated, after so many updates.
     versions: Vec<Value<'c, 'a>>,
     latest: Option<Value<'c, 'a>>,
@@ -157,6 +159,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             starts: FxHashMap::default(),
             tables: FxHashMap::default(),
             foreseen: Vec::new(),
+            joined: FxHashSet::default(),
             versions: Vec::new(),
             latest: None,
             written: Vec::new(),

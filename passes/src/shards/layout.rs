@@ -125,7 +125,12 @@ impl<'c> Known<'c> {
 
     /// Whether `user` returns a value from its function, in this layout.
     pub fn is_returned_as(&self, user: OperationRef<'c, '_>, value: Value<'c, '_>, layout: &Layout) -> bool {
-        op_name(user) == "func.return" && self.returned.get(&ir::key(value)) == Some(layout)
+        op_name(user) == "func.return" && self.returned_as(value) == Some(layout)
+    }
+
+    /// The layout in which a value is returned from its function, if it is.
+    pub fn returned_as(&self, value: Value<'c, '_>) -> Option<&Layout> {
+        self.returned.get(&ir::key(value))
     }
 
     /// Sizes of the tiles of an array, if arrays laid out like that are understood: parts that do not come out even are where each op says
@@ -359,6 +364,25 @@ fn boundary<'c: 'a, 'a>(
     }
 }
 
+/// The arguments of the program's entry function, and how they come, if that is known: in even parts.
+pub(crate) fn taken<'c: 'a, 'a>(root: OperationRef<'c, 'a>, mesh: &Mesh<'c>) -> Vec<(Value<'c, 'a>, Layout)> {
+    let (mut said, mut returned) = (Vec::new(), Vec::new());
+    walk(root, |op| {
+        if op_name(op) != "func.func" {
+            return WalkResult::Advance;
+        }
+        if is_entry(op) {
+            boundary(op, &mut said, &mut returned);
+        }
+        WalkResult::Skip
+    });
+    let even = |(value, sharding): (Value<'c, 'a>, TensorSharding<'c>)| {
+        let layout = mesh.layout(sharding)?.at_boundary(ffi::shape(value.r#type())?, mesh)?;
+        Some((value, layout))
+    };
+    said.into_iter().filter_map(even).collect()
+}
+
 fn sharding_of_result<'c>(op: OperationRef<'c, '_>, name: &str, index: usize) -> Option<TensorSharding<'c>> {
     let per_value = |name: &str| -> Option<TensorSharding<'c>> {
         TensorShardingPerValue::view(ffi::attribute_of(op, name)?)?.shardings().get(index)
@@ -374,7 +398,7 @@ fn sharding_of_result<'c>(op: OperationRef<'c, '_>, name: &str, index: usize) ->
 }
 
 /// Whether this is the program's entry function.
-fn is_entry(function: OperationRef<'_, '_>) -> bool {
+pub(crate) fn is_entry(function: OperationRef<'_, '_>) -> bool {
     op_name(function) == "func.func"
         && ffi::attribute_of(function, "sym_name")
             .and_then(|name| StringAttribute::try_from(name).ok())

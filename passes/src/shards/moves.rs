@@ -18,7 +18,7 @@ use crate::splat::{Splat, Splats};
 use index::cut;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
-use ops::{element_bytes, is_shared, repeats_scalar};
+use ops::{element_bytes, is_shared, is_shared_through, repeats_scalar};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{self, op_name};
 
@@ -151,7 +151,16 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         !discardable_attributes(op).is_empty()
             && (is_elementwise(op)
                 || matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.transpose"))
-            && !is_shared(value)
+            && !is_shared_through(value, |user, _| self.is_left_out(user))
+    }
+
+    /// Whether those that read what `user` makes read what it is made of.
+    fn is_left_out(&self, user: OperationRef<'c, 'a>) -> bool {
+        match op_name(user) {
+            "sdy.sharding_constraint" | "stablehlo.reverse" => true,
+            "stablehlo.slice" => ir::first_result(user).is_some_and(|part| !self.is_made_once(user, part)),
+            _ => false,
+        }
     }
 
     /// Sees through an op if all of what it makes is then of one array: what several are made into is sent once.
@@ -215,6 +224,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
                 .is_some_and(|inner| is_move(inner) && self.is_seen_through(inner, value)),
             "stablehlo.slice" => {
                 ir::i64_array(op, "strides").is_some_and(|strides| strides.iter().all(|&s| s == 1))
+                    && !self.is_made_once(op, value)
             }
             "stablehlo.pad" => {
                 ir::i64_array(op, "interior_padding").is_some_and(|interior| interior.iter().all(|&i| i == 0))
@@ -231,11 +241,11 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         }
     }
 
-    /// Whether a pad is made once for all that read it: it is of what is computed element by element for it alone, and each of
-    /// several would compute that again, and what it is computed of in turn. Other pads only move it, and one result of them all is
-    /// made of it.
-    fn is_made_once(&self, pad: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
-        let inner = pad.operands().next().and_then(defining_op);
+    /// Whether a pad, or a slice that moves borders, is made once for all that read it: it is of what is computed element by
+    /// element for it alone, and each of several would compute that again, and what it is computed of in turn. Others only
+    /// move it, and one result of them all is made of it.
+    fn is_made_once(&self, op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
+        let inner = op.operands().next().and_then(defining_op);
         self.known.by_op
             && is_shared(value)
             && self.layout_of(value).is_some()
@@ -243,6 +253,20 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
             && inner.is_some_and(|inner| {
                 is_elementwise(inner) && inner.results().all(|result| !is_shared(result.into()))
             })
+            && (op_name(op) == "stablehlo.pad" || self.moves_borders(op, value))
+    }
+
+    /// Whether other elements are on a device of what a slice leaves than of what it is of.
+    fn moves_borders(&self, slice: OperationRef<'c, 'a>, left: Value<'c, 'a>) -> bool {
+        let tile = |value: Value<'c, 'a>| self.known.tile(self.known.layout(value)?, plain(value)?.shape);
+        let moved = || {
+            let from = slice.operands().next()?;
+            let layout = self.known.layout(left).filter(|layout| self.known.layout(from) == Some(layout))?;
+            let starts = ir::i64_array(slice, "start_indices")?;
+            let mut each = layout.0.iter().zip(starts).zip(tile(from)?.into_iter().zip(tile(left)?));
+            Some(each.any(|((axes, &start), (old, new))| !axes.is_empty() && (start != 0 || old != new)))
+        };
+        moved().unwrap_or(false)
     }
 
     /// What a box of the result of an op is made of.

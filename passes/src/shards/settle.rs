@@ -2,7 +2,7 @@
 
 //! What is done before and after: layouts that neighbours agree on, and arrays that do not come out even between computations.
 
-use super::layout::{Known, reordered};
+use super::layout::{Known, only_returned, reordered};
 use super::mesh::Layout;
 use super::moves::{self, is_bare, is_move, is_update};
 use super::{Rewrite, uneven};
@@ -22,7 +22,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             if op_name(op) == "sdy.manual_computation" {
                 return WalkResult::Skip;
             }
-            if let Some((value, layout)) = self.like_neighbours(op).or_else(|| self.still_cut(op))
+            let other =
+                self.like_neighbours(op).or_else(|| self.still_cut(op)).or_else(|| self.as_returned(op));
+            if let Some((value, layout)) = other
                 && uneven::annotate(&self.build, &self.known.mesh, value, &layout).is_some()
             {
                 self.known.set(value, layout);
@@ -91,6 +93,16 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 && ir::first_result(user).is_some_and(|result| self.known.layout(result).is_some())
         };
         users(result).all(asks).then_some((result, layout))
+    }
+
+    /// The result of an op that only goes out of the program, of which less is wanted there than the op would have each
+    /// device make, and the layout in which that is.
+    fn as_returned(&self, op: OperationRef<'c, 'a>) -> Option<(Value<'c, 'a>, Layout)> {
+        let is_known = is_bare(op) && (is_move(op) || moves::is_elementwise(op));
+        let result = ir::first_result(op)
+            .filter(|result| is_known && only_returned(*result) && has_one_use(*result))?;
+        let (own, wanted) = (self.known.layout(result)?, self.known.returned_as(result)?);
+        own.is_coarser_than(wanted).then(|| (result, wanted.clone()))
     }
 
     /// Takes back pads of what is cut off, and cuts off as late as can be: what is between computations then has even parts, too.

@@ -17,7 +17,7 @@ mod relate;
 use crate::ir;
 use crate::ops::access;
 use crate::rewrite::walk;
-use crate::shards::{Layout, Mesh, is_manual_throughout, partitions, parts_in};
+use crate::shards::{Layout, Mesh, is_entry, is_manual_throughout, partitions, parts_in};
 use crate::tables::{Keys, Table};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
@@ -207,6 +207,8 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
 
     fn say(&mut self, user: OperationRef<'c, 'a>, value: Value<'c, 'a>, sharding: TensorSharding<'c>) -> i64 {
         let (first, rank) = self.dims(value);
+        // What comes from outside comes in even parts.
+        let is_taken = is_entry(user) && value.is_block_argument();
         match &self.mesh {
             None => self.mesh = Mesh::of(sharding, user, self.partitions),
             Some(mesh) => self.meshes |= sharding.mesh_or_ref() != Some(mesh.reference),
@@ -217,11 +219,19 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
             || dims.len() != rank
             || !sharding.replicated_axes().is_empty()
             || !sharding.unreduced_axes().is_empty();
+        let even = self
+            .mesh
+            .as_ref()
+            .filter(|_| is_taken)
+            .and_then(|mesh| mesh.layout(sharding)?.at_boundary(ffi::shape(value.r#type())?, mesh));
         let mut pieces = 1_i64;
         for dim in 0..rank {
             let mut of_dim = || {
                 let of: DimensionSharding<'c> = dims.get(dim).filter(|_| !odd)?;
-                let parts = parts_in(mesh?, of.axes().iter())?;
+                let mut parts = parts_in(mesh?, of.axes().iter())?;
+                if let Some(even) = &even {
+                    parts.retain(|(axis, _)| even.0[dim].contains(axis));
+                }
                 pieces = parts.iter().fold(pieces, |pieces, (_, size)| pieces.saturating_mul(*size));
                 let axes: Vec<usize> = parts.into_iter().map(|(axis, _)| axis).collect();
                 Some(match (axes.is_empty(), of.is_closed()) {

@@ -40,6 +40,8 @@ struct Below<'c, 'a> {
     value: Option<Value<'c, 'a>>,
     /// Whether the result is stored in any case.
     is_stored: bool,
+    /// Whether several read what is made of it.
+    is_shared: bool,
 }
 
 /// An expression that is computed for the whole tile, with the slots of what it reads, and where it is needed.
@@ -117,13 +119,13 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             if let (true, Expr::Read(..), [(input, index, slots)]) =
                 (is_stored, layer.expr, layer.leaves.as_slice())
             {
-                let below = Below { value: result, is_stored };
+                let below = Below { value: result, is_stored, is_shared: is_stored };
                 result = Some(self.leaf_by_device((*input, index), slots, &mut exchanges, shape, below)?);
                 continue;
             }
             let mut values = Vec::with_capacity(layer.leaves.len());
             for (input, index, slots) in &layer.leaves {
-                let below = Below { value: None, is_stored: false };
+                let below = Below { value: None, is_stored: false, is_shared: is_stored };
                 values.push(self.leaf_by_device((*input, index), slots, &mut exchanges, shape, below)?);
             }
             let mut values = values.into_iter();
@@ -264,7 +266,8 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 let elements: i64 = shape_of(*value).iter().product();
                 (std::cmp::Reverse(elements), slots[*number].exchange)
             });
-            let (value, lows, are_rows) = self.attached((value, lows), &others, slots, &mut taken);
+            let own = (!below.is_shared).then_some(shape);
+            let (value, lows, are_rows) = self.attached((value, lows), &others, slots, own, &mut taken);
             let is_one_of_several = are_rows && slots[at].is_joined_alike;
             taken.push(at);
             result = Some(self.placed(value, &lows, shape, is_one_of_several)?);
@@ -424,12 +427,14 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
 
     /// Joins to what devices have what they get and what lies just before or behind it on all of them, along one dimension. Gives what is
     /// joined, and whether rows are, which back ends copy into an array of their own; the slots taken are marked.
-    /// What another leaf gets is joined only then.
+    /// What another leaf gets is joined only then. What one leaf has joined another joins a part of, if it has a tile of
+    /// its `own` size to compute from it.
     fn attached(
         &mut self,
         (base, mut lows): (Value<'c, 'a>, Places),
         others: &[(usize, Value<'c, 'a>, Places)],
         slots: &[Slot],
+        own: Option<&[i64]>,
         taken: &mut Vec<usize>,
     ) -> (Value<'c, 'a>, Places, bool) {
         let tile = shape_of(base).to_vec();
@@ -478,7 +483,34 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         }
         let Some(dim) = along else { return (base, lows, false) };
         lows.values_mut().for_each(|low| low[dim] -= before);
+        let is_again = !self.joined.insert((parts.iter().map(|part| ir::key(*part)).collect(), dim));
+        if let Some(shape) = own.filter(|_| is_again && !are_rows(dim)) {
+            self.shorten(&mut parts, &mut lows, dim, shape[dim]);
+        }
         (self.build.concatenate(&parts, dim, self.location), lows, are_rows(dim))
+    }
+
+    /// Leaves away of arrays that are joined what no device finds in a tile of this size: leaves that read the same at other
+    /// distances then join other parts, where back ends would store what is one for all of them.
+    fn shorten(&mut self, parts: &mut [Value<'c, 'a>], lows: &mut Places, dim: usize, size: i64) {
+        let along = |part: &Value<'c, 'a>| shape_of(*part)[dim];
+        let all: i64 = parts.iter().map(along).sum();
+        // Of each part there is something left.
+        let most = (parts.first().map_or(0, along) - 1, all - parts.last().map_or(0, along) + 1);
+        let first = lows.values().map(|low| -low[dim]).min().unwrap_or(0).clamp(0, most.0);
+        let end = lows.values().map(|low| size - low[dim]).max().unwrap_or(all).clamp(most.1, all);
+        let mut at = 0;
+        for part in parts.iter_mut() {
+            let mut shape = shape_of(*part).to_vec();
+            let (low, high) = (at, at + shape[dim]);
+            at = high;
+            let (from, to) = (low.max(first), high.min(end));
+            let mut start = vec![0; shape.len()];
+            start[dim] = from - low;
+            shape[dim] = to - from;
+            *part = self.slice(*part, &start, &shape);
+        }
+        lows.values_mut().for_each(|low| low[dim] += first);
     }
 
     /// The parts of an array that devices get by an exchange.

@@ -64,16 +64,30 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
     /// As `read`, whatever is foreseen.
     fn read_now(&mut self, read: &Read) -> Value<'c, 'a> {
         let array = self.array(read);
-        let mut value = self.part(read, array);
+        let own = self.part(read, array);
         let rounds = read.rounds().expect("checked before anything was made");
         let direct = is_one_to_one(read);
+        let mut value = own;
         for pairs in rounds {
-            let received = self.permute(value, &pairs);
+            // A device may have got another part before it sends its own.
+            let mut owners = Devices::none(self.mesh.grid.devices());
+            let mut receivers = owners.clone();
+            for &(from, to) in &pairs {
+                receivers.insert(to);
+                if read.is_owner(from, to) {
+                    owners.insert(from);
+                }
+            }
+            let sent = match owners.count() {
+                0 => value,
+                count if count == pairs.len() => own,
+                _ if value == own => own,
+                _ => self.select(&owners, own, value),
+            };
+            let received = self.permute(sent, &pairs);
             if direct {
                 return received;
             }
-            let mut receivers = Devices::none(self.mesh.grid.devices());
-            pairs.iter().for_each(|(_, to)| receivers.insert(*to));
             value = self.select(&receivers, received, value);
         }
         value

@@ -147,7 +147,8 @@ pub fn is_read_by_made<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
     false
 }
 
-fn is_shared_through<'c: 'a, 'a>(
+/// Whether several ops read a value, counting each op with one result that passes `is_one` as one with what it reads.
+pub(super) fn is_shared_through<'c: 'a, 'a>(
     mut value: Value<'c, 'a>,
     is_one: impl Fn(OperationRef<'c, 'a>, Value<'c, 'a>) -> bool,
 ) -> bool {
