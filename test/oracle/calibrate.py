@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The estimates of hlo_time.py against what programs take on a device that is here.
 
-    python test/oracle/calibrate.py                          the NVIDIA GPU of this machine; says so where there is none
-    python test/oracle/calibrate.py --target cpu heat_steps  the CPU, on programs at their small sizes
+    python test/oracle/calibrate.py --opt BIN                          the NVIDIA GPU of this machine; says so where there is none
+    python test/oracle/calibrate.py --opt BIN --target cpu heat_steps  the CPU, on programs at their small sizes
+    python test/oracle/calibrate.py --opt BIN prepare JOBS             for another machine: there, `on_device.py JOBS OUT`, which needs
+    python test/oracle/calibrate.py report JOBS OUT                    nothing but JAX for CUDA; and here again what it found
 
-First the constants of targets.py: bandwidth of a copy, what a kernel after another takes, rates of products, a turn of a loop whose
-length nobody knows. Then the reference programs for one device: measured and estimated microseconds, and the second over the first. At
-the end their geometric mean, and how many lie within 1.5 times of it: a constant factor for all moves no decision, a spread does.
+The reference programs for one device, before and after slimhlo, and the probes of probes.py. First the constants of targets.py, each from
+the probe that shows it. Then each program: measured and estimated microseconds, the second over the first, and temporaries; a call of less than
+HOST is of the host's making and does not count. At the end the mean error, how many lie within 1.5 times, and what slimhlo does to time and
+temporaries as measured, beside what was estimated.
 """
 
 from __future__ import annotations
@@ -18,153 +21,171 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+import tempfile
 
 import bench_gpu
 import targets
 
 CHIPS = {"sm_80": "a100", "sm_90": "h100", "sm_100": "b200"}
+HERE = pathlib.Path(__file__).parent
 SPREAD = 1.5
-RUNS = 5
+HOST = 90e-6
+"""Seconds of a call that a host needs two thirds of to ask for it (40 to 60 us on the machine with an H100)."""
+MIB = 2**20
+CONSTANTS = {
+    "bandwidth": ("add one to f32 268435456", lambda seconds: 2 * (1 << 30) / seconds),
+    "products bf16": ("product bfloat16 8192 8192 8192", lambda seconds: 2 * 8192**3 / seconds),
+    "products f32": ("product float32 8192 8192 8192", lambda seconds: 2 * 8192**3 / seconds),
+    "products f64": ("product float64 4096 4096 4096", lambda seconds: 2 * 4096**3 / seconds),
+    "launch": ("known turns of one kernel", lambda seconds: seconds / 4000),
+    "launch_in_graph": ("eighty kernels", lambda seconds: seconds / 160),
+    "scalar": ("256 additions and products", lambda seconds: 260 * (1 << 24) / seconds),
+}
+"""From the seconds of a probe, what a field of Rates is."""
 
 
-# --- constants, in a process of its own that JAX starts on the device in ----------------------------------------------
-
-
-def seconds_of(function: Callable, *given: object) -> float:
-    """The least of some runs, after one that compiles."""
-    import jax
-
-    jax.block_until_ready(function(*given))
-    taken = []
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        jax.block_until_ready(function(*given))
-        taken.append(time.perf_counter() - started)
-    return min(taken)
-
-
-def constants(job: dict) -> dict[str, float]:
-    """The rates that a target's constants stand for, as JAX reaches them."""
-    import jax
-    import jax.numpy as jnp
-    from jax import lax
-
-    jax.config.update("jax_enable_x64", True)
-    small = job["platform"] == "cpu"
-    found: dict[str, float] = {}
-    x = jnp.zeros((1 << 24 if small else 1 << 28,), jnp.float32)
-    found["bandwidth"] = 2 * x.nbytes / seconds_of(jax.jit(lambda x: x + 1), x)
-    del x
-    size = 1024 if small else 8192
-    for kind, dtype in (("bf16", jnp.bfloat16), ("f16", jnp.float16), ("f32", jnp.float32), ("f64", jnp.float64)):
-        a = jnp.ones((size, size), dtype)
-        found[f"products {kind}"] = 2 * size**3 / seconds_of(jax.jit(lambda a: a @ a), a)
-    # A loop of a known number of turns, each of them one kernel over next to nothing.
-    turns = 20_000
-    tiny = jnp.zeros((1024,), jnp.float32)
-    chain = jax.jit(lambda x: lax.fori_loop(0, turns, lambda _, x: jnp.sin(x), x))
-    found["launch"] = seconds_of(chain, tiny) / turns
-    asked = jax.jit(lambda x: lax.while_loop(lambda x: x[0] < turns / 10, lambda x: x + 1, x))
-    found["wait"] = max(0.0, seconds_of(asked, tiny) / (turns / 10) - 2 * found["launch"])
-    return found
-
-
-def in_jax(job: dict) -> dict[str, float] | str:
-    environment = os.environ | {"JAX_PLATFORMS": job["platform"], "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    command = [sys.executable, __file__, "--constants", json.dumps(job)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, check=False, cwd=pathlib.Path(__file__).parent
-    )
-    return bench_gpu.last_line(done.stderr) if done.returncode else json.loads(done.stdout.splitlines()[-1])
-
-
-def stated(target: targets.Target, name: str) -> float | None:
-    if name.startswith("products "):
-        return target.rates.products.get(name.removeprefix("products "))
-    return getattr(target.rates, name)
-
-
-def print_constants(target: targets.Target) -> bool:
-    found = in_jax({"platform": target.platform})
-    if isinstance(found, str):
-        print(f"JAX cannot measure on this device: {found}")
-        return False
-    print(f"{'constant':16s} {'measured':>12s} {'targets.py':>12s}")
-    for name, value in found.items():
-        known = stated(target, name)
-        print(f"{name:16s} {value:12.4g} {'-' if known is None else f'{known:12.4g}'}")
-    return True
-
-
-# --- programs -------------------------------------------------------------------------------------------------------
-
-
-def estimated(name: str, sizes: dict[str, int], target: targets.Target) -> float | None:
-    """Seconds by the estimate; None of a program for several devices."""
+def prepare(jobs: pathlib.Path, target: targets.Target, driver: str, names: list[str]) -> None:
+    """Writes modules, and jobs.json with the estimate for each."""
+    import opt
+    import probes
     import programs
     import referee
 
-    program = (programs.PROGRAMS | programs.VARIANTS)[name]
-    text = program.lower(target.platform, **sizes).as_text()
-    if "mhlo.num_partitions = 1 " not in text:
-        return None
-    return referee.measure(name, text, target).microseconds * 1e-6
+    jobs.mkdir(parents=True, exist_ok=True)
+    found: list[dict] = []
+
+    def add(name: str, text: str, below: int) -> None:
+        file = f"{len(found)}.mlir"
+        (jobs / file).write_text(text)
+        estimate = referee.measure(name, text, target)
+        if estimate.unknown.get("loops of unknown length"):
+            return
+        found.append(
+            {"name": name, "module": file, "below": below, "estimate": estimate.microseconds, "temporaries": estimate.temporaries}
+        )
+
+    small = target.kind == "cpu"
+    known = programs.PROGRAMS | programs.VARIANTS
+    for name in names or known:
+        program = known[name]
+        sizes = program.small if small else bench_gpu.PROGRAMS.get(name, {})
+        text = program.lower(target.platform, **sizes).as_text()
+        if "mhlo.num_partitions = 1 " not in text:
+            continue
+        try:
+            add(f"{name} before", text, program.below)
+            (outcome,) = opt.Driver(driver).run([text], [opt.pipeline_for(driver, target.name)])
+            after = outcome.output
+            if after is not None and after != text:
+                add(f"{name} after", after, program.below)
+        except Exception as error:  # of what XLA refuses there is nothing to compare
+            print(f"{name}: {str(error)[:120]}")
+    if not small and not names:
+        for name, text in probes.probes(target.platform):
+            add(f"probe {name}", text, probes.BELOW.get(name, 1 << 24))
+    (jobs / "jobs.json").write_text(json.dumps(found))
+
+
+def results(out: pathlib.Path) -> dict[str, dict]:
+    lines = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    print(f"{lines[0]['device']}, JAX {lines[0]['jax']}")
+    return {found["name"]: found for found in lines[1:]}
+
+
+def print_constants(target: targets.Target, measured: dict[str, dict]) -> None:
+    print(f"{'constant':16s} {'measured':>12s} {'targets.py':>12s}")
+    for field, (probe, value) in CONSTANTS.items():
+        seconds = measured.get(f"probe {probe}", {}).get("seconds")
+        kind = field.removeprefix("products ")
+        stated = target.rates.products.get(kind) if kind != field else getattr(target.rates, field)
+        if seconds and stated:
+            print(f"{field:16s} {value(seconds):12.4g} {stated:12.4g}")
+
+
+def report(jobs: pathlib.Path, out: pathlib.Path, target: targets.Target) -> bool:
+    measured = results(out)
+    print_constants(target, measured)
+    asked = {job["name"]: job for job in json.loads((jobs / "jobs.json").read_text())}
+    print(f"{'program':52s} {'measured us':>12s} {'estimated':>12s} {'share':>6s} {'MiB':>9s} {'estimated':>9s}")
+    shares, whole = [], True
+    for name, job in asked.items():
+        found = measured.get(name, {"error": "did not run"})
+        if "error" in found:
+            whole = False
+            print(f"{name:52s} {found['error'][:100]}")
+            continue
+        share = job["estimate"] * 1e-6 / found["seconds"]
+        if found["seconds"] > HOST:
+            shares.append(share)
+        sizes = f"{found['temporaries'] / MIB:9.1f} {job['temporaries'] / MIB:9.1f}"
+        print(f"{name:52s} {found['seconds'] * 1e6:12.1f} {job['estimate']:12.1f} {share:6.2f} {sizes}")
+    if shares:
+        error = sum(abs(math.log(share)) for share in shares) / len(shares)
+        close = sum(1 for share in shares if 1 / SPREAD <= share <= SPREAD)
+        print(f"mean error {error:.3f} (absolute logarithm); {close} of {len(shares)} within {SPREAD} times of what is measured")
+    print_pairs(asked, measured)
+    return whole
+
+
+def print_pairs(asked: dict[str, dict], measured: dict[str, dict]) -> None:
+    """What slimhlo does, as measured and as estimated."""
+    print(f"{'after slimhlo':44s} {'time':>6s} {'estimated':>9s} {'MiB before':>11s} {'after':>9s}")
+    for name in asked:
+        after = name.replace(" before", " after")
+        if not name.endswith(" before") or after not in measured or name not in measured:
+            continue
+        old, new = measured[name], measured[after]
+        sizes = f"{old.get('temporaries', 0) / MIB:11.1f} {new.get('temporaries', 0) / MIB:9.1f}"
+        told = f"{asked[after]['estimate'] / asked[name]['estimate']:9.2f}" if after in asked else f"{'-':>9s}"
+        if "seconds" in old and "seconds" in new:
+            time = f"{new['seconds'] / old['seconds']:6.2f}"
+        else:
+            # Out of memory, alone, is what this is for.
+            time = "  fits" if "seconds" in new else "     -"
+        print(f"{name.removesuffix(' before'):44s} {time} {told} {sizes}")
+
+
+def here(args: argparse.Namespace) -> targets.Target | str:
+    """The target of this machine, or why there is none."""
+    name = args.target
+    if name is None:
+        found = bench_gpu.gpu()
+        if found is None:
+            return "There is no NVIDIA GPU on this machine (nvidia-smi finds none): nothing is measured."
+        name = CHIPS.get(found[1], "h100")
+        print(f"{found[0]}, {found[1]}: against the estimates for {name}")
+    target = targets.find(name)
+    reason = targets.missing(target)
+    return f"{reason}: nothing is measured." if reason else target
+
+
+def measured_here(args: argparse.Namespace, target: targets.Target, names: list[str]) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        jobs, out = pathlib.Path(folder, "jobs"), pathlib.Path(folder, "out")
+        prepare(jobs, target, args.opt, names)
+        environment = os.environ | {"JAX_PLATFORMS": target.platform}
+        command = [sys.executable, str(HERE / "on_device.py"), str(jobs), str(out)]
+        done = subprocess.run(command, env=environment, check=False)
+        return 0 if done.returncode == 0 and report(jobs, out, target) else 1
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--target", choices=targets.NAMES, metavar="NAME", help="the device that is here (default: its GPU)"
-    )
-    parser.add_argument("--constants", metavar="JOB", help=argparse.SUPPRESS)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default: all)")
+    parser.add_argument("--opt", metavar="BIN", help="the driver")
+    parser.add_argument("--target", choices=targets.NAMES, metavar="NAME", help="the device (default: the GPU that is here)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default: all, and probes); or prepare, or report, as above")
     args = parser.parse_args()
-    if args.constants:
-        print(json.dumps(constants(json.loads(args.constants))))
+    if args.names[:1] == ["report"]:
+        jobs, out = map(pathlib.Path, args.names[1:3])
+        return 0 if report(jobs, out, targets.find(args.target or "h100")) else 1
+    if args.names[:1] == ["prepare"]:
+        prepare(pathlib.Path(args.names[1]), targets.find(args.target or "h100"), args.opt, args.names[2:])
         return 0
-    name = args.target
-    if name is None:
-        here = bench_gpu.gpu()
-        if here is None:
-            print("There is no NVIDIA GPU on this machine (nvidia-smi finds none): nothing is measured.")
-            return 0
-        name = CHIPS.get(here[1], "h100")
-        print(f"{here[0]}, {here[1]}: against the estimates for {name}")
-    target = targets.find(name)
-    if reason := targets.missing(target):
-        print(f"{reason}: nothing is measured.")
+    target = here(args)
+    if isinstance(target, str):
+        print(target)
         return 0
-    import programs
-
-    known = programs.PROGRAMS | programs.VARIANTS
-    if unknown := set(args.names).difference(known):
-        parser.error(f"no program {min(unknown)}")
-    if not print_constants(target):
-        return 1
-    whole = True
-    print(f"{'program':44s} {'measured us':>12s} {'estimated':>12s} {'share':>6s}")
-    shares = []
-    for each in args.names or known:
-        sizes = known[each].small if target.kind == "cpu" else bench_gpu.PROGRAMS.get(each, {})
-        guess = estimated(each, sizes, target)
-        if guess is None:
-            continue
-        ran = bench_gpu.in_jax({"name": each, "runner": None, "sizes": sizes, "platform": target.platform})
-        if "error" in ran:
-            whole = False
-            print(f"{each:44s} {ran['error']}")
-            continue
-        shares.append(guess / ran["seconds"])
-        print(f"{each:44s} {ran['seconds'] * 1e6:12.1f} {guess * 1e6:12.1f} {shares[-1]:6.2f}", flush=True)
-    if shares:
-        middle = math.exp(sum(math.log(share) for share in shares) / len(shares))
-        close = sum(1 for share in shares if 1 / SPREAD <= share / middle <= SPREAD)
-        print(
-            f"estimates are {middle:.2f} of what is measured, in the geometric mean; {close} of {len(shares)} within {SPREAD} times of it"
-        )
-    return 0 if whole else 1
+    return measured_here(args, target, args.names)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 """Kernels whose threads work together, on the CPU in blocks of one, 64 and 256 threads, against XLA.
 
     python test/oracle/kernels.py --slimhlo target/debug/slimhlo [--only TEXT] [--all]
+    python test/oracle/kernels.py --slimhlo target/release/slimhlo --chip sm_90      the GPU of this machine, in its own blocks
 
 JAX's functions for each kind of kernel that is more than one element computed for itself: reductions, scatters, sorts, running sums,
 products of matrices, convolutions, windows, random bits, Fourier transforms, Cholesky decompositions and triangular systems; and modules
 of ops that JAX does not use. Each is
 run by `slimhlo run --device cpu` with blocks of each size by turns, or of all sizes; more than one thread are threads of the operating system, which meet at
 the kernels' barriers and hand each other values as the kernels say. Results are compared as in backend.py. Where several
-updates set one element, any of them may win on a GPU; such programs run with one thread only.
+updates set one element, any of them may win on a GPU; such programs run with one thread only, and not on a GPU.
 """
 
 from __future__ import annotations
@@ -585,22 +586,41 @@ def run(command: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list
         folder = pathlib.Path(name)
         (folder / "in.mlir").write_text(text)
         words = [command, "run", str(folder / "in.mlir"), "--guard", "--block-order", block_order(text)]
-        words += ["--block-threads", str(block), "--output-dir", str(folder / "out")]
-        for number, array in enumerate(arguments):
-            np.save(folder / f"{number}.npy", array)
-            words += ["--input", str(folder / f"{number}.npy")]
-        try:
-            done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            return f"no end in {SECONDS:.0f} s"
+        return results_differ([*words, "--block-threads", str(block)], folder, text, arguments, wanted)
+
+
+def results_differ(
+    command: list[str], folder: pathlib.Path, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray]
+) -> str | None:
+    """What is wrong with the results that a command writes into `folder`/out, given the arguments."""
+    words = [*command, "--output-dir", str(folder / "out")]
+    for number, array in enumerate(arguments):
+        np.save(folder / f"{number}.npy", array)
+        words += ["--input", str(folder / f"{number}.npy")]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"no end in {SECONDS:.0f} s"
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0][:200]
+    for number, want in enumerate(wanted):
+        have = np.load(folder / "out" / f"result{number}.npy")
+        have = have.view(want.dtype) if have.dtype.kind == "V" else have
+        if found := difference(want, have, text, list(arguments)):
+            return f"result {number}: {found}"
+    return None
+
+
+def run_on_gpu(command: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], chip: str) -> str | None:
+    """What is wrong with the results of a program's package on the GPU that is here."""
+    with tempfile.TemporaryDirectory(prefix="slimhlo-kernels-") as name:
+        folder = pathlib.Path(name)
+        (folder / "in.mlir").write_text(text)
+        package = [command, "compile", str(folder / "in.mlir"), "--chip", chip, "-o", str(folder / "package")]
+        done = subprocess.run(package, capture_output=True, text=True, timeout=SECONDS, check=False)
         if done.returncode:
             return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0][:200]
-        for number, want in enumerate(wanted):
-            have = np.load(folder / "out" / f"result{number}.npy")
-            have = have.view(want.dtype) if have.dtype.kind == "V" else have
-            if found := difference(want, have, text, list(arguments)):
-                return f"result {number}: {found}"
-    return None
+        return results_differ([command, "run", str(folder / "package")], folder, text, arguments, wanted)
 
 
 def main() -> int:
@@ -608,6 +628,7 @@ def main() -> int:
     parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains this")
     parser.add_argument("--all", action="store_true", help="each program in blocks of all sizes, not of one by turns")
+    parser.add_argument("--chip", metavar="CHIP", help="run on the GPU that is here, which is one of these")
     args = parser.parse_args()
     started = time.monotonic()
     programs = itertools.count()
@@ -617,6 +638,10 @@ def main() -> int:
     def compare(
         name: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], blocks: tuple[int, ...]
     ) -> None:
+        if args.chip:
+            if blocks != (1,):
+                pending.append((name, pool.submit(run_on_gpu, args.slimhlo, text, arguments, wanted, args.chip)))
+            return
         if not args.all:
             blocks = (blocks[next(programs) % len(blocks)],)
         for block in blocks:
@@ -642,7 +667,8 @@ def main() -> int:
         passed, failed = passed + (found is None), failed + (found is not None)
         if found:
             print(f"{name}: {found}", flush=True)
-    print(f"{passed} passed, {failed} failed: programs in blocks of several sizes; {time.monotonic() - started:.0f} s")
+    where = "on the GPU" if args.chip else "in blocks of several sizes"
+    print(f"{passed} passed, {failed} failed: programs {where}; {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
 
 

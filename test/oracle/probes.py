@@ -23,6 +23,9 @@ def some(*shape: int, dtype: jnp.dtype = F32) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(shape, dtype)
 
 
+BELOW = {"turns as values say": 1000, "branches as values say": 1}
+"""What integers are less than, where it is not 2^24: the length of a loop, and which branch."""
+
 Probe = tuple[str, Callable, tuple[jax.ShapeDtypeStruct, ...]]
 
 

@@ -258,7 +258,9 @@ fn gpu(shell: &Shell, script: &str, benchmark: Benchmark) -> Result<bool> {
     }
     setup::gpu_environment(shell)?;
     if benchmark == Benchmark::Calibrate {
-        let done = shell.command(setup::python(shell), ["-u", script]).unchecked().run()?;
+        let driver = shell.target.join("release/slimhlo-opt").to_string_lossy().into_owned();
+        let words = ["-u", script, "--opt", &driver];
+        let done = shell.command(setup::python(shell), words).unchecked().run()?;
         return Ok(done.status.success());
     }
     shell.show(&shell.cargo(["build", "--release", "--package=slimhlo", "--package=slimhlo-runner"]))?;
@@ -269,6 +271,18 @@ fn gpu(shell: &Shell, script: &str, benchmark: Benchmark) -> Result<bool> {
         fs::remove_dir_all(&out).with_context(|| out.clone())?;
     }
     let words = ["-u", script, "run", &out, "--slimhlo", &slimhlo, "--runner", &runner];
-    let done = shell.command(setup::python(shell), words).unchecked().run()?;
-    Ok(done.status.success())
+    let fast = shell.command(setup::python(shell), words).unchecked().run()?;
+    // Each kind of kernel, right on this GPU.
+    let words = ["-u", "test/oracle/kernels.py", "--slimhlo", &slimhlo, "--chip", &chip()?];
+    let right = shell.command(setup::python(shell), words).unchecked().run()?;
+    Ok(fast.status.success() && right.status.success())
+}
+
+/// The chip of this machine's first GPU, as nvidia-smi says its capability.
+fn chip() -> Result<String> {
+    let query = ["--query-gpu=compute_cap", "--format=csv,noheader"];
+    let said = std::process::Command::new("nvidia-smi").args(query).output().context("nvidia-smi")?;
+    let capability =
+        String::from_utf8_lossy(&said.stdout).lines().next().unwrap_or("9.0").trim().replace('.', "");
+    Ok(format!("sm_{capability}"))
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules and packages on the NVIDIA GPU of this machine, under whichever JAX for CUDA is here.
+"""Modules and packages on the device of this machine, under whichever JAX for it is here.
 
-    python test/oracle/on_gpu.py JOBS OUT [--runner slimhlo-run] [--seconds 400] [--kernels]
+    python test/oracle/on_device.py JOBS OUT [--runner slimhlo-run] [--seconds 400] [--kernels]
 
 JOBS is a folder with jobs.json, a list of objects (what prepares it is calibrate.py and bench_gpu.py, which need no GPU):
 
@@ -121,8 +121,8 @@ class Program:
 
 def draw(kind: str, below: int, rng: np.random.Generator) -> np.ndarray:
     """Values for an argument of type tensor<...>: floats up to 0.1, integers less than `below`."""
-    *dims, element = re.fullmatch(r"tensor<(.*?)(?:, .*)?>", kind)[1].split("x")
-    shape = tuple(int(dim) for dim in dims)
+    sizes, element = re.fullmatch(r"tensor<((?:\d+x)*)([^,]*)(?:, .*)?>", kind).groups()
+    shape = tuple(int(size) for size in sizes.split("x")[:-1])
     count = max(1, min(POOL, int(np.prod(shape, dtype=np.int64))))
     if element == "i1":
         pool = rng.integers(0, 2, count).astype(bool)
@@ -173,8 +173,11 @@ def traced(programs: list[tuple[Job, Program]], out: pathlib.Path, until: float)
         for job, program in programs:
             if time.monotonic() > until:
                 break
-            given = jax.device_put(program.inputs(job["below"]), program.device)
-            jax.block_until_ready(given)
+            try:
+                given = jax.device_put(program.inputs(job["below"]), program.device)
+                jax.block_until_ready(given)
+            except Exception:  # what does not fit has been told before
+                continue
             with jax.profiler.TraceAnnotation(f"job {job['name']}"):
                 jax.block_until_ready(program(given))
             done.append(job["name"])
