@@ -29,7 +29,7 @@ pub(super) static STORAGE: Storage = Storage {
     most_places: u32::MAX,
     orders_products: true,
     batches_first: false,
-    orders_filters: true,
+    library_convolves: true,
     pads_alone: false,
     copied_rows: i64::MAX,
     most_joined: usize::MAX,
@@ -51,7 +51,7 @@ pub(super) static STORAGE: Storage = Storage {
 
 /// H100 SXM5: 3.35 TB/s, 989 TFLOP/s of bf16 and half of that of f32 by NVIDIA's data sheet; products reach half, bytes are XLA's own figure
 /// for the chip, and the referee's (`test/oracle/targets.py`): what a launch costs beside them is to be the same in both.
-/// XLA multiplies f32 as TF32 unless it is asked for more. 2.5 us from one kernel to the next of a stream. `cargo xtask bench calibrate` holds
+/// XLA multiplies f32 as TF32 unless it is asked for more, which lanes do: half of 67 TFLOP/s. 2.5 us from one kernel to the next of a stream. `cargo xtask bench calibrate` holds
 /// such figures against a GPU. Two operations a cycle for each of 132 multiprocessors' 128 lanes at 1.98 GHz, of which all but a twentieth
 /// happens while bytes move: XLA's reckoning, as that of [`operations`] is. 16 lanes of PCIe 5 are 64 GB/s in one direction.
 /// A column's rate is what `referee.py` says of 64 to 8,192 columns of up to 4,096 elements; for an A100 it says nothing of the kind.
@@ -61,6 +61,7 @@ pub(super) const H100: Rates = Rates {
     bytes: 3.35e12,
     narrow_products: 500e12,
     products: 247e12,
+    exact_products: 33.5e12,
     wide_products: 40e12,
     elementwise: 30e12,
     operations: 66.9e12,
@@ -82,6 +83,7 @@ pub(super) const A100: Rates = Rates {
     bytes: 2.04e12,
     narrow_products: 160e12,
     products: 78e12,
+    exact_products: 9.75e12,
     wide_products: 12e12,
     elementwise: 10e12,
     operations: 19.5e12,
@@ -100,6 +102,7 @@ pub(super) const B200: Rates = Rates {
     bytes: 7.67e12,
     narrow_products: 1_100e12,
     products: 550e12,
+    exact_products: 37.5e12,
     wide_products: 30e12,
     elementwise: 35e12,
     operations: 74.5e12,
