@@ -74,8 +74,8 @@ pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, storage: &Storage, rates:
                 let asked =
                     if counter.is_some() { Time::default() } else { inside(0).and(alone(rates.branch)) };
                 let turn = asked.and(inside(1)).and(alone(rates.iteration));
-                let around: f64 =
-                    node.regions.iter().map(|graph| around_convolutions(graph, storage, rates)).sum();
+                let around =
+                    node.regions.get(1).map_or(0.0, |body| around_convolutions(body, storage, rates));
                 let turn = turn.and(alone(around));
                 turn.times(turns as f64).and(in_place.copies(kernel.node).time(rates))
             }

@@ -71,11 +71,6 @@ pub(super) struct Stepper<'s, 'c, 'o> {
     pub(super) without: Without,
 }
 
-/// How many times as long as estimated a stage's other form is taken to run: with networks in slices of the batch XLA for an H100 has more
-/// kernels in a turn than the model. `cargo xtask bench memory --target gpu` says 1.36 and 1.34 of the time for `resnet_step` and
-/// `unet_step`, where the model says 1.23 and 1.22.
-const SLOWER: f64 = 1.11;
-
 impl<'c> Stepper<'_, 'c, '_> {
     /// Runs the stage, in one form, on a module whose fingerprint is `now`; returns that of what it leaves.
     pub(super) fn run(&self, form: Form, now: u64) -> Result<u64, PassError<'c>> {
@@ -142,11 +137,9 @@ impl<'c> Stepper<'_, 'c, '_> {
                     continue;
                 }
                 if let Some(cost) = Cost::of(function, self.target) {
-                    let slower = if other { SLOWER } else { 1.0 };
-                    let judged = Cost { seconds: cost.seconds * slower, ..cost };
-                    let kept = rule.keeps(self.judge(), &name, last.cost.as_ref(), Some(&judged));
+                    let kept = rule.keeps(self.judge(), &name, last.cost.as_ref(), Some(&cost));
                     came = came.max(match () {
-                        () if rule.is_too_dear(&name, &judged) => Outcome::TooDear,
+                        () if rule.is_too_dear(&name, &cost) => Outcome::TooDear,
                         () if kept => Outcome::Allowed,
                         () if last.cost.is_some_and(|last| cost.peak() < last.peak()) => Outcome::Slow,
                         () => Outcome::Useless,
