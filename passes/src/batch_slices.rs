@@ -38,7 +38,8 @@
 //! by what ops do with a dimension (`rules.rs`). An op that needs all of it, or a sum that is complete only after the
 //! loop, stays outside, with all that is made of it: so the region is one that can be done at once. The region that
 //! has most inside at the peak is taken. Sums of what is cheap to compute of arguments (how many words a batch has)
-//! are computed before the loop.
+//! are computed before the loop; what leaves it, and follows from arguments by a few cheap ops (images as floats, of bytes), is computed again
+//! where it is wanted.
 //!
 //! # Why it is right
 //!

@@ -42,9 +42,13 @@
 //!
 //! * Nothing else of the block reads the splat, or only what writes into its own copy of it.
 //! * Operands that a loop hands on as they are, splats of fewer than `least-bytes` bytes.
+//! * Splats that several ops write into, and that are less than a [`MATTERS`]th of the function's peak: equal barriers are one, so that it is shared
+//!   as before, and another program to XLA may come out in another order, with other gaps between values, that take more than the splat
+//!   did. An ocean step whose eight loops start from 12 MiB of zeros each took 395 MiB of temporaries for 360.
 //! * Targets that make a splat anew for whatever reads it.
 //! * Programs for more than one partition: how a splat is cut would have to be said again.
 
+use crate::cost::Cost;
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::hold;
 use crate::ir::{self, Builder};
@@ -56,7 +60,7 @@ use crate::target::Target;
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{AttributeLike, OperationRef, TypeLike, Value, ValueLike};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{attribute_of, op_name};
 
 crate::pass_options! {
@@ -82,6 +86,9 @@ crate::pass_options! {
 
 const MADE: Statistic = Statistic::new(c"num-splats", c"splats that were made for one op alone");
 
+/// The share of a function's peak that a splat has to take which several ops write into.
+const MATTERS: u64 = 32;
+
 /// A splat within a block: keys of the block, of the type and of the element.
 type SplatKey = (usize, usize, usize);
 
@@ -93,7 +100,9 @@ impl Pass for OwnSplats {
         if !self.target.storage().shares_splats || is_partitioned(root) {
             return Ok(Changed::No);
         }
-        let least = i64::try_from(self.least_bytes.0).unwrap_or(i64::MAX);
+        let peak = Cost::of(root, self.target).map_or(0, |cost| cost.peak());
+        let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        let (least, matters) = (bytes(self.least_bytes.0), bytes(peak / MATTERS));
         let mut read: FxHashSet<SplatKey> = FxHashSet::default();
         let mut writes = Vec::new();
         walk(root, |op| {
@@ -111,7 +120,14 @@ impl Pass for OwnSplats {
             }
             WalkResult::Advance
         });
-        writes.retain(|(_, _, key)| read.contains(key));
+        let mut writers: FxHashMap<SplatKey, FxHashSet<usize>> = FxHashMap::default();
+        for &(op, _, key) in &writes {
+            writers.entry(key).or_default().insert(ir::op_key(op));
+        }
+        writes.retain(|&(op, index, key)| {
+            let large = || op.operands().nth(index).is_some_and(|splat| ir::bytes(splat) >= matters);
+            read.contains(&key) && (writers[&key].len() == 1 || large())
+        });
         let build = Builder::new(root);
         for &(op, index, _) in &writes {
             make_own(op, index, &build);

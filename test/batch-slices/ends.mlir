@@ -58,3 +58,42 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     return %dw : tensor<64x4096xf32>
   }
 }
+
+// -----
+
+// What is made of bytes for little, and wanted after the loop, does not leave it: it is made again.
+// CHECK-LABEL: func.func @made_again
+// CHECK: %[[LOOP:.*]]:4 = stablehlo.while(%{{.*}}) : tensor<i64>, tensor<f32>, tensor<1024x64xui8>, tensor<64x4096xf32>
+// CHECK: %[[FLOATS:.*]] = stablehlo.convert %arg0 : (tensor<1024x64xui8>) -> tensor<1024x64xf32>
+// CHECK: %[[AGAIN:.*]] = stablehlo.multiply %[[FLOATS]],
+// CHECK: stablehlo.multiply %[[AGAIN]], %{{.*}} : tensor<1024x64xf32>
+func.func @made_again(%bytes: tensor<1024x64xui8>, %w: tensor<64x4096xf32>) -> tensor<1024x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %scale = stablehlo.constant dense<2.550000e+02> : tensor<1024x64xf32>
+  %given = stablehlo.convert %bytes : (tensor<1024x64xui8>) -> tensor<1024x64xf32>
+  %x = stablehlo.multiply %given, %scale : tensor<1024x64xf32>
+  %h = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x4096xf32>) -> tensor<1024x4096xf32>
+  %a = stablehlo.tanh %h : tensor<1024x4096xf32>
+  %sum = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<1024x4096xf32>, tensor<f32>) -> tensor<f32>
+  %all = stablehlo.broadcast_in_dim %sum, dims = [] : (tensor<f32>) -> tensor<1024x64xf32>
+  %m = stablehlo.multiply %x, %all : tensor<1024x64xf32>
+  return %m : tensor<1024x64xf32>
+}
+
+// -----
+
+// What takes an elementary function leaves it.
+// CHECK-LABEL: func.func @leaves
+// CHECK: stablehlo.while(%{{.*}}) : tensor<i64>, tensor<1024x64xf32>, tensor<f32>, tensor<1024x64xui8>, tensor<64x4096xf32>
+// CHECK-NOT: stablehlo.convert %arg0
+func.func @leaves(%bytes: tensor<1024x64xui8>, %w: tensor<64x4096xf32>) -> tensor<1024x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %given = stablehlo.convert %bytes : (tensor<1024x64xui8>) -> tensor<1024x64xf32>
+  %x = stablehlo.sine %given : tensor<1024x64xf32>
+  %h = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x4096xf32>) -> tensor<1024x4096xf32>
+  %a = stablehlo.tanh %h : tensor<1024x4096xf32>
+  %sum = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<1024x4096xf32>, tensor<f32>) -> tensor<f32>
+  %all = stablehlo.broadcast_in_dim %sum, dims = [] : (tensor<f32>) -> tensor<1024x64xf32>
+  %m = stablehlo.multiply %x, %all : tensor<1024x64xf32>
+  return %m : tensor<1024x64xf32>
+}

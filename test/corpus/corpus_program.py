@@ -16,7 +16,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Equinox's checks call back into Python, which is lowered for the machine that lowers alone.
 os.environ.setdefault("EQX_ON_ERROR", "nan")
-# NetKet would make a mesh of all devices the default: every program lowered after it would be one for four.
+# NetKet would make a mesh of all devices the default.
 os.environ.setdefault("NETKET_SHARDING", "0")
 if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"

@@ -5,15 +5,18 @@
 
 writes NAME.mlir for each program that is not there yet, and index.json, which says of each its family and its number
 of devices, or why it could not be made. `--list` prints the names. `--small` writes the tests' sample at small sizes.
-Nothing is executed, and no weights are read. `cargo xtask bench corpus` makes the environment (requirements.txt) and
-runs this."""
+Nothing is executed, and no weights are read. Each program is made in a process of its own, with the settings that its
+own libraries make: dynamiqs asks for the highest precision of all products when it is imported. `cargo xtask bench
+corpus` makes the environment (requirements.txt) and runs this."""
 
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import importlib
 import importlib.util
 import json
+import multiprocessing
 import pathlib
 import sys
 import time
@@ -37,6 +40,17 @@ def write(path: pathlib.Path, text: str) -> None:
     scratch = path.with_suffix(".new")
     scratch.write_text(text)
     scratch.replace(path)
+
+
+def lowered(name: str, platform: str, sizes: dict[str, int]) -> str:
+    return PROGRAMS[name].lower(platform, **sizes)
+
+
+def lower(*words: object) -> str:
+    """What `lowered` returns, in a process that has imported no library yet, as this one never does."""
+    context = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(max_workers=1, mp_context=context) as process:
+        return process.submit(lowered, *words).result()
 
 
 def main() -> int:
@@ -72,7 +86,7 @@ def main() -> int:
         problem = f"not installed: {lacking}" if lacking else ""
         if not lacking:
             try:
-                write(path, each.lower(args.platform, **(each.small or {}) if args.small else {}))
+                write(path, lower(name, args.platform, (each.small or {}) if args.small else {}))
             except Exception as error:  # a library may fail in any way; the others are still wanted
                 traceback.print_exc()
                 problem = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"

@@ -53,8 +53,33 @@ pub fn run<'c: 'a, 'a>(region: &Region<'c, 'a>, turns: i64, build: &Builder<'c, 
         let result = if result.r#type() == ty { result } else { build.convert(result, ty, location) };
         build.replace_all_uses_with(output.value, result);
     }
+    let mut copies = Table::default();
+    for &value in &region.again {
+        let copy = again(region, value, &mut copies, build);
+        build.replace_all_uses_with(value, copy);
+    }
     region.members.iter().rev().for_each(|member| build.erase(member.op));
     made
+}
+
+/// A copy of a value that members make, and of all that they make it of.
+fn again<'c: 'a, 'a>(
+    region: &Region<'c, 'a>,
+    value: Value<'c, 'a>,
+    copies: &mut Table<usize, Value<'c, 'a>>,
+    build: &Builder<'c, 'a>,
+) -> Value<'c, 'a> {
+    let Some(op) = defining_op(value).filter(|_| region.slices.contains_key(&ir::key(value))) else {
+        return value;
+    };
+    if let Some(&copy) = copies.get(&ir::key(value)) {
+        return copy;
+    }
+    let operands: Vec<Value> = op.operands().map(|operand| again(region, operand, copies, build)).collect();
+    let copy = build.copy_with(op, &operands, &[], &[value.r#type()]);
+    let copy = copy.result(0).expect("what is computed element by element is one result").into();
+    copies.insert(ir::key(value), copy);
+    copy
 }
 
 /// Whether slices of a value from outside are made of nothing.

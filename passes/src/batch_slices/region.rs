@@ -5,7 +5,7 @@
 use super::rules::{Results, Role, Rules, Sum};
 use crate::ir::{self, Builder};
 use crate::ops::access::Along;
-use crate::ops::class;
+use crate::ops::class::{self, Class};
 use crate::rewrite::{defining_op, ops_in, uses};
 use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
@@ -18,6 +18,8 @@ use std::collections::BTreeSet;
 const SMALL: i64 = 16;
 /// See [`SMALL`].
 const FEW: usize = 64;
+/// In how many ops what leaves may be computed again of arguments instead.
+const AGAIN: usize = 8;
 
 /// A function's block: its ops in order.
 pub struct Body<'c, 'a> {
@@ -45,6 +47,8 @@ pub struct Region<'c, 'a> {
     pub members: Vec<Member<'c, 'a>>,
     /// Results that something else uses, or parts of which are added up.
     pub outputs: Vec<Output<'c, 'a>>,
+    /// Those that something else had better compute again.
+    pub again: Vec<Value<'c, 'a>>,
     /// The first op that needs one of these: the loop goes before it.
     pub anchor: OperationRef<'c, 'a>,
     /// Ops after that which need none: they go before the loop.
@@ -117,6 +121,24 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
     /// The place of the op that makes a value, if that is one of the block's.
     pub fn maker(&self, value: Value<'c, 'a>) -> Option<usize> {
         defining_op(value).and_then(|op| self.places.get(&ir::op_key(op)).copied())
+    }
+
+    /// Whether a value is as well computed again where it is wanted: by few cheap ops, element by element, of arguments.
+    fn is_had_again(&self, value: Value<'c, 'a>) -> bool {
+        let (mut all, mut pending) = (BTreeSet::new(), vec![value]);
+        while let Some(value) = pending.pop() {
+            let Some(op) = defining_op(value) else { continue };
+            let of = Class::of(op_name(op));
+            let cheap = of.free || of.elementwise && !of.costly;
+            let Some(place) = self.maker(value).filter(|_| cheap) else { return false };
+            if all.insert(place) {
+                pending.extend(op.operands());
+            }
+            if all.len() > AGAIN {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether an op of the block, or one inside of it, uses a value of another op of the block.
@@ -387,7 +409,9 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
         let after = growth.settle(true);
         let Growth { roles, sliced, agreed, .. } = growth;
         let reach = Reach { sliced, agreed, most: sums.then_some(most) };
-        Some(Grown { region: Self::close(body, rules, roles, &after), reach })
+        let region =
+            Self::close(body, rules, roles, &after).map(|region| region.without_what_is_had_again(body));
+        Some(Grown { region: region.filter(|region| !region.outputs.is_empty()), reach })
     }
 
     /// All that keeps the elements of `dim` of `seed` apart, whether or not it can be done at once: each op may be
@@ -437,7 +461,19 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
             .filter(|&place| !after[place] && !is_member[place])
             .map(|place| body.ops[place])
             .collect();
-        (!outputs.is_empty()).then_some(Self { units: rules.units, members, outputs, anchor, early, slices })
+        let (units, again) = (rules.units, Vec::new());
+        (!outputs.is_empty()).then_some(Self { units, members, outputs, again, anchor, early, slices })
+    }
+
+    /// The same, but that images which a layer reads, made of bytes, and the gradient of its filter reads after the loop do not leave it as floats.
+    fn without_what_is_had_again(mut self, body: &Body<'c, 'a>) -> Self {
+        let (again, outputs): (Vec<_>, Vec<_>) = self.outputs.into_iter().partition(|output| {
+            let is_kept = matches!(self.members[output.member].role.results, Results::Kept(_));
+            is_kept && body.is_had_again(output.value)
+        });
+        self.again = again.into_iter().map(|output| output.value).collect();
+        self.outputs = outputs;
+        self
     }
 
     /// Members whose results stay in the loop: all that is made of them is made there.

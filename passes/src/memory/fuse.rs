@@ -284,7 +284,7 @@ impl Fusion<'_, '_, '_> {
             return false;
         }
         if matches!(self.class(user), Class::Dot { .. }) || self.before_product[user as usize] {
-            return self.is_taken_before(producer);
+            return !self.reads_memory(user) && self.is_taken_before(producer);
         }
         if self.cluster[user as usize].is_some() {
             // What comes after a product repeats what is given.
@@ -467,7 +467,8 @@ impl Fusion<'_, '_, '_> {
             self.stored[index] = stored || homes.count == 0;
             self.inlined[index] = homes.count > 0;
             let is_before = |&user: &Id| {
-                self.before_product[user as usize] || matches!(self.class(user), Class::Dot { .. })
+                let is_product = matches!(self.class(user), Class::Dot { .. });
+                self.before_product[user as usize] || is_product && !self.reads_memory(user)
             };
             self.before_product[index] = homes.count > 0 && self.users.of(node).iter().any(is_before);
             self.homes[index] = homes;

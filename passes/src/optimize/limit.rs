@@ -16,7 +16,7 @@
 //! Where nothing fits, what costs more than the usual bound is kept only if it saves more than the model errs by: a
 //! program that is slower, does not fit either, and may not even be smaller is of no use.
 //!
-//! Without a limit there are two runs at most.
+//! Without a limit there are three runs at most.
 //!
 //! The host's memory is for what does not fit otherwise: it takes part only where nothing fits without it. Stages are
 //! greedy, and bytes that it takes off a peak early leave others no time to take off more.
@@ -43,9 +43,10 @@ fn wanted(room: u64, floor: u64) -> u64 {
     room - room.saturating_sub(floor) / KEPT_BACK
 }
 
-/// Without a memory limit: what the usual bound makes of `module`, or, where that leaves more than half of temporaries
-/// that are most of its peak, what the bound for half of them makes, if it may take its time in the end: a stage that
-/// saves not quite half is not refused then for the time that later ones take off.
+/// Without a memory limit: what the usual bound makes of `module`, or, where temporaries are most of its peak, what other bounds make, if it may
+/// take its time in the end. The bound for half of the temporaries, where more than that is left: a stage that saves not quite half is not
+/// refused then for the time that later ones take off. A tighter one, where they are most of what is left: stages are greedy, and the first
+/// could spend all the time that there is on what a later one does for less.
 fn usual<'c, T, E>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
@@ -61,17 +62,20 @@ fn usual<'c, T, E>(
         return attempt(module, options);
     }
     let original = copy_of(module);
-    let found = attempt(module, options)?;
-    let after = largest(module);
-    if after.footprint.temporaries <= before.footprint.temporaries / 2 {
-        return Ok(found);
-    }
-    let made = copy_of(module);
-    move_body(module, original);
-    let slower = attempt(module, &Optimize { max_slowdown: Limit::Times(Limit::HALVED), ..options.clone() })?;
-    let again = largest(module);
-    if Limit::Usual.allows(&before, &again) && again.peak() < after.peak() - after.peak() / ALIKE {
-        return Ok(slower);
+    let mut found = attempt(module, options)?;
+    let mut after = largest(module);
+    let mut made = copy_of(module);
+    for (bound, is_tighter) in [(Limit::HALVED, false), (Limit::HALVED.sqrt(), true)] {
+        let of = if is_tighter { after.peak() } else { before.footprint.temporaries };
+        if after.footprint.temporaries <= of / 2 {
+            continue;
+        }
+        move_body(module, copy_of(borrowed(&original)));
+        let other = attempt(module, &Optimize { max_slowdown: Limit::Times(bound), ..options.clone() })?;
+        let again = largest(module);
+        if Limit::Usual.allows(&before, &again) && again.peak() < after.peak() - after.peak() / ALIKE {
+            (found, after, made) = (other, again, copy_of(module));
+        }
     }
     move_body(module, made);
     Ok(found)

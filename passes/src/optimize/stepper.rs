@@ -74,11 +74,6 @@ pub(super) struct Stepper<'s, 'c, 'o> {
     pub(super) tried: &'s Tried,
 }
 
-/// How many times as long as estimated a stage's other form is taken to run: with networks in slices of the batch XLA for an H100 has more
-/// kernels in a turn than the model. `cargo xtask bench memory --target gpu` says 1.36 and 1.34 of the time for `resnet_step` and
-/// `unet_step`, where the model says 1.23 and 1.22.
-const SLOWER: f64 = 1.11;
-
 impl<'c> Stepper<'_, 'c, '_> {
     /// The stage in one form, on a module whose fingerprint is `now`.
     fn trial(&self, form: Form, now: u64) -> Trial {
@@ -187,14 +182,12 @@ struct Trials<'t, 'c, 'o> {
 impl<'c> Trials<'_, 'c, '_> {
     /// What is to be said of a form in which a function costs so much, and whether it is better than what was found
     /// before.
-    fn judge(&self, name: &str, cost: &Cost, other: bool) -> (Outcome, bool) {
+    fn judge(&self, name: &str, cost: &Cost) -> (Outcome, bool) {
         let Self { stepper, rule, .. } = self;
         let last = self.snapshots.get(name).and_then(|last| last.cost);
-        let slower = if other { SLOWER } else { 1.0 };
-        let judged = Cost { seconds: cost.seconds * slower, ..*cost };
-        let kept = rule.keeps(stepper.judge(), name, last.as_ref(), Some(&judged));
+        let kept = rule.keeps(stepper.judge(), name, last.as_ref(), Some(cost));
         let outcome = match () {
-            () if rule.is_too_dear(name, &judged) => Outcome::TooDear,
+            () if rule.is_too_dear(name, cost) => Outcome::TooDear,
             () if kept => Outcome::Allowed,
             () if last.is_some_and(|last| cost.peak() < last.peak()) => Outcome::Slow,
             () => Outcome::Useless,
@@ -203,12 +196,12 @@ impl<'c> Trials<'_, 'c, '_> {
     }
 
     /// What is to be said of a form, if that is known and no function is to be had of it.
-    fn foregone(&self, trial: &Trial, other: bool) -> Option<Outcome> {
+    fn foregone(&self, trial: &Trial) -> Option<Outcome> {
         let made = self.stepper.tried.of(trial)?;
         if made.is_empty() {
             return Some(Outcome::Unchanged);
         }
-        let verdicts = made.iter().map(|(name, cost)| self.judge(name, cost, other));
+        let verdicts = made.iter().map(|(name, cost)| self.judge(name, cost));
         let mut came = Outcome::Useless;
         for (outcome, better) in verdicts {
             if better {
@@ -225,8 +218,8 @@ impl<'c> Trials<'_, 'c, '_> {
         let mut outcome = None;
         while let Some(form) = forms.next(outcome) {
             let trial = self.stepper.trial(Form { other, ..form }, self.now);
-            outcome = match self.foregone(&trial, other) {
-                None => Some(self.run(trial, other)?),
+            outcome = match self.foregone(&trial) {
+                None => Some(self.run(trial)?),
                 known => known,
             };
         }
@@ -234,7 +227,7 @@ impl<'c> Trials<'_, 'c, '_> {
     }
 
     /// Runs the stage in one form.
-    fn run(&mut self, trial: Trial, other: bool) -> Result<Outcome, PassError<'c>> {
+    fn run(&mut self, trial: Trial) -> Result<Outcome, PassError<'c>> {
         let Stepper { module, target, tried, .. } = *self.stepper;
         if self.stepper.run_trial(&trial)? == self.now {
             tried.note(trial, Vec::new());
@@ -253,7 +246,7 @@ impl<'c> Trials<'_, 'c, '_> {
             }
             match Cost::of(function, target) {
                 Some(cost) => {
-                    let (outcome, better) = self.judge(&name, &cost, other);
+                    let (outcome, better) = self.judge(&name, &cost);
                     came = came.max(outcome);
                     made.push((name.clone(), cost));
                     if better {

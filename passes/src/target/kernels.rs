@@ -31,7 +31,7 @@ pub(super) static STORAGE: Storage = Storage {
     most_places: 15,
     orders_products: false,
     batches_first: false,
-    orders_filters: false,
+    library_convolves: false,
     pads_alone: false,
     copied_rows: i64::MAX,
     most_joined: usize::MAX,
@@ -58,6 +58,7 @@ pub(super) const PREFIX: &str = "kernels-";
 pub(super) const H100: Rates = Rates {
     narrow_products: 30e12,
     products: 30e12,
+    exact_products: 30e12,
     wide_products: 15e12,
     bytes: 3.35e12,
     elementwise: 30e12,
@@ -98,6 +99,7 @@ impl Sheet {
             bytes: self.bytes,
             narrow_products: self.single * REACHED,
             products: self.single * REACHED,
+            exact_products: self.single * REACHED,
             wide_products: self.double * REACHED,
             elementwise: self.single * REACHED,
             // Atomics are made in the second cache, and that is as fast as memory is to it.

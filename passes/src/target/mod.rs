@@ -80,9 +80,9 @@ pub struct Storage {
     pub orders_products: bool,
     /// What products batch over comes first in what they read; else it may lie between what they contract and what they keep, or last.
     pub batches_first: bool,
-    /// Filters of convolutions are copied so that the features they make come first; all that reads them reads the
-    /// copy.
-    pub orders_filters: bool,
+    /// A library convolves, and reads what it is given from memory. Filters are copied so that the features they make come first; all that
+    /// reads them reads the copy.
+    pub library_convolves: bool,
     /// A pad is a kernel of its own, which reads its operand from memory.
     pub pads_alone: bool,
     /// A concatenation along rows of so many elements and more is copied, not computed within what reads it; `i64::MAX` if none is.
@@ -205,6 +205,8 @@ pub struct Rates {
     pub narrow_products: f64,
     /// in those of f32,
     pub products: f64,
+    /// in those of f32 that ask for more than the usual precision, which takes them to other units or to several passes,
+    pub exact_products: f64,
     /// and in those of f64.
     pub wide_products: f64,
     /// Elementwise operations per second, where one that is known to be costly counts as twenty,

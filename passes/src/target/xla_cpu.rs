@@ -24,7 +24,7 @@ pub(super) static STORAGE: Storage = Storage {
     most_places: 15,
     orders_products: true,
     batches_first: true,
-    orders_filters: false,
+    library_convolves: false,
     pads_alone: false,
     // Single concatenates of computed operands, of 2 to 16 operands and of rows of 16 to 512 elements, f64, f32 and i8: the compiled program has
     // one fusion up to 8 operands and 127 elements (test/oracle/joins.py).

@@ -22,7 +22,7 @@ pub(super) static STORAGE: Storage = Storage {
     most_places: u32::MAX,
     orders_products: false,
     batches_first: false,
-    orders_filters: false,
+    library_convolves: false,
     pads_alone: true,
     copied_rows: i64::MAX,
     most_joined: usize::MAX,
@@ -41,13 +41,14 @@ pub(super) static STORAGE: Storage = Storage {
 };
 
 /// v5p, by Google's page on the chip, as the referee has it (`test/oracle/targets.py`): 2,765 GB/s; half of 459 TFLOP/s of bf16, in which
-/// products of f32 are multiplied, too, by default; 8 times 128 lanes, two cores of 4 units each at 1.75 GHz. A program runs as one:
+/// products of f32 are multiplied, too, by default, and in six passes at the highest precision; 8 times 128 lanes, two cores of 4 units each at 1.75 GHz. A program runs as one:
 /// filling a kernel's pipeline takes half a microsecond, which is assumed, as there; a turn takes its kernels' time alone.
 pub(super) const V5P: Rates = Rates {
     memory: 95 << 30,
     bytes: 2.765e12,
     narrow_products: 229e12,
     products: 229e12,
+    exact_products: 229e12 / 6.0,
     wide_products: 14e12,
     elementwise: 14e12,
     operations: 14e12,

@@ -6,7 +6,8 @@
 //! ops that alone use what is before them, and whose other operands are given to the computation or repeat numbers or what is given: a
 //! bias, a scale, a sum that a loop carries. Before it, ops that read no more than they make, or of values that are given and that
 //! nothing else reads. XLA for TPUs takes elementwise ops on either side, whatever their operands are, and concatenations before it.
-//! `test/print-memory/products.mlir` and `tpu-pads.mlir` have each of these, as XLA compiles them.
+//! Convolutions are a library's on GPUs, which reads what it is given from memory.
+//! `test/print-memory/products.mlir`, `gpu-convolutions.mlir` and `tpu-pads.mlir` have each of these, as XLA compiles them.
 
 use super::super::graph::{Class, Id};
 use super::Fusion;
@@ -86,6 +87,12 @@ impl Fusion<'_, '_, '_> {
         let node = &self.graph.nodes[self.node_of(value) as usize];
         let of = node.operands.first().filter(|_| node.class == Class::Broadcast);
         of.is_some_and(|&of| self.graph.values[of as usize].elements == 1 || self.is_given(of))
+    }
+
+    /// Whether a node is a library's convolution, which reads its operands from memory, whatever they are made of.
+    pub(super) fn reads_memory(&self, node: Id) -> bool {
+        let op = self.graph.nodes[node as usize].op;
+        self.storage.library_convolves && op.is_some_and(|op| op_name(op) == "stablehlo.convolution")
     }
 
     /// Whether a product's kernel computes an operand, or what that is made of.

@@ -66,7 +66,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let (Some(numbers), [input, kernel]) = (numbers, &mut operands[..]) else {
             return self.add_wide(Class::Dot { joins: true }, op, operands);
         };
-        let orders_filters = self.storage.orders_filters && is_one_group(op);
+        let orders_filters = self.storage.library_convolves && is_one_group(op);
         // The gradient of a filter reads what the layer read and the gradient of what it made as they lie.
         let makes_filter = orders_filters && numbers.input_feature_dimension() == 0;
         if !makes_filter {
