@@ -32,6 +32,12 @@ SPREAD = 1.5
 HOST = 90e-6
 """Seconds of a call that a host needs two thirds of to ask for it (40 to 60 us on the machine with an H100)."""
 MIB = 2**20
+LARGE = {
+    "attention_full_bhqd_f32_gradient": {"length": 16384},
+    "attention_causal_bqhd_bf16_gradient": {"length": 24576},
+    "cross_entropy_f32": {"rows": 81920},
+}
+"""Sizes at which programs do not fit into 80 GB by themselves."""
 CONSTANTS = {
     "bandwidth": ("add one to f32 268435456", lambda seconds: 2 * (1 << 30) / seconds),
     "products bf16": ("product bfloat16 8192 8192 8192", lambda seconds: 2 * 8192**3 / seconds),
@@ -66,20 +72,23 @@ def prepare(jobs: pathlib.Path, target: targets.Target, driver: str, names: list
 
     small = target.kind == "cpu"
     known = programs.PROGRAMS | programs.VARIANTS
-    for name in names or known:
-        program = known[name]
-        sizes = program.small if small else bench_gpu.PROGRAMS.get(name, {})
-        text = program.lower(target.platform, **sizes).as_text()
+
+    def add_both(name: str, title: str, sizes: dict[str, int]) -> None:
+        text = known[name].lower(target.platform, **sizes).as_text()
         if "mhlo.num_partitions = 1 " not in text:
-            continue
+            return
         try:
-            add(f"{name} before", text, program.below)
+            add(f"{title} before", text, known[name].below)
             (outcome,) = opt.Driver(driver).run([text], [opt.pipeline_for(driver, target.name)])
-            after = outcome.output
-            if after is not None and after != text:
-                add(f"{name} after", after, program.below)
+            if outcome.output is not None and outcome.output != text:
+                add(f"{title} after", outcome.output, known[name].below)
         except Exception as error:  # of what XLA refuses there is nothing to compare
-            print(f"{name}: {str(error)[:120]}")
+            print(f"{title}: {str(error)[:120]}")
+
+    for name, sizes in LARGE.items() if not small and not names else ():
+        add_both(name, f"{name} of {next(iter(sizes.values()))}", sizes)
+    for name in names or known:
+        add_both(name, name, known[name].small if small else bench_gpu.PROGRAMS.get(name, {}))
     if not small and not names:
         for name, text in probes.probes(target.platform):
             add(f"probe {name}", text, probes.BELOW.get(name, 1 << 24))
@@ -105,7 +114,7 @@ def print_constants(target: targets.Target, measured: dict[str, dict]) -> None:
 def report(jobs: pathlib.Path, out: pathlib.Path, target: targets.Target) -> bool:
     measured = results(out)
     print_constants(target, measured)
-    asked = {job["name"]: job for job in json.loads((jobs / "jobs.json").read_text())}
+    asked = {job["name"]: job for job in json.loads((jobs / "jobs.json").read_text()) if "estimate" in job}
     print(f"{'program':52s} {'measured us':>12s} {'estimated':>12s} {'share':>6s} {'MiB':>9s} {'estimated':>9s}")
     shares, whole = [], True
     for name, job in asked.items():
@@ -127,6 +136,11 @@ def report(jobs: pathlib.Path, out: pathlib.Path, target: targets.Target) -> boo
     return whole
 
 
+def is_out_of_memory(found: dict) -> bool:
+    """Whether a program did not run for want of memory: XLA refuses it, or finds no kernel that it could tune in what there is."""
+    return any(word in found.get("error", "") for word in ("RESOURCE_EXHAUSTED", "Failed to get configs"))
+
+
 def print_pairs(asked: dict[str, dict], measured: dict[str, dict]) -> None:
     """What slimhlo does, as measured and as estimated."""
     print(f"{'after slimhlo':44s} {'time':>6s} {'estimated':>9s} {'MiB before':>11s} {'after':>9s}")
@@ -140,9 +154,42 @@ def print_pairs(asked: dict[str, dict], measured: dict[str, dict]) -> None:
         if "seconds" in old and "seconds" in new:
             time = f"{new['seconds'] / old['seconds']:6.2f}"
         else:
-            # Out of memory, alone, is what this is for.
-            time = "  fits" if "seconds" in new else "     -"
+            time = "  fits" if "seconds" in new and is_out_of_memory(old) else "     -"
         print(f"{name.removesuffix(' before'):44s} {time} {told} {sizes}")
+
+
+def markdown(jobs: pathlib.Path, out: pathlib.Path) -> str:
+    """A table of the programs that ran before and after slimhlo."""
+    lines = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    measured = {found["name"]: found for found in lines[1:]}
+    asked = {job["name"]: job for job in json.loads((jobs / "jobs.json").read_text()) if "estimate" in job}
+    rows = []
+    for name in asked:
+        after = name.replace(" before", " after")
+        if not name.endswith(" before") or after not in measured or "seconds" not in measured[after]:
+            continue
+        old, new = measured.get(name, {}), measured[after]
+        if "seconds" not in old and not is_out_of_memory(old):
+            continue
+        fits = "seconds" in old
+        cells = [
+            name.removesuffix(" before"),
+            f"{old['seconds'] * 1e3:,.2f}" if fits else "out of memory",
+            f"{new['seconds'] * 1e3:,.2f}",
+            f"{new['seconds'] / old['seconds']:.2f}" if fits else "-",
+            f"{asked[after]['estimate'] / asked[name]['estimate']:.2f}" if asked[name]["estimate"] else "-",
+            f"{(old['temporaries'] if fits else asked[name]['temporaries']) / MIB:,.1f}",
+            f"{new['temporaries'] / MIB:,.1f}",
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    head = "| program | XLA alone, ms | after slimhlo, ms | time | estimated | MiB alone | after |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    return (
+        f"## On {lines[0]['device']}\n\n"
+        f"Run under JAX {lines[0]['jax']} by `cargo xtask bench calibrate`: time of a call among many, and temporaries of XLA's plan, tuned on the device. "
+        "What is out of memory alone was refused while XLA tuned it, with three quarters of the device's memory to itself, as JAX has it.\n\n"
+        + "\n".join([head, *rows])
+        + "\n"
+    )
 
 
 def here(args: argparse.Namespace) -> targets.Target | str:
@@ -173,10 +220,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--opt", metavar="BIN", help="the driver")
     parser.add_argument("--target", choices=targets.NAMES, metavar="NAME", help="the device (default: the GPU that is here)")
+    parser.add_argument("--write-docs", type=pathlib.Path, metavar="FILE", help="report: put the table into this document")
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default: all, and probes); or prepare, or report, as above")
     args = parser.parse_args()
     if args.names[:1] == ["report"]:
         jobs, out = map(pathlib.Path, args.names[1:3])
+        if args.write_docs:
+            import bench_target
+
+            bench_target.write_docs(args.write_docs, "calibrate", markdown(jobs, out))
         return 0 if report(jobs, out, targets.find(args.target or "h100")) else 1
     if args.names[:1] == ["prepare"]:
         prepare(pathlib.Path(args.names[1]), targets.find(args.target or "h100"), args.opt, args.names[2:])
