@@ -515,7 +515,9 @@ class Reader:
         seconds = moved / self.rates.bandwidth
         if operations is not None:
             seconds = max(seconds, operations / rate_of(each, operands[0].arrays[0], self.rates))
-        made = self.kernel("products", seconds, moved, launches)
+        # What convolutions take to start was not measured.
+        starting = 0.0 if each.text("dim_labels") else self.rates.product
+        made = self.kernel("products", seconds + starting, moved, launches)
         made.operations = operations or 0.0
         if operations is None:
             made.unknown["products of unknown size"] += 1
@@ -704,7 +706,7 @@ class Reader:
                 continue
             made.operations += operations
             seconds += operations / rate_of(product, operands[0].arrays[0], self.rates)
-        made.spend("products", max(seconds, roofline))
+        made.spend("products", max(seconds, roofline) + self.rates.product)
         return made
 
     # --- libraries and other devices ---

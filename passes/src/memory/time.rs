@@ -261,7 +261,10 @@ fn work(
     };
     let moving = moved / rates.bytes + again;
     let own = moving.max(counting) + (1.0 - overlap) * moving.min(counting);
-    own.max(computing) + node.op.map_or(0.0, |op| in_library(op, storage))
+    let is_dot =
+        |id: Id| graph.nodes[id as usize].op.is_some_and(|op| op_name(op) != "stablehlo.convolution");
+    let starting = if kernel.inside.product.is_some_and(is_dot) { rates.product } else { 0.0 };
+    own.max(computing) + starting + node.op.map_or(0.0, |op| in_library(op, storage))
 }
 
 /// Seconds in which a scatter can add its updates to what it changes: a place takes one after another, the cache so many of any, and

@@ -58,7 +58,8 @@ fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
     match local {
         "dot_general" | "convolution" if !ties::is_compared_with_itself(result) => {
             let computing = product_seconds(op, elements(result) as u64, rates);
-            Some(rates.launch_in_graph + computing.max((read + made) / rates.bytes))
+            let starting = if local == "dot_general" { rates.product } else { 0.0 };
+            Some(rates.launch_in_graph + starting + computing.max((read + made) / rates.bytes))
         }
         "reduce" if sums(op) => Some(rates.launch_in_graph + read / rates.bytes),
         "transpose" | "concatenate" | "gather" | "pad" | "dynamic_slice" => {

@@ -61,6 +61,7 @@ pub(super) const H100: Rates = Rates {
     exact_products: 30e12,
     wide_products: 15e12,
     bytes: 3.35e12,
+    product: 0.0,
     elementwise: 30e12,
     launch: 2.5e-6,
     launch_in_graph: 2.5e-6,

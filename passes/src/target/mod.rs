@@ -209,6 +209,8 @@ pub struct Rates {
     pub exact_products: f64,
     /// and in those of f64.
     pub wide_products: f64,
+    /// Seconds that a product of matrices takes besides, until its first tiles are there and its last ones stored.
+    pub product: f64,
     /// Elementwise operations per second, where one that is known to be costly counts as twenty,
     pub elementwise: f64,
     /// and as [`Storage::operations`] counts them, if it does.

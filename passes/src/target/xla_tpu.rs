@@ -53,6 +53,7 @@ pub(super) const V5P: Rates = Rates {
     elementwise: 14e12,
     operations: 14e12,
     overlap: 1.0,
+    product: 0.0,
     launch: 0.5e-6,
     launch_in_graph: 0.5e-6,
     iteration: 0.0,
