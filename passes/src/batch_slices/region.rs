@@ -465,7 +465,8 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
         (!outputs.is_empty()).then_some(Self { units, members, outputs, again, anchor, early, slices })
     }
 
-    /// The same, but that images which a layer reads, made of bytes, and the gradient of its filter reads after the loop do not leave it as floats.
+    /// The same, but that images which a layer reads, made of bytes, and the gradient of its filter reads after the
+    /// loop do not leave it as floats.
     fn without_what_is_had_again(mut self, body: &Body<'c, 'a>) -> Self {
         let (again, outputs): (Vec<_>, Vec<_>) = self.outputs.into_iter().partition(|output| {
             let is_kept = matches!(self.members[output.member].role.results, Results::Kept(_));

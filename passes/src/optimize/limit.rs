@@ -43,10 +43,11 @@ fn wanted(room: u64, floor: u64) -> u64 {
     room - room.saturating_sub(floor) / KEPT_BACK
 }
 
-/// Without a memory limit: what the usual bound makes of `module`, or, where temporaries are most of its peak, what other bounds make, if it may
-/// take its time in the end. The bound for half of the temporaries, where more than that is left: a stage that saves not quite half is not
-/// refused then for the time that later ones take off. A tighter one, where they are most of what is left: stages are greedy, and the first
-/// could spend all the time that there is on what a later one does for less.
+/// Without a memory limit: what the usual bound makes of `module`, or, where temporaries are most of its peak, what
+/// other bounds make, if it may take its time in the end. The bound for half of the temporaries, where more than that
+/// is left: a stage that saves not quite half is not refused then for the time that later ones take off. A tighter
+/// one, where they are most of what is left: stages are greedy, and the first could spend all the time that there is
+/// on what a later one does for less.
 fn usual<'c, T, E>(
     module: OperationRef<'c, '_>,
     options: &Optimize,

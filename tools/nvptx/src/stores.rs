@@ -9,10 +9,9 @@
 //! st.shared.b32  [%rd4], %rd3;
 //! ```
 //!
-//! PTX's table of relaxed type checks has that cut to 32 bits. ptxas 12.9 and 13.0, and drivers of these releases, take the register for the
-//! f64 that was last written to it, and convert: their code is `F2I.U32.F64.TRUNC`, and what reads the half back finds a zero. A row's
-//! sum in f64 lost 32 bits of its parts so on an H100, at -O3 only and where nothing stands between the two. So the half gets a register
-//! of its own:
+//! PTX's table of relaxed type checks has that cut to 32 bits. ptxas 12.9 and 13.0, and the compiler of driver 580, take
+//! the register for the f64 that was last written to it, and convert, where nothing stands between the two: the code is
+//! `F2I.U32.F64.TRUNC`. So parts of a row's sum in f64 lost 32 bits on an H100. The half gets a register of its own:
 //!
 //! ```ptx
 //! {
