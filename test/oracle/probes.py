@@ -93,8 +93,8 @@ def places() -> Iterator[Probe]:
         rows = (1 << 24) // width
         yield f"take rows of {width}", lambda x, at: x[at & (x.shape[0] - 1)], (some(rows, width), some(rows, dtype=I32))
         yield f"add rows of {width}", lambda x, at, u: x.at[at & (x.shape[0] - 1)].add(u), (some(rows, width), some(rows, dtype=I32), some(rows, width))
-    yield "add rows of 64 bf16", lambda x, at, u: x.at[at].add(u), (some(1 << 18, 64, dtype=BF16), some(1 << 18, dtype=I32), some(1 << 18, 64, dtype=BF16))
-    yield "set rows of 64", lambda x, at, u: x.at[at].set(u), (some(1 << 18, 64), some(1 << 18, dtype=I32), some(1 << 18, 64))
+    yield "add rows of 64 bf16", lambda x, at, u: x.at[at & (x.shape[0] - 1)].add(u), (some(1 << 18, 64, dtype=BF16), some(1 << 18, dtype=I32), some(1 << 18, 64, dtype=BF16))
+    yield "set rows of 64", lambda x, at, u: x.at[at & (x.shape[0] - 1)].set(u), (some(1 << 18, 64), some(1 << 18, dtype=I32), some(1 << 18, 64))
     for length in (1 << 10, 1 << 16, 1 << 20, 1 << 24):
         yield f"sort f32 {length}", lambda x: lax.sort(x, is_stable=False), (some(length),)
         yield f"sort pairs {length}", lambda x, y: lax.sort((x, y), num_keys=1), (some(length), some(length, dtype=I32))
