@@ -44,7 +44,7 @@ impl Time {
 /// What a turn takes beside what its convolutions do, as a share of these: around them XLA for an H100 has more
 /// reductions, of more stages, than the model. The training steps `resnet_step`, `unet_step` and one of ConvNeXt, in
 /// slices of the batch, took 1.08 to 1.14 times as long as estimated by `cargo xtask bench memory` and `bench
-/// corpus`, and networks without convolutions 0.95 to 1.01.
+/// corpus`, and networks without convolutions 0.95 to 1.01; by the rates of before they were measured on a GPU.
 const BESIDE_CONVOLUTIONS: f64 = 0.25;
 
 /// Seconds that a turn takes around what a library convolves.

@@ -40,9 +40,10 @@ pub(super) static STORAGE: Storage = Storage {
     tile: (8, 128),
 };
 
-/// v5p, by Google's page on the chip, as the referee has it (`test/oracle/targets.py`): 2,765 GB/s; half of 459 TFLOP/s of bf16, in which
-/// products of f32 are multiplied, too, by default, and in six passes at the highest precision; 8 times 128 lanes, two cores of 4 units each at 1.75 GHz. A program runs as one:
-/// filling a kernel's pipeline takes half a microsecond, which is assumed, as there; a turn takes its kernels' time alone.
+/// v5p, by Google's page on the chip, as the referee has it (`test/oracle/targets.py`): 2,765 GB/s; half of 459 TFLOP/s
+/// of bf16, in which products of f32 are multiplied, too, by default, and in six passes at the highest precision; 8 times
+/// 128 lanes, two cores of 4 units each at 1.75 GHz. A program runs as one: filling a kernel's pipeline takes half a
+/// microsecond, which is assumed, as there; a turn takes its kernels' time alone.
 pub(super) const V5P: Rates = Rates {
     memory: 95 << 30,
     bytes: 2.765e12,
