@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from stream import Program, Source, arguments, differences, report, run
+from stream import Program, Source, arguments, executed, report
 
 from opt import Driver
 
@@ -246,13 +246,8 @@ def main() -> int:
             if after.output == before.output:
                 continue
             changed[each.name.rpartition(" ")[0]] += 1
-            try:
-                expected = run(before.output, each.inputs)
-                wrong = differences(each, after.output, expected)
-                found = run(after.output, each.inputs)
-                same += all(x.tobytes() == y.tobytes() for x, y in zip(expected, found, strict=True))
-            except Exception as error:
-                wrong = [f"it does not run: {error}"]
+            wrong, same_bits = executed(each, before.output, after.output)
+            same += same_bits
             findings.extend((each, text, after.output) for text in wrong)
     wrong = report(findings, args.dump)
     share = changed.total() / max(1, len(programs))

@@ -177,16 +177,17 @@ def compare(job: dict, lowered: object, given: list, wanted: list) -> str | None
     """Runs the small package on the same inputs; what differs, if anything."""
     import numpy as np
 
+    import on_device
+
     tolerance = TOLERANCE_OF_PRODUCTS if "dot_general" in lowered.as_text() else TOLERANCE
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for number, array in enumerate(given):
             np.save(folder / f"{number}.npy", array)
         inputs = [str(folder / f"{number}.npy") for number in range(len(given))]
-        command = [job["runner"], job["package"], "--output-dir", str(folder / "out"), "--input", *inputs]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            return last_line(done.stderr)
+        package = pathlib.Path(job["package"])
+        if failure := on_device.run_package(job["runner"], package, inputs, str(folder / "out"), SECONDS_PER_PROGRAM):
+            return failure
         for number, want in enumerate(wanted):
             have = np.load(folder / "out" / f"result{number}.npy")
             have = have.view(want.dtype) if have.dtype.kind == "V" else have

@@ -22,6 +22,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 
 import bench_gpu
 import targets
@@ -95,10 +96,25 @@ def prepare(jobs: pathlib.Path, target: targets.Target, driver: str, names: list
     (jobs / "jobs.json").write_text(json.dumps(found))
 
 
-def results(out: pathlib.Path) -> dict[str, dict]:
-    lines = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-    print(f"{lines[0]['device']}, JAX {lines[0]['jax']}")
-    return {found["name"]: found for found in lines[1:]}
+def jobs_of(jobs: pathlib.Path) -> dict[str, dict]:
+    """Those that have an estimate, by name."""
+    listed = json.loads((jobs / "jobs.json").read_text())
+    return {job["name"]: job for job in listed if "estimate" in job}
+
+
+def results(out: pathlib.Path) -> tuple[dict, dict[str, dict]]:
+    """What was measured on, and what of each job."""
+    head, *lines = (json.loads(line) for line in (out / "results.jsonl").read_text().splitlines())
+    return head, {found["name"]: found for found in lines}
+
+
+def pairs(asked: dict[str, dict], measured: dict[str, dict]) -> Iterator[tuple[str, dict, dict, float | None]]:
+    """Programs that were asked for before and after slimhlo: what was measured of either, and their estimates' share."""
+    for name, job in asked.items():
+        title, after = name.removesuffix(" before"), name.replace(" before", " after")
+        if title != name and after in measured and name in measured:
+            told = asked[after]["estimate"] / job["estimate"] if after in asked and job["estimate"] else None
+            yield title, measured[name], measured[after], told
 
 
 def print_constants(target: targets.Target, measured: dict[str, dict]) -> None:
@@ -112,9 +128,10 @@ def print_constants(target: targets.Target, measured: dict[str, dict]) -> None:
 
 
 def report(jobs: pathlib.Path, out: pathlib.Path, target: targets.Target) -> bool:
-    measured = results(out)
+    head, measured = results(out)
+    print(f"{head['device']}, JAX {head['jax']}")
     print_constants(target, measured)
-    asked = {job["name"]: job for job in json.loads((jobs / "jobs.json").read_text()) if "estimate" in job}
+    asked = jobs_of(jobs)
     print(f"{'program':52s} {'measured us':>12s} {'estimated':>12s} {'share':>6s} {'MiB':>9s} {'estimated':>9s}")
     shares, whole = [], True
     for name, job in asked.items():
@@ -144,50 +161,40 @@ def is_out_of_memory(found: dict) -> bool:
 def print_pairs(asked: dict[str, dict], measured: dict[str, dict]) -> None:
     """What slimhlo does, as measured and as estimated."""
     print(f"{'after slimhlo':44s} {'time':>6s} {'estimated':>9s} {'MiB before':>11s} {'after':>9s}")
-    for name in asked:
-        after = name.replace(" before", " after")
-        if not name.endswith(" before") or after not in measured or name not in measured:
-            continue
-        old, new = measured[name], measured[after]
+    for title, old, new, told in pairs(asked, measured):
         sizes = f"{old.get('temporaries', 0) / MIB:11.1f} {new.get('temporaries', 0) / MIB:9.1f}"
-        told = f"{asked[after]['estimate'] / asked[name]['estimate']:9.2f}" if after in asked else f"{'-':>9s}"
         if "seconds" in old and "seconds" in new:
             time = f"{new['seconds'] / old['seconds']:6.2f}"
         else:
             time = "  fits" if "seconds" in new and is_out_of_memory(old) else "     -"
-        print(f"{name.removesuffix(' before'):44s} {time} {told} {sizes}")
+        print(f"{title:44s} {time} {'-' if told is None else f'{told:.2f}':>9s} {sizes}")
 
 
 def markdown(jobs: pathlib.Path, out: pathlib.Path) -> str:
     """A table of the programs that ran before and after slimhlo."""
-    lines = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-    measured = {found["name"]: found for found in lines[1:]}
-    asked = {job["name"]: job for job in json.loads((jobs / "jobs.json").read_text()) if "estimate" in job}
+    asked = jobs_of(jobs)
+    head, measured = results(out)
     rows = []
-    for name in asked:
-        after = name.replace(" before", " after")
-        if not name.endswith(" before") or after not in measured or "seconds" not in measured[after]:
-            continue
-        old, new = measured.get(name, {}), measured[after]
-        if "seconds" not in old and not is_out_of_memory(old):
-            continue
+    for title, old, new, told in pairs(asked, measured):
         fits = "seconds" in old
+        if "seconds" not in new or not (fits or is_out_of_memory(old)):
+            continue
         cells = [
-            name.removesuffix(" before"),
+            title,
             f"{old['seconds'] * 1e3:,.2f}" if fits else "out of memory",
             f"{new['seconds'] * 1e3:,.2f}",
             f"{new['seconds'] / old['seconds']:.2f}" if fits else "-",
-            f"{asked[after]['estimate'] / asked[name]['estimate']:.2f}" if asked[name]["estimate"] else "-",
-            f"{(old['temporaries'] if fits else asked[name]['temporaries']) / MIB:,.1f}",
+            "-" if told is None else f"{told:.2f}",
+            f"{(old if fits else asked[f'{title} before'])['temporaries'] / MIB:,.1f}",
             f"{new['temporaries'] / MIB:,.1f}",
         ]
         rows.append(f"| {' | '.join(cells)} |")
-    head = "| program | XLA alone, ms | after slimhlo, ms | time | estimated | MiB alone | after |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    columns = ("program", "XLA alone, ms", "after slimhlo, ms", "time", "estimated", "MiB alone", "after")
     return (
-        f"## On {lines[0]['device']}\n\n"
-        f"Run under JAX {lines[0]['jax']} by `cargo xtask bench calibrate`: time of a call among many, and temporaries of XLA's plan, tuned on the device. "
+        f"## On {head['device']}\n\n"
+        f"Run under JAX {head['jax']} by `cargo xtask bench calibrate`: time of a call among many, and temporaries of XLA's plan, tuned on the device. "
         "What is out of memory alone was refused while XLA tuned it, with three quarters of the device's memory to itself, as JAX has it.\n\n"
-        + "\n".join([head, *rows])
+        + "\n".join([f"| {' | '.join(columns)} |", "| --- | ---: | ---: | ---: | ---: | ---: | ---: |", *rows])
         + "\n"
     )
 
@@ -218,7 +225,7 @@ def measured_here(args: argparse.Namespace, target: targets.Target, names: list[
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--opt", metavar="BIN", help="the driver")
+    parser.add_argument("--opt", metavar="BIN", help="the driver; report does without")
     parser.add_argument("--target", choices=targets.NAMES, metavar="NAME", help="the device (default: the GPU that is here)")
     parser.add_argument("--write-docs", type=pathlib.Path, metavar="FILE", help="report: put the table into this document")
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default: all, and probes); or prepare, or report, as above")
@@ -230,6 +237,8 @@ def main() -> int:
 
             bench_target.write_docs(args.write_docs, "calibrate", markdown(jobs, out))
         return 0 if report(jobs, out, targets.find(args.target or "h100")) else 1
+    if args.opt is None:
+        parser.error("--opt is needed: programs are measured after slimhlo, too")
     if args.names[:1] == ["prepare"]:
         prepare(pathlib.Path(args.names[1]), targets.find(args.target or "h100"), args.opt, args.names[2:])
         return 0

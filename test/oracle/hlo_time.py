@@ -316,17 +316,6 @@ def in_place(computation: hlo.Computation, made: hlo.Instruction) -> hlo.Instruc
     return made if made.opcode in ("dynamic-update-slice", "scatter") else None
 
 
-def changes_rows(computation: hlo.Computation) -> bool:
-    """Whether a fusion's result is a parameter of which a scatter changes some places, in place."""
-    update = in_place(computation, computation.root)
-    if update is None or update.opcode != "scatter":
-        return False
-    base = computation.operands(update)[0]
-    while base.opcode in ("bitcast", "reshape"):
-        base = computation.operands(base)[0]
-    return base.opcode == "parameter"
-
-
 def shares(computation: hlo.Computation) -> dict[str, float]:
     """Of each instruction of a fusion, the share of its elements that is asked for: 1 of a root, less of what is only read in slices."""
     share: dict[str, float] = collections.defaultdict(float)
@@ -344,6 +333,11 @@ def shares(computation: hlo.Computation) -> dict[str, float]:
                 part = 0.0
             share[operand.name] += part
     return {name: min(1.0, each) for name, each in share.items()}
+
+
+def computes(each: hlo.Instruction) -> bool:
+    """Whether an instruction takes arithmetic."""
+    return each.opcode not in MOVES and each.opcode not in FREE
 
 
 def evaluations(computation: hlo.Computation) -> dict[str, float]:
@@ -544,7 +538,7 @@ class Reader:
     # --- fusions ---
 
     def steps_of(self, within: hlo.Computation, each: hlo.Instruction) -> float:
-        if each.opcode in MOVES or each.opcode in FREE:
+        if not computes(each):
             return 0.0
         if each.opcode in ("reduce", "reduce-window", "scatter"):
             operands = within.operands(each)
@@ -623,20 +617,20 @@ class Reader:
             return total
         if products:
             return self.fused_products(products, moved, roofline)
-        models = xla_models(each.attributes) if self.gpu else {}
+        if not self.gpu:
+            return self.kernel("fusions", roofline, moved)
         if re.search(r'"kind":"__triton', each.attributes):
-            said = models.get("indexing-cost-model", 0.0) / self.rates.reached
-            return self.kernel("triton", max(said, roofline) if said <= DOUBT * max(roofline, 1e-6) else roofline, moved)
-        if self.gpu:
-            moving = moved / self.rates.bandwidth + self.gathers(computation)
-            computing = self.arithmetic(computation)
-            seconds = max(moving, computing) + BESIDE * min(moving, computing)
-            return self.kernel("fusions", max(seconds, self.atomics(computation)), moved)
-        return self.kernel("fusions", roofline, moved)
-
-    def arithmetic(self, computation: hlo.Computation) -> float:
-        """Seconds of a fusion's operations, each as often as it is asked for."""
+            said = xla_models(each.attributes).get("indexing-cost-model", 0.0) / self.rates.reached
+            sound = said <= DOUBT * max(roofline, 1e-6)
+            return self.kernel("triton", max(said, roofline) if sound else roofline, moved)
         asked = evaluations(computation)
+        moving = moved / self.rates.bandwidth + self.gathers(computation, asked)
+        computing = self.arithmetic(computation, asked)
+        seconds = max(moving, computing) + BESIDE * min(moving, computing)
+        return self.kernel("fusions", max(seconds, self.atomics(computation)), moved)
+
+    def arithmetic(self, computation: hlo.Computation, asked: dict[str, float]) -> float:
+        """Seconds of a fusion's operations, each as often as it is asked for."""
         steps = 0.0
         for each in computation:
             if each.opcode in ("reduce", "reduce-window"):
@@ -645,7 +639,7 @@ class Reader:
             elif each.opcode == "call":
                 inner = (self.traffic(self.written_out(name)).steps for name in each.called("to_apply"))
                 steps += sum(inner) * asked[each.name] / max(1, each.elements)
-            elif each.opcode not in MOVES and each.opcode not in FREE:
+            elif computes(each):
                 steps += asked[each.name] * arithmetic.steps(each)
         root = computation.root
         stored = computation.operands(root) if root.opcode == "tuple" else [root]
@@ -655,11 +649,10 @@ class Reader:
     def reducer(self, each: hlo.Instruction) -> float:
         """Steps of what joins two elements."""
         bodies = [self.module.computations[name] for name in each.called("to_apply") if name in self.module.computations]
-        return sum(arithmetic.steps(one) for body in bodies for one in body if one.opcode not in MOVES and one.opcode not in FREE)
+        return sum(arithmetic.steps(one) for body in bodies for one in body if computes(one))
 
-    def gathers(self, computation: hlo.Computation) -> float:
+    def gathers(self, computation: hlo.Computation, asked: dict[str, float]) -> float:
         """Seconds of a fusion's gathers, beside what it reads of a table once: rows by chance, a sector of each at least."""
-        asked = evaluations(computation)
         seconds = 0.0
         for each in computation:
             if each.opcode != "gather":
@@ -679,7 +672,7 @@ class Reader:
         """Seconds that a fusion's scatter takes to add to what it changes: each place takes one update after another, the cache so many of
         any, and of what does not fit there memory reads and writes a sector for each."""
         update = in_place(computation, computation.root)
-        if not self.gpu or update is None or update.opcode != "scatter":
+        if update is None or update.opcode != "scatter":
             return 0.0
         operands = computation.operands(update)
         into, updates = operands[0], operands[-1]

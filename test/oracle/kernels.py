@@ -2,7 +2,7 @@
 """Kernels whose threads work together, on the CPU in blocks of one, 64 and 256 threads, against XLA.
 
     python test/oracle/kernels.py --slimhlo target/debug/slimhlo [--only TEXT] [--all]
-    python test/oracle/kernels.py --slimhlo target/release/slimhlo --chip sm_90      the GPU of this machine, in its own blocks
+    python test/oracle/kernels.py --slimhlo target/release/slimhlo --gpu      the GPU of this machine, in its own blocks
 
 JAX's functions for each kind of kernel that is more than one element computed for itself: reductions, scatters, sorts, running sums,
 products of matrices, convolutions, windows, random bits, Fourier transforms, Cholesky decompositions and triangular systems; and modules
@@ -32,6 +32,7 @@ import ml_dtypes
 import numpy as np
 from jax import lax
 
+import bench_gpu
 import execute  # noqa: F401 - it has JAX keep 64 bits
 import jaxlib_ir
 import xla_cpu
@@ -628,8 +629,11 @@ def main() -> int:
     parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains this")
     parser.add_argument("--all", action="store_true", help="each program in blocks of all sizes, not of one by turns")
-    parser.add_argument("--chip", metavar="CHIP", help="run on the GPU that is here, which is one of these")
+    parser.add_argument("--gpu", action="store_true", help="run on the GPU that is here")
     args = parser.parse_args()
+    here = bench_gpu.gpu() if args.gpu else None
+    if args.gpu and here is None:
+        parser.error("there is no NVIDIA GPU on this machine (nvidia-smi finds none)")
     started = time.monotonic()
     programs = itertools.count()
     pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
@@ -638,9 +642,9 @@ def main() -> int:
     def compare(
         name: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], blocks: tuple[int, ...]
     ) -> None:
-        if args.chip:
+        if here:
             if blocks != (1,):
-                pending.append((name, pool.submit(run_on_gpu, args.slimhlo, text, arguments, wanted, args.chip)))
+                pending.append((name, pool.submit(run_on_gpu, args.slimhlo, text, arguments, wanted, here[1])))
             return
         if not args.all:
             blocks = (blocks[next(programs) % len(blocks)],)
@@ -667,7 +671,7 @@ def main() -> int:
         passed, failed = passed + (found is None), failed + (found is not None)
         if found:
             print(f"{name}: {found}", flush=True)
-    where = "on the GPU" if args.chip else "in blocks of several sizes"
+    where = "on the GPU" if here else "in blocks of several sizes"
     print(f"{passed} passed, {failed} failed: programs {where}; {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
 

@@ -213,6 +213,14 @@ def traced(programs: list[tuple[Job, Program]], out: pathlib.Path, until: float)
 # --- slimhlo's own kernels ------------------------------------------------------------------------------------------
 
 
+def run_package(runner: str, package: pathlib.Path, inputs: list[str], out: str, seconds: float = 60.0) -> str | None:
+    """Runs a package on arrays in files, its results go into the folder `out`; why it did not run, if so."""
+    given = ["--input", *inputs] if inputs else []
+    command = [runner, str(package), "--output-dir", out, *given]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    return last_line(done.stderr) if done.returncode else None
+
+
 def compared(program: Program, text: str, job: Job, runner: str, folder: pathlib.Path) -> str | None:
     """Runs a package on the same inputs; what differs, if anything: integers exactly, floats within a share of the largest."""
     host = program.inputs(job["below"])
@@ -222,10 +230,8 @@ def compared(program: Program, text: str, job: Job, runner: str, folder: pathlib
         for number, array in enumerate(host):
             np.save(pathlib.Path(name, f"{number}.npy"), array)
         inputs = [f"{name}/{number}.npy" for number in range(len(host))]
-        command = [runner, str(folder / job["package"]), "--output-dir", f"{name}/out", *(["--input", *inputs] if inputs else [])]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        if done.returncode:
-            return last_line(done.stderr)
+        if failure := run_package(runner, folder / job["package"], inputs, f"{name}/out"):
+            return failure
         for number, want in enumerate(wanted):
             have = np.load(f"{name}/out/result{number}.npy")
             have = have.view(want.dtype) if have.dtype.kind == "V" else have
@@ -247,10 +253,8 @@ def kept(runner: str, job: Job, folder: pathlib.Path) -> dict[str, bytes] | str:
     """A package's results, as files."""
     with tempfile.TemporaryDirectory() as name:
         inputs = [str(folder / each) for each in job["inputs"]]
-        command = [runner, str(folder / job["package"]), "--output-dir", f"{name}/out", *(["--input", *inputs] if inputs else [])]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        if done.returncode:
-            return last_line(done.stderr)
+        if failure := run_package(runner, folder / job["package"], inputs, f"{name}/out"):
+            return failure
         return {path.name: path.read_bytes() for path in pathlib.Path(name, "out").glob("*.npy")}
 
 

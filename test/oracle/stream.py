@@ -727,9 +727,24 @@ def difference(program: Program, before: np.ndarray, after: np.ndarray, largest:
 
 def differences(program: Program, text: str, expected: list[np.ndarray]) -> list[str]:
     """What is wrong with the results of a version of a program."""
+    return compared(program, expected, run(text, program.inputs))
+
+
+def compared(program: Program, expected: list[np.ndarray], found: list[np.ndarray]) -> list[str]:
+    """What is wrong with the results found."""
     most = largest_of(expected)
-    pairs = zip(expected, run(text, program.inputs), strict=True)
-    return [found for before, after in pairs if (found := difference(program, before, after, most))]
+    pairs = zip(expected, found, strict=True)
+    return [wrong for before, after in pairs if (wrong := difference(program, before, after, most))]
+
+
+def executed(program: Program, before: str, after: str) -> tuple[list[str], bool]:
+    """Executes a program as it was and as it is, each once: what is wrong with the latter's results, and whether they have the same bits."""
+    try:
+        expected, found = run(before, program.inputs), run(after, program.inputs)
+        same = all(x.tobytes() == y.tobytes() for x, y in zip(expected, found, strict=True))
+        return compared(program, expected, found), same
+    except Exception as error:  # XLA's errors have no common base
+        return [f"it does not run: {error}"], False
 
 
 def largest_of(values: Iterable[np.ndarray]) -> float:
@@ -755,13 +770,8 @@ def before_and_after(
         if after.output == before.output:
             continue
         changed[program.name.partition(" ")[0]] += 1
-        try:
-            expected = run(before.output, program.inputs)
-            wrong = differences(program, after.output, expected)
-            found = run(after.output, program.inputs)
-            same += all(x.tobytes() == y.tobytes() for x, y in zip(expected, found, strict=True))
-        except Exception as error:  # XLA's errors have no common base
-            wrong = [f"it does not run: {error}"]
+        wrong, same_bits = executed(program, before.output, after.output)
+        same += same_bits
         findings.extend((program, text, after.output) for text in wrong)
     return findings, changed, same
 

@@ -273,16 +273,7 @@ fn gpu(shell: &Shell, script: &str, benchmark: Benchmark) -> Result<bool> {
     let words = ["-u", script, "run", &out, "--slimhlo", &slimhlo, "--runner", &runner];
     let fast = shell.command(setup::python(shell), words).unchecked().run()?;
     // Each kind of kernel, right on this GPU.
-    let words = ["-u", "test/oracle/kernels.py", "--slimhlo", &slimhlo, "--chip", &chip()?];
+    let words = ["-u", "test/oracle/kernels.py", "--slimhlo", &slimhlo, "--gpu"];
     let right = shell.command(setup::python(shell), words).unchecked().run()?;
     Ok(fast.status.success() && right.status.success())
-}
-
-/// The chip of this machine's first GPU, as nvidia-smi says its capability.
-fn chip() -> Result<String> {
-    let query = ["--query-gpu=compute_cap", "--format=csv,noheader"];
-    let said = std::process::Command::new("nvidia-smi").args(query).output().context("nvidia-smi")?;
-    let capability =
-        String::from_utf8_lossy(&said.stdout).lines().next().unwrap_or("9.0").trim().replace('.', "");
-    Ok(format!("sm_{capability}"))
 }
