@@ -9,21 +9,21 @@ goes to other devices and to the host. Rates are the target's (targets.py). What
  1. Products of matrices and convolutions, in fusions, libraries or alone: their operations over the rate of their type, or their
     bytes over the bandwidth, whichever is more. XLA's own figure (`--xla_gpu_collect_cost_model_stats`) is replaced: without tuning it
     is of tiles of 16 by 8, and 15 times what the same product takes on an H100 (2,008 microseconds for 67e9 operations in bf16).
- 2. Fusions by Triton without a product: XLA's second model, "indexing-cost-model". Its first one multiplies by elements twice, and says
-    0.5 s of a softmax over 16 MiB, for which the second says 19 microseconds; so it is replaced. The second is not taken above
-    `DOUBT` times what the fusion's bytes and operations take.
- 3. Other fusions on a GPU: the longer of memory and arithmetic, as an H100 was seen to take (`cargo xtask bench calibrate`). Memory: bytes,
+ 2. Other fusions on a GPU: the longer of memory and arithmetic, as an H100 was seen to take (`cargo xtask bench calibrate`). Memory: bytes,
     of operands of which a fusion reads slices only these; what is gathered comes from the cache, a sector at a time, or from memory if the
     table does not fit there. Arithmetic: arithmetic.py, as often as a value is asked for at other places. XLA's first model is not
     taken: it counts the arithmetic of indices as if nothing were shared, and says 451 microseconds of a stencil that takes 97, and 5,058 of one
-    that takes 1,787. Of a fusion that ends in a scatter in place the bytes of the updates count, and how fast atomics are
-    (a histogram of 2^28 numbers in 256 bins: 61 ms, where XLA says 0.3).
- 4. All else, and all on other targets: the larger of bytes over bandwidth and operations over rate (a roofline). Operands of which a
+    that takes 1,787; nor its second, "indexing-cost-model", which says 1,027 of a softmax of bf16 that takes 714, memory's time. Of a fusion
+    that ends in a scatter in place the bytes of the updates count, and how fast atomics are (a histogram of 2^28 numbers in 256 bins: 61 ms,
+    where XLA says 0.3). By Triton: how its tiles fall, which XLA notes.
+ 3. All else, and all on other targets: the larger of bytes over bandwidth and operations over rate (a roofline). Operands of which a
     fusion reads slices count by these, results that are updated in place by the update. TPU: bytes are those of whole tiles; what
     lies in vector memory costs nothing.
 
+On a GPU bytes that lie in the second cache (hlo_cache.py) take less time than others, and starting a kernel is hidden behind those before it
+as far as these last.
 What cannot be known is counted by name in `unknown`: loops whose length XLA does not know (taken once), libraries without a rule.
-Not seen: work side by side on several streams, caches, tails of small grids.
+Not seen: work side by side on several streams, tails of small grids.
 """
 
 from __future__ import annotations
@@ -37,15 +37,12 @@ from collections.abc import Iterable
 
 import arithmetic
 import hlo
+import hlo_cache
 import hlo_loops
 from targets import Rates, Target
 
 GRAPH = 5
 """XLA makes a CUDA graph of so many kernels and more (`--xla_gpu_graph_min_graph_size`), of a loop's body or of what is between loops."""
-DOUBT = 20.0
-"""XLA's figure for a fusion by Triton is not taken above so many times its roofline. What is sound lies within 3 of it on the
-reference programs; the first model's errors start at 1,000."""
-
 # Take no time: names for what is there, or ends of what has been counted at its start.
 FREE = frozenset(
     [
@@ -90,6 +87,8 @@ COLLECTIVES = frozenset(
 CONTROL = frozenset(("while", "conditional", "call", "async", "custom-call"))
 # Read of their first operand only as much as they make.
 SLICES = frozenset(("slice", "dynamic-slice", "gather"))
+# Change their first operand.
+IN_PLACE = frozenset(("dynamic-update-slice", "scatter"))
 # Values are moved, not made; broadcasts and iotas are, in registers.
 MOVES = frozenset(
     [
@@ -153,6 +152,22 @@ CACHED = 1.8
 """Bytes from the second cache in the time of one from memory: rows of 512 bytes of 51 MB, and of 4 bytes of 8 MiB, at some 5e12 a second."""
 SECTOR = 64
 """Bytes that memory hands over at least: rows of one f32, taken by chance from 64 MiB, take as long as rows of 16."""
+BESIDE_PRODUCT = 0.2
+"""The same of a product: 8,192 rows and columns of f32 that contract 256 take 137 microseconds, of which memory takes 93 and arithmetic 87."""
+TRANSPOSED, TRANSPOSED_SHORT, SHORT = 0.7, 0.45, 1024
+"""Of the rate of f32 as TF32, if neither operand lies along what is contracted, which is in the order in which tensor cores want TF32; less if that
+is short. A gradient of 32,000 words takes 5,150 microseconds along 8,192 rows and 7,785 across, and 1.75 times as long across 512 at a time."""
+SHARED_MASK, SHARED_MASK_ROWS = 1.9, 4
+"""A fusion by Triton takes so many times as long if its tile has one row of a mask that it computes, for so many rows and more: causal softmax of
+tiles of [1, 4, 1, 4096] 1.9 times, its gradient with [4, 8, 1, 512] up to 2.4; with [2, 2, 4096] 1.0."""
+BLOCKS = 1.6e9
+"""Blocks of threads that a GPU goes through in a second: a transpose of 2^21 elements in 2^16 tiles takes 41 microseconds, in 2^17 80."""
+LOAD_STEPS = 3.0
+"""Of an element that a reduction's fusion reads: a lane loads once in the time of four operations. A triplet loss reads two and three arrays for
+three operations, and takes 9 to 20 steps for an element."""
+COLUMN_BYTES, COLUMN_FAR, COLUMN_NEAR = 256, 28e9, 110e9
+"""A block of a reduction of columns takes so many bytes of each row, 8 for a lane, and so many per second from memory and from the cache: 4,096
+rows of 1,024 bf16 eight times, 64 blocks in all, take 38 microseconds, and 512 as long; of 128, from the cache, 11."""
 ATOMIC_RUN = 4
 """Neighbours that one atomic operation adds to: rows of 64 and 128 f32 take a quarter of the time of as many single ones."""
 ATOMICS_OF_PLACE = 17e6
@@ -200,6 +215,10 @@ class Traffic:
     read: float
     written: float
     steps: float
+    of: dict[int, float]
+    """Of what is read, by parameter."""
+    whole: bool
+    """Whether what is written is a whole array, not part of one that is changed in place."""
 
 
 def estimate(text: str, target: Target) -> Estimate:
@@ -213,6 +232,27 @@ def of_module(module: hlo.Module, target: Target) -> Estimate:
 
 
 # --- products ------------------------------------------------------------------------------------------------------
+
+
+def lies_across(instruction: hlo.Instruction, left: hlo.Array, right: hlo.Array) -> bool:
+    """Whether neither operand of a product lies along what is contracted."""
+    found = []
+    for array, side in ((left, "lhs"), (right, "rhs")):
+        over = instruction.numbers(f"{side}_contracting_dims") or instruction.numbers(f"{side}_contracting_dimensions")
+        order = [int(each) for each in array.layout.partition(":")[0].split(",") if each.strip()]
+        minor = order[0] if order else len(array.dims) - 1
+        found.append(bool(over) and minor not in over)
+    return all(found)
+
+
+def lies_across(instruction: hlo.Instruction, left: hlo.Array, right: hlo.Array) -> bool:
+    """Whether neither operand of a product lies along what is contracted."""
+    for array, side in ((left, "lhs"), (right, "rhs")):
+        over = instruction.numbers(f"{side}_contracting_dims") or instruction.numbers(f"{side}_contracting_dimensions")
+        order = [int(each) for each in array.layout.partition(":")[0].split(",") if each.strip()]
+        if not over or (order[0] if order else len(array.dims) - 1) in over:
+            return False
+    return True
 
 
 def rate_of(instruction: hlo.Instruction, left: hlo.Array, rates: Rates) -> float:
@@ -374,21 +414,76 @@ class Reader:
         self.rates = rates
         self.gpu = gpu
         self.known: dict[str, Estimate] = {}
+        self.cache = hlo_cache.Cache(rates.cache) if gpu else None
+        self.places: dict[str, str] = {}
 
-    def computation(self, name: str) -> Estimate:
+    def computation(self, name: str, *, turns: bool = False) -> Estimate:
+        """What a computation takes, by default once; else as a turn among many, which finds in the cache what the one before it left."""
         if name not in self.known:
             # A computation that called itself would not end; XLA makes none.
-            total = self.known[name] = Estimate()
+            self.known[name] = Estimate()
             computation = self.module.computations[name]
-            own = 0
-            for instruction in computation:
-                if instruction.opcode not in FREE:
-                    found = self.instruction(computation, instruction)
-                    own += 0 if instruction.opcode in ("while", "conditional") else found.kernels
-                    total.add(found)
-            if own >= GRAPH:
-                total.spend("launches", own * (self.rates.launch_in_graph - self.rates.launch))
+            around = self.cache, self.places
+            if self.cache:
+                self.cache = hlo_cache.Cache(self.rates.cache)
+                self.places = hlo_cache.places(computation, self.changes)
+                if turns:
+                    self.once(computation)
+            self.known[name] = self.once(computation)
+            self.cache, self.places = around
         return self.known[name]
+
+    def once(self, computation: hlo.Computation) -> Estimate:
+        total, own = Estimate(), Estimate()
+        for instruction in computation:
+            if instruction.opcode in FREE:
+                continue
+            found = self.instruction(computation, instruction)
+            if instruction.opcode in ("while", "conditional"):
+                total.add(found)
+                if self.cache:
+                    self.cache.forget()
+            else:
+                own.add(found)
+        if own.kernels:
+            # Started one by one, a kernel waits for the host or the host for what came before.
+            working = (own.seconds - own.kinds["launches"]) / own.kernels
+            each = self.rates.launch_in_graph if own.kernels >= GRAPH else max(self.rates.launch - working, self.rates.launch_in_graph)
+            own.spend("launches", own.kernels * (each - self.rates.launch))
+        total.add(own)
+        return total
+
+    def changes(self, each: hlo.Instruction) -> str | None:
+        """Which operand is changed in place, by an update or a fusion that ends in one."""
+        if each.opcode in ("dynamic-update-slice", "scatter"):
+            return each.operands[0]
+        names = each.called("calls") if each.opcode == "fusion" else []
+        within = self.module.computations.get(names[0]) if names else None
+        into = in_place(within, within.root) if within else None
+        while into and into.opcode != "parameter":
+            operands = within.operands(into)
+            into = operands[0] if operands and into.opcode in ("dynamic-update-slice", "scatter", *hlo_cache.SAME) else None
+        return each.operands[int(into.argument)] if into and into.argument.isdigit() else None
+
+    def felt(self, within: hlo.Computation, each: hlo.Instruction, reads: Iterable[tuple[hlo.Instruction, float]], written: float, *, whole: bool = True) -> float:
+        """Bytes that a kernel reads of its operands, all or part, and writes, as memory feels them: those that lie in the second cache are less."""
+        felt = 0.0
+        for operand, size in reads:
+            place = self.places.get(operand.name, operand.name)
+            if not self.cache or not size:
+                felt += size
+            elif size >= operand.size:
+                felt += size / CACHED if self.cache.use(place, size) else size
+            else:
+                self.cache.use(f"part of {place} for {each.name}", size)
+                felt += size
+        if not self.cache or not written:
+            return felt + written
+        place = self.places.get(each.name, each.name)
+        if whole:
+            return felt + (written / CACHED if self.cache.use(place, written) else written)
+        self.cache.use(f"part of {place} by {each.name}", written)
+        return felt + written
 
     def instruction(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:
         opcode = each.opcode.removesuffix("-start")
@@ -416,16 +511,16 @@ class Reader:
 
     # --- control ---
 
-    def calls(self, names: Iterable[str]) -> Estimate:
+    def calls(self, names: Iterable[str], *, turns: bool = False) -> Estimate:
         total = Estimate()
         for name in names:
             if name in self.module.computations:
-                total.add(self.computation(name))
+                total.add(self.computation(name, turns=turns))
         return total
 
     def loop(self, within: hlo.Computation, each: hlo.Instruction) -> Estimate:
         total = Estimate()
-        body = self.calls(each.called("body"))
+        body = self.calls(each.called("body"), turns=True)
         trips = hlo_loops.trips(self.module, within, each)
         if trips is None:
             total.unknown["loops of unknown length"] += 1
@@ -460,7 +555,7 @@ class Reader:
         """An instruction outside of fusions."""
         operands = within.operands(each)
         if each.opcode in ("dot", "convolution"):
-            return self.product(each, operands, self.moved(operands) + self.size(each))
+            return self.product(within, each, operands)
         if each.opcode == "sort":
             return self.sort(each, operands)
         if self.to_host(each, operands):
@@ -484,7 +579,9 @@ class Reader:
             )  # the usual count of a transform's operations
         elif each.opcode in ("cholesky", "triangular-solve") and each.arrays[0].dims:
             steps = float(each.elements * each.arrays[0].dims[-1])
-        seconds = max((read + written) / self.rates.bandwidth, steps / self.rates.scalar)
+        part = read / max(1.0, self.moved(operands))
+        felt = self.felt(within, each, [(one, part * self.size(one)) for one in operands], written, whole=each.opcode not in IN_PLACE)
+        seconds = max(felt / self.rates.bandwidth, steps / self.rates.scalar)
         return self.kernel("other", seconds, read + written)
 
     def to_host(self, each: hlo.Instruction, operands: list[hlo.Instruction]) -> bool:
@@ -502,20 +599,35 @@ class Reader:
         """Bytes of all of the operands, each once."""
         return sum(self.size(operand) for operand in {operand.name: operand for operand in operands}.values())
 
-    def product(
-        self, each: hlo.Instruction, operands: list[hlo.Instruction], moved: float, launches: int = 1
-    ) -> Estimate:
+    def product(self, within: hlo.Computation, each: hlo.Instruction, operands: list[hlo.Instruction], launches: int = 1) -> Estimate:
+        """One by a library, whose results but the first are workspace."""
         operations = product_operations(each, operands)
-        seconds = moved / self.rates.bandwidth
-        if operations is not None:
-            seconds = max(seconds, operations / rate_of(each, operands[0].arrays[0], self.rates))
+        written = self.arrays_size(each.arrays[:1])
+        moving = self.felt(within, each, [(one, self.size(one)) for one in operands], written) / self.rates.bandwidth
+        multiplying = self.multiplying(each, operands, operations or 0.0)
         # What convolutions take to start was not measured.
         starting = 0.0 if each.text("dim_labels") else self.rates.product
-        made = self.kernel("products", seconds + starting, moved, launches)
+        made = self.kernel("products", self.both(moving, multiplying) + starting, self.moved(operands) + written, launches)
         made.operations = operations or 0.0
         if operations is None:
             made.unknown["products of unknown size"] += 1
         return made
+
+    def multiplying(self, each: hlo.Instruction, operands: list[hlo.Instruction], operations: float) -> float:
+        """Seconds of a product's operations."""
+        if not operations:
+            return 0.0
+        left, right = (operand.arrays[0] for operand in operands[:2])
+        seconds = operations / rate_of(each, left, self.rates)
+        across = self.gpu and left.element == "f32" and not each.text("dim_labels") and lies_across(each, left, right)
+        if not across:
+            return seconds
+        contracted = operations / 2 / max(1, each.arrays[0].elements)
+        return seconds / (TRANSPOSED if contracted >= SHORT else TRANSPOSED_SHORT)
+
+    def both(self, moving: float, multiplying: float) -> float:
+        """A product that takes so long for either."""
+        return max(moving, multiplying) + (BESIDE_PRODUCT * min(moving, multiplying) if self.gpu else 0.0)
 
     def sort(self, each: hlo.Instruction, operands: list[hlo.Instruction]) -> Estimate:
         along = each.numbers("dimensions")
@@ -555,19 +667,22 @@ class Reader:
         """What a fusion touches, by what it asks of its parameters."""
         share = shares(computation)
         read = steps = 0.0
+        of: dict[int, float] = {}
         for each in computation:
             part = share.get(each.name, 0.0)
             if each.opcode == "parameter":
                 read += part * self.size(each)
+                of[int(each.argument)] = part * self.size(each)
             elif each.opcode == "call":
                 inner = [self.traffic(self.written_out(name)) for name in each.called("to_apply")]
                 steps += part * sum(one.steps for one in inner)
             else:
                 steps += part * self.steps_of(computation, each)
         root = computation.root
-        written = 0.0
+        written, whole = 0.0, True
         for made in computation.operands(root) if root.opcode == "tuple" else [root]:
             update = in_place(computation, made)
+            whole = whole and update is None
             if update is None:
                 written += self.size(made)
                 continue
@@ -578,7 +693,7 @@ class Reader:
                 # A scatter reads what it adds to, which is no more than there is.
                 count = max(1, len(operands) // 2)
                 written += 2 * sum(min(pair[0].size, pair[1].size) for pair in zip(operands, operands[-count:]))
-        return Traffic(read, written, steps)
+        return Traffic(read, written, steps, of, whole)
 
     def sorts_in(self, computation: hlo.Computation) -> list[hlo.Instruction]:
         return [each for each in computation if each.opcode == "sort"]
@@ -607,33 +722,71 @@ class Reader:
         near = sum(array.size for one in within.operands(each) for array in one.arrays if array.space == 1)
         near_out = sum(array.size for array in each.arrays if array.space == 1)
         moved = max(0.0, traffic.read - near) + max(0.0, traffic.written - near_out)
-        roofline = max(moved / self.rates.bandwidth, traffic.steps / self.rates.scalar)
-        products = self.products_in(computation)
         if sorts := self.sorts_in(computation):
-            # XLA's figure is of one pass.
             total = Estimate()
             for sort in sorts:
                 total.add(self.sort(sort, computation.operands(sort)))
             return total
-        if products:
-            return self.fused_products(products, moved, roofline)
+        products = self.products_in(computation)
         if not self.gpu:
-            return self.kernel("fusions", roofline, moved)
-        if re.search(r'"kind":"__triton', each.attributes):
-            said = xla_models(each.attributes).get("indexing-cost-model", 0.0) / self.rates.reached
-            sound = said <= DOUBT * max(roofline, 1e-6)
-            return self.kernel("triton", max(said, roofline) if sound else roofline, moved)
+            roofline = max(moved / self.rates.bandwidth, traffic.steps / self.rates.scalar)
+            return self.fused_products(products, moved, roofline) if products else self.kernel("fusions", roofline, moved)
+        operands = within.operands(each)
+        reads = [(operands[number], size) for number, size in traffic.of.items() if number < len(operands)]
+        felt = self.felt(within, each, reads, traffic.written, whole=traffic.whole) / self.rates.bandwidth
+        if products:
+            return self.fused_products(products, moved, felt)
         asked = evaluations(computation)
-        moving = moved / self.rates.bandwidth + self.gathers(computation, asked)
-        computing = self.arithmetic(computation, asked)
+        moving = max(felt + self.gathers(computation, asked), self.columns(computation, traffic, felt * self.rates.bandwidth))
+        by_triton = '"kind":"__triton' in each.attributes
+        computing = self.arithmetic(computation, asked, LOAD_STEPS if not by_triton else 0.0)
         seconds = max(moving, computing) + BESIDE * min(moving, computing)
+        if by_triton:
+            return self.kernel("triton", self.in_tiles(computation, each, seconds), moved)
         return self.kernel("fusions", max(seconds, self.atomics(computation)), moved)
 
-    def arithmetic(self, computation: hlo.Computation, asked: dict[str, float]) -> float:
-        """Seconds of a fusion's operations, each as often as it is asked for."""
+    def in_tiles(self, computation: hlo.Computation, each: hlo.Instruction, seconds: float) -> float:
+        """What a fusion by Triton takes, by its tiles: a block of threads for each."""
+        noted = re.search(r'"output_tiles":\[\{"sizes":\[([^\]]*)\]', each.attributes)
+        sizes = [int(size) for size in re.findall(r"\d+", noted[1])] if noted else []
+        if not sizes or not each.arrays or len(sizes) != len(each.arrays[0].dims):
+            return seconds
+        blocks = math.prod(-(-size // tile) for size, tile in zip(each.arrays[0].dims, sizes, strict=True))
+        masks = [one for one in computation if one.opcode == "broadcast" and one.arrays[0].dims == each.arrays[0].dims]
+        for mask in masks:
+            made = computation.operands(mask)[0]
+            own = mask.numbers("dimensions")
+            rows = math.prod(tile for dim, tile in enumerate(sizes) if dim not in own)
+            one_row = len(own) > 1 and sizes[own[-2]] == 1
+            if made.opcode == "compare" and one_row and rows >= SHARED_MASK_ROWS:
+                seconds *= SHARED_MASK
+                break
+        return max(seconds, blocks / BLOCKS)
+
+    def columns(self, computation: hlo.Computation, traffic: Traffic, felt: float) -> float:
+        """Seconds that a reduction of columns takes with the blocks that it has: each of some columns, and all of their rows."""
+        root = computation.root
+        while root.opcode in ("bitcast", "convert", "tuple") and (operands := computation.operands(root)):
+            root = operands[0]
+        if root.opcode != "reduce":
+            return 0.0
+        taken = computation.operands(root)[0]
+        over = root.numbers("dimensions")
+        rank = len(taken.arrays[0].dims)
+        if rank - 1 in over or traffic.read < taken.elements:
+            return 0.0
+        blocks = max(1.0, root.elements * (traffic.read / taken.elements) / COLUMN_BYTES)
+        near = min(traffic.read, (traffic.read + traffic.written - felt) / (1 - 1 / CACHED))
+        return (near / COLUMN_NEAR + (traffic.read - near) / COLUMN_FAR) / blocks
+
+    def arithmetic(self, computation: hlo.Computation, asked: dict[str, float], load: float) -> float:
+        """Seconds of a fusion's operations, each as often as it is asked for, and of what a reduction loads."""
         steps = 0.0
+        reduces = any(each.opcode == "reduce" for each in computation)
         for each in computation:
-            if each.opcode in ("reduce", "reduce-window"):
+            if each.opcode == "parameter" and reduces and each.elements > 1:
+                steps += load * asked[each.name]
+            elif each.opcode in ("reduce", "reduce-window"):
                 taken = max((one.elements for one in computation.operands(each)), default=0)
                 steps += taken * (self.reducer(each) + arithmetic.LOOP_STEPS)
             elif each.opcode == "call":
@@ -686,9 +839,7 @@ class Reader:
             seconds = max(seconds, 2 * lines / self.rates.bandwidth)
         return seconds
 
-    def fused_products(
-        self, products: list[tuple[hlo.Computation, hlo.Instruction]], moved: float, roofline: float
-    ) -> Estimate:
+    def fused_products(self, products: list[tuple[hlo.Computation, hlo.Instruction]], moved: float, moving: float) -> Estimate:
         made = self.kernel("products", 0.0, moved)
         seconds = 0.0
         for computation, product in products:
@@ -698,8 +849,8 @@ class Reader:
                 made.unknown["products of unknown size"] += 1
                 continue
             made.operations += operations
-            seconds += operations / rate_of(product, operands[0].arrays[0], self.rates)
-        made.spend("products", max(seconds, roofline) + self.rates.product)
+            seconds += self.multiplying(product, operands, operations)
+        made.spend("products", self.both(moving, seconds) + self.rates.product)
         return made
 
     # --- libraries and other devices ---
@@ -715,7 +866,7 @@ class Reader:
         if known := next((known for name, known in FACTORIZATIONS.items() if name in call), None):
             return self.factorization(each, operands, *known)
         if "cublas" in call or "cudnn$conv" in call or "$conv" in call:
-            return self.product(each, operands, moved)
+            return self.product(within, each, operands)
         if "RadixSort" in call:
             keys = operands[0].arrays[0] if operands and operands[0].arrays else None
             passes = -(-hlo.bits_of(keys.element) // RADIX_BITS) if keys else 1
@@ -729,7 +880,8 @@ class Reader:
         # X64: a TPU has the halves of 64-bit arrays apart.
         if re.search("TopK|threefry|X64", call):
             return self.kernel("libraries", moved / self.rates.bandwidth, moved)
-        made = self.kernel("libraries", moved / self.rates.bandwidth, moved)
+        felt = self.felt(within, each, [(one, self.size(one)) for one in operands], self.arrays_size(each.arrays[:1]))
+        made = self.kernel("libraries", felt / self.rates.bandwidth, moved)
         made.unknown[f"library call {call}"] += 1
         return made
 

@@ -10,9 +10,9 @@ JOBS is a folder with jobs.json, a list of objects (what prepares it is calibrat
     {"name": ..., "package": "x", "inputs": ["a.npy", ...]}         run a package once; its results go into OUT/kept.zip
     {"name": ..., "package": "x", "below": 8}                       time a package of slimhlo's own kernels
 
-OUT/results.jsonl gets a line per job as it ends, so that a run that is cut off leaves what it had; with --kernels OUT/kernels.json gets
-each kernel's microseconds of one run of each module, and OUT/hlo.json.gz what XLA compiled for this GPU. All is compiled
-in threads before anything is timed. This file imports nothing of its neighbours and asks JAX for little, so that it runs
+OUT/results.jsonl gets a line per job as it ends, so that a run that is cut off leaves what it had, those that are listed first; with --kernels OUT/kernels.json gets
+each kernel's microseconds of one run of each module, and OUT/hlo.json.gz what XLA compiled for this GPU. Nothing is timed while something
+is compiled. This file imports nothing of its neighbours and asks JAX for little, so that it runs
 where only they were prepared.
 """
 
@@ -55,6 +55,8 @@ MOST_CALLS = 500
 POOL = 1 << 22
 """Random elements that arrays are made of, one copy after another."""
 RUNS = 20
+WORKERS = max(1, (os.cpu_count() or 2) - 2)
+"""Programs that are compiled side by side."""
 TOLERANCE = 1e-5
 TOLERANCE_OF_PRODUCTS = 1e-2
 """XLA rounds the factors of products in f32 to TF32."""
@@ -295,25 +297,19 @@ class Run:
         except Exception as error:
             return f"{type(error).__name__}: {str(error)[:300]}"
 
-    def all_compiled(self, jobs: list[Job], share: float) -> list[tuple[Job, Program]]:
-        """Those that were compiled within a share of the time that is left."""
-        end = time.monotonic() + share * (self.until - time.monotonic())
-        workers = concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 2))
-        pending = [(job, workers.submit(self.compile, job)) for job in jobs]
-        done = []
-        for job, future in pending:
-            try:
-                program = future.result(timeout=max(0.0, end - time.monotonic()))
-            except concurrent.futures.TimeoutError:
-                program = "not compiled in time"
+    def all_compiled(self, jobs: list[Job]) -> list[tuple[Job, Program]]:
+        """Those that could be compiled. All of them are waited for: what still compiled would be tuned beside what is timed."""
+        if time.monotonic() > self.until:
+            for job in jobs:
+                self.say({"name": job["name"], "error": "out of time"})
+            return []
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
+            found = list(zip(jobs, workers.map(self.compile, jobs), strict=True))
+        for job, program in found:
             if isinstance(program, str):
                 self.say({"name": job["name"], "error": program})
-            else:
-                done.append((job, program))
-        # What still compiles would be tuned beside what is timed.
-        workers.shutdown(wait=True, cancel_futures=True)
-        print(f"{len(done)} of {len(jobs)} compiled, {self.until - time.monotonic():.0f} s left", flush=True)
-        return done
+        print(f"{len(jobs)} compiled, {self.until - time.monotonic():.0f} s left", flush=True)
+        return [(job, program) for job, program in found if not isinstance(program, str)]
 
     def compare(self, jobs: list[Job]) -> None:
         def one(item: tuple[Job, Program]) -> Found:
@@ -327,7 +323,7 @@ class Run:
             return {"name": job["name"], "wrong": wrong}
 
         with concurrent.futures.ThreadPoolExecutor(6) as workers:
-            for found in workers.map(one, self.all_compiled(jobs, 0.3)):
+            for found in workers.map(one, self.all_compiled(jobs)):
                 self.say(found)
 
     def keep(self, jobs: list[Job]) -> None:
@@ -352,15 +348,19 @@ class Run:
         print(f"{len(jobs)} packages run, {self.until - time.monotonic():.0f} s left", flush=True)
 
     def time(self, jobs: list[Job]) -> list[tuple[Job, Program]]:
-        programs = self.all_compiled(jobs, 0.45)
-        for job, program in programs:
-            if time.monotonic() > self.until:
-                self.say({"name": job["name"], "error": "out of time"})
-                continue
-            try:
-                self.say({"name": job["name"]} | timed(program, job["below"]) | program.sizes())
-            except Exception as error:
-                self.say({"name": job["name"], "error": f"{type(error).__name__}: {str(error)[:300]}"} | program.sizes())
+        """Some at a time are compiled, and timed: a run that is cut off has those that came first."""
+        programs = []
+        for at in range(0, len(jobs), WORKERS):
+            some = self.all_compiled(jobs[at : at + WORKERS])
+            for job, program in some:
+                if time.monotonic() > self.until:
+                    self.say({"name": job["name"], "error": "out of time"})
+                    continue
+                try:
+                    self.say({"name": job["name"]} | timed(program, job["below"]) | program.sizes())
+                except Exception as error:
+                    self.say({"name": job["name"], "error": f"{type(error).__name__}: {str(error)[:300]}"} | program.sizes())
+            programs += some
         print(f"timed, {self.until - time.monotonic():.0f} s left", flush=True)
         return programs
 

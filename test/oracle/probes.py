@@ -41,6 +41,8 @@ def moves() -> Iterator[Probe]:
     yield "concatenate", lambda x, y: jnp.concatenate([x, y], 1), (some(8192, 1000), some(8192, 3096))
     yield "sum of rows", lambda x: x.sum(1), (some(65536, 1024),)
     yield "sum of columns", lambda x: x.sum(0), (some(65536, 1024),)
+    for columns in (512, 1024, 16384):
+        yield f"sum of {columns} columns of bf16 eight times", lambda x: x.astype(F32).sum(1), (some(8, 4096, columns, dtype=BF16),)
     yield "sum of all", lambda x: x.sum(), (some(1 << 26),)
     yield "running sum of rows", lambda x: jnp.cumsum(x, 1), (some(65536, 1024),)
     yield "running sum", lambda x: jnp.cumsum(x), (some(1 << 24),)
@@ -74,6 +76,9 @@ def products() -> Iterator[Probe]:
         name = jnp.dtype(dtype).name
         for m, k, n in ((8192, 8192, 8192), (4096, 1024, 4096), (1024, 1024, 1024), (256, 256, 256), (65536, 64, 64), (64, 65536, 64), (8192, 8192, 1)):
             yield f"product {name} {m} {k} {n}", lambda x, y: x @ y, (some(m, k, dtype=dtype), some(k, n, dtype=dtype))
+        for k in (64, 128, 256, 512):
+            yield f"product {name} across 8192 {k} 8192", lambda x, y: x.T @ y, (some(k, 8192, dtype=dtype), some(k, 8192, dtype=dtype))
+            yield f"product {name} along 8192 {k} 8192", lambda x, y: x @ y.T, (some(8192, k, dtype=dtype), some(8192, k, dtype=dtype))
         for batch, m, k, n in ((256, 128, 64, 128), (32, 2048, 64, 2048), (32, 2048, 2048, 64), (4096, 16, 16, 16)):
             yield f"products {name} {batch} times {m} {k} {n}", lambda x, y: x @ y, (some(batch, m, k, dtype=dtype), some(batch, k, n, dtype=dtype))
     layout = ("NHWC", "HWIO", "NHWC")
@@ -106,6 +111,12 @@ def control() -> Iterator[Probe]:
     """Turns of loops, launches, and waits."""
     turns = 2000
     yield "known turns of one kernel", lambda x: lax.fori_loop(0, turns, lambda _, x: jnp.sin(x), x), (some(1024),)
+    for mib in (1, 8, 16, 24, 32, 40, 64, 128):
+        yield (
+            f"turns over {mib} MiB",
+            functools.partial(repeat, max(64, min(1000, 8192 // mib)), lambda x: x * 1.01 + 0.5),
+            (some(mib << 18),),
+        )
     yield "known turns of eight kernels", lambda x: lax.fori_loop(0, turns // 8, lambda _, x: eight(x), x), (some(64, 64),)
     yield "turns as values say", lambda x, n: lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, jnp.sin(s[1])), (0 * n, x))[1], (some(1024), some(dtype=I32))
     yield (
@@ -115,6 +126,10 @@ def control() -> Iterator[Probe]:
     )
     yield "updates of slices", lambda x, y: lax.fori_loop(0, turns, lambda i, x: lax.dynamic_update_slice(x, y + x[i % 8], (i, 0)), x), (some(turns, 4096), some(1, 4096))
     yield "eighty kernels", lambda x: functools.reduce(lambda x, _: eight(x), range(10), x), (some(64, 64),)
+
+
+def repeat(turns: int, function: Callable, x: Array) -> Array:
+    return lax.fori_loop(0, turns, lambda _, x: function(x), x)
 
 
 def eight(x: Array) -> Array:

@@ -174,7 +174,7 @@ LAUNCH = 3.1e-6
 """A kernel after another, launched one by one: a turn of a loop of two takes 6.2 microseconds."""
 LAUNCH_IN_GRAPH = 1.0e-6
 """In a CUDA graph: 160 kernels over next to nothing take 156 microseconds, and 4,250 in a loop of graphs 4,470."""
-PRODUCT = 4e-6
+PRODUCT = 3e-6
 """Besides, of 110 of XLA's products by Triton that take less than 60 us: the median, of small ones and larger ones alike."""
 ATOMICS = 78e9
 """Single f32 added by chance to 8 MiB, per second (gather_vjp_i32)."""

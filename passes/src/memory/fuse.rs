@@ -54,7 +54,7 @@ pub(super) struct Inside {
     /// A reduction of which a node is made that goes over as many elements as that has results.
     pub reduction: Option<Id>,
     /// Sums or extremes of rows, and what is made of all of a row's elements with them.
-    rows: bool,
+    pub rows: bool,
     /// More than one op.
     fused: bool,
 }
@@ -174,6 +174,8 @@ struct Fusion<'g, 'c, 'a> {
     /// Elements are read more than once on the way to the root.
     repeats: Vec<bool>,
     stored: Vec<bool>,
+    /// How often each element of what is not stored is asked for by what repeats it.
+    often: Vec<f32>,
     /// A node is computed inside of at least one user.
     inlined: Vec<bool>,
     /// What leads from the sum or extreme of a row back to all elements of the row, in one kernel with what reads the row beside it.
@@ -229,6 +231,7 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         spilled: vec![false; count],
         repeats: vec![false; count],
         stored: vec![false; count],
+        often: vec![1.0; count],
         inlined: vec![false; count],
         along_rows: vec![false; count],
         places: vec![1; count],
@@ -415,6 +418,7 @@ impl Fusion<'_, '_, '_> {
             let mut homes = Homes::NONE;
             let mut stored = kept[index] || self.graph.nodes[index].effects || self.users.of(node).is_empty();
             let mut repeats = false;
+            let mut often = 1.0f32;
             let first = askers.len();
             for &user in self.users.of(node) {
                 let inlines = self.graph.nodes[user as usize]
@@ -434,6 +438,9 @@ impl Fusion<'_, '_, '_> {
                 // A kernel that reads rows as a whole computes each of their elements, and what comes of all of them, once.
                 let once = self.along_rows[user as usize];
                 repeats |= !once && (self.repeats[user as usize] || self.grows(user));
+                if !once {
+                    often = often.max(self.often[user as usize] * self.growth(user));
+                }
                 self.ask(user, &mut askers, first);
             }
             // In all kernels; those of one are shared evenly among few.
@@ -446,7 +453,7 @@ impl Fusion<'_, '_, '_> {
             let alone = stored || homes.count > 1;
             let better_stored = if self.storage.weighs_copies {
                 alone && !self.is_free(node) && (stored || joined[index] || self.moves_more(node))
-                    || self.is_expensive(node) && repeats
+                    || repeats && (self.is_expensive(node) || self.repeats_more(node, homes, often))
                     || places > 1 && self.computes_more(node, places)
                     || self.spilled[index]
             } else {
@@ -473,6 +480,7 @@ impl Fusion<'_, '_, '_> {
             self.before_product[index] = homes.count > 0 && self.users.of(node).iter().any(is_before);
             self.homes[index] = homes;
             self.repeats[index] = repeats && (homes.count > 0 || !self.storage.computes_stored_once);
+            self.often[index] = if self.stored[index] { 1.0 } else { often };
         }
     }
 

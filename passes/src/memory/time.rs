@@ -9,8 +9,10 @@
 
 use super::Spent;
 use super::assign::Plan;
+use super::blocks::{in_columns, shared_mask};
 use super::fuse::{Kernel, Read};
 use super::graph::{Class, Graph, Id, Node, placement};
+use super::near::Near;
 use super::stages::{comparing, in_library, left_by_first, passes, places, stages};
 use crate::counted::Counter;
 use crate::ir::i64_array;
@@ -56,14 +58,26 @@ fn around_convolutions(turn: &Graph<'_, '_>, storage: &Storage, rates: &Rates) -
     if storage.library_convolves { turn.nodes.iter().filter_map(seconds).sum() } else { 0.0 }
 }
 
-/// What running a graph once takes.
+/// What running a graph takes, once or as a turn of a loop among many.
 pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, storage: &Storage, rates: &Rates) -> Time {
-    let in_place = InPlace::new(graph, plan);
-    let launch = launch(graph, plan, storage, rates);
+    once(graph, plan, (storage, rates), Runs::Once)
+}
+
+/// How often a graph runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    Once,
+    /// The second cache has what the last turn left.
+    Again,
+}
+
+fn once(graph: &Graph<'_, '_>, plan: &Plan, (storage, rates): (&Storage, &Rates), runs: Runs) -> Time {
+    let own = Own::new(graph, plan, (storage, rates), runs);
+    let in_place = &own.in_place;
     let each = |(index, kernel): (usize, &Kernel)| {
         let node = &graph.nodes[kernel.node as usize];
-        let inside = |region: usize| match (node.regions.get(region), plan.inner[index].get(region)) {
-            (Some(graph), Some(plan)) => time(graph, plan, storage, rates),
+        let inside = |region: usize, runs| match (node.regions.get(region), plan.inner[index].get(region)) {
+            (Some(graph), Some(plan)) => once(graph, plan, (storage, rates), runs),
             _ => Time::default(),
         };
         let alone = |seconds| Time { seconds, launches: 0.0 };
@@ -73,35 +87,63 @@ pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, storage: &Storage, rates:
                 let counter = node.op.and_then(Counter::of);
                 let turns = counter.map_or(1, |counter| counter.turns());
                 // Who starts kernels counts turns for himself, or else asks the condition.
-                let asked =
-                    if counter.is_some() { Time::default() } else { inside(0).and(alone(rates.branch)) };
-                let turn = asked.and(inside(1)).and(alone(rates.iteration));
+                let asked = if counter.is_some() {
+                    Time::default()
+                } else {
+                    inside(0, Runs::Once).and(alone(rates.branch))
+                };
+                let turn = asked.and(inside(1, Runs::Again)).and(alone(rates.iteration));
                 let around =
                     node.regions.get(1).map_or(0.0, |body| around_convolutions(body, storage, rates));
                 let turn = turn.and(alone(around));
-                turn.times(turns as f64).and(in_place.copies(kernel.node).time(rates, launch))
+                turn.times(turns as f64).and(in_place.copies(kernel.node).time(rates, own.launch))
             }
             Class::Branch => {
-                let arms = (0..node.regions.len()).map(inside);
+                let arms = (0..node.regions.len()).map(|arm| inside(arm, Runs::Once));
                 let longest = arms.max_by(|one, other| one.seconds.total_cmp(&other.seconds));
                 longest.unwrap_or_default().and(alone(rates.branch))
             }
-            _ => alone_time(graph, plan, *kernel, &in_place, (storage, rates, launch)),
+            _ => own.kernel(index),
         }
     };
-    let copies = Copies::of(plan.copied.iter().copied()).time(rates, launch);
+    let copies = Copies::of(plan.copied.iter().copied()).time(rates, own.launch);
     plan.kernels.kernels.iter().enumerate().map(each).fold(copies, Time::and)
 }
 
-/// Seconds that starting a kernel of a graph takes, by how many there are beside its loops and branches.
-fn launch(graph: &Graph<'_, '_>, plan: &Plan, storage: &Storage, rates: &Rates) -> f64 {
-    let is_one = |kernel: &&Kernel| {
-        let class = graph.nodes[kernel.node as usize].class;
-        !matches!(class, Class::Parameter | Class::Constant | Class::Loop | Class::Branch)
-    };
-    let own = plan.kernels.kernels.iter().filter(is_one);
-    let own: f64 = own.map(|&kernel| launches(graph, plan, kernel, storage)).sum();
-    rates.launch_of(own + Copies::of(plan.copied.iter().copied()).count)
+/// What the kernels of a graph take that are neither loops nor branches.
+struct Own<'g, 'c, 'a> {
+    in_place: InPlace<'g, 'c, 'a>,
+    /// For each kernel how many it falls into, and the seconds of its work; nothing for loops and branches.
+    each: Vec<(f64, f64)>,
+    /// Seconds that starting one of them takes.
+    launch: f64,
+}
+
+impl<'g, 'c, 'a> Own<'g, 'c, 'a> {
+    fn new(graph: &'g Graph<'c, 'a>, plan: &Plan, (storage, rates): (&Storage, &Rates), runs: Runs) -> Self {
+        let in_place = InPlace::new(graph, plan);
+        let near = nearness(graph, plan, &in_place, rates, runs);
+        let one = |(index, kernel): (usize, &Kernel)| {
+            let class = graph.nodes[kernel.node as usize].class;
+            if matches!(class, Class::Parameter | Class::Constant | Class::Loop | Class::Branch) {
+                return (0.0, 0.0);
+            }
+            let work = work(graph, plan, *kernel, &in_place, near[index], (storage, rates));
+            (launches(graph, plan, *kernel, storage), work)
+        };
+        let each: Vec<_> = plan.kernels.kernels.iter().enumerate().map(one).collect();
+        let sum = |(count, seconds), &(kernels, work): &(f64, f64)| (count + kernels, seconds + work);
+        let (count, seconds) = each.iter().fold((0.0, 0.0), sum);
+        let copies = Copies::of(plan.copied.iter().copied());
+        let launch = rates.launch_of(count + copies.count, seconds + copies.moved / rates.bytes);
+        Self { in_place, each, launch }
+    }
+
+    /// One run of a kernel.
+    fn kernel(&self, index: usize) -> Time {
+        let (launches, work) = self.each[index];
+        Time { seconds: launches * self.launch + work, launches }
+    }
 }
 
 /// Kernels that a kernel falls into.
@@ -110,17 +152,58 @@ fn launches(graph: &Graph<'_, '_>, plan: &Plan, kernel: Kernel, storage: &Storag
     nodes.map(|node| stages(graph, node, storage)).fold(1.0, f64::max)
 }
 
-/// What one run of a kernel takes that is neither a loop nor a branch.
-fn alone_time(
+/// For each kernel the bytes that it moves to and from the second cache instead of memory.
+fn nearness(
     graph: &Graph<'_, '_>,
     plan: &Plan,
-    kernel: Kernel,
     in_place: &InPlace<'_, '_, '_>,
-    (storage, rates, launch): (&Storage, &Rates, f64),
-) -> Time {
-    let launches = launches(graph, plan, kernel, storage);
-    let seconds = launches * launch + work(graph, plan, kernel, in_place, storage, rates);
-    Time { seconds, launches }
+    rates: &Rates,
+    runs: Runs,
+) -> Vec<f64> {
+    let mut found = vec![0.0; plan.kernels.kernels.len()];
+    if rates.cached.is_infinite() {
+        return found;
+    }
+    let mut near = Near::of(rates.cache);
+    // What goes by has no place that is asked for again.
+    let mut passing = u32::MAX;
+    for _ in 0..if runs == Runs::Again { 2 } else { 1 } {
+        for &index in &plan.order {
+            let kernel = plan.kernels.kernels[index as usize];
+            let class = graph.nodes[kernel.node as usize].class;
+            if matches!(class, Class::Loop | Class::Branch) {
+                near.forget();
+            }
+            if matches!(class, Class::Loop | Class::Branch | Class::Parameter | Class::Constant) {
+                continue;
+            }
+            let mut bytes = 0;
+            let mut uses = |value: Id, part: u64, is_whole: bool| {
+                let place = in_place.memory[value as usize];
+                if !is_whole || place == u32::MAX {
+                    passing -= 1;
+                    near.uses(passing, part);
+                } else if near.uses(place, part) {
+                    bytes += part;
+                }
+            };
+            for read in plan.kernels.reads(kernel) {
+                uses(read.value, read.bytes, read.bytes >= graph.values[read.value as usize].bytes);
+            }
+            // Of what is changed in place no more is written than is put there.
+            let put = match class {
+                Class::Update => graph.nodes[kernel.node as usize].operands.get(1),
+                Class::Scatter => graph.nodes[kernel.node as usize].operands.last(),
+                _ => None,
+            };
+            for made in plan.kernels.made(graph, kernel) {
+                let written = graph.values[*put.unwrap_or(&made) as usize].bytes;
+                uses(made, written, put.is_none());
+            }
+            found[index as usize] = bytes as f64;
+        }
+    }
+    found
 }
 
 /// Adds what each kernel of a graph takes that runs so often, those of loops and of all arms of branches too.
@@ -128,26 +211,25 @@ pub(super) fn spent<'c>(
     graph: &Graph<'c, '_>,
     plan: &Plan,
     (storage, rates): (&Storage, &Rates),
-    runs: f64,
+    (turns, among): (f64, bool),
     into: &mut Vec<Spent<'c>>,
 ) {
-    let in_place = InPlace::new(graph, plan);
-    let launch = launch(graph, plan, storage, rates);
+    let own = Own::new(graph, plan, (storage, rates), if among { Runs::Again } else { Runs::Once });
     for (index, kernel) in plan.kernels.kernels.iter().enumerate() {
         let node = &graph.nodes[kernel.node as usize];
-        let turns = match node.class {
+        let is_loop = node.class == Class::Loop;
+        let inner = match node.class {
             Class::Parameter | Class::Constant => continue,
             Class::Loop => node.op.and_then(Counter::of).map_or(1, |counter| counter.turns()) as f64,
             _ => 1.0,
         };
-        for (inner, inner_plan) in node.regions.iter().zip(&plan.inner[index]) {
-            spent(inner, inner_plan, (storage, rates), runs * turns, into);
+        for (region, inner_plan) in node.regions.iter().zip(&plan.inner[index]) {
+            spent(region, inner_plan, (storage, rates), (turns * inner, is_loop), into);
         }
         if !matches!(node.class, Class::Loop | Class::Branch) {
-            let each = alone_time(graph, plan, *kernel, &in_place, (storage, rates, launch));
             into.push(Spent {
-                seconds: runs * each.seconds,
-                runs,
+                seconds: turns * own.kernel(index).seconds,
+                runs: turns,
                 op: node.op.map_or("", |op| op_name(op)).to_owned(),
                 ty: graph.values.get(node.first as usize).map_or(String::new(), |value| value.ty.to_string()),
                 location: node.op.map(|op| op.location()),
@@ -209,14 +291,14 @@ impl<'g, 'c, 'a> InPlace<'g, 'c, 'a> {
     }
 }
 
-/// Seconds of a kernel's own work, once it runs.
+/// Seconds of a kernel's own work, once it runs; `near` bytes that it moves lie in the second cache.
 fn work(
     graph: &Graph<'_, '_>,
     plan: &Plan,
     kernel: Kernel,
     in_place: &InPlace<'_, '_, '_>,
-    storage: &Storage,
-    rates: &Rates,
+    near: f64,
+    (storage, rates): (&Storage, &Rates),
 ) -> f64 {
     let node = &graph.nodes[kernel.node as usize];
     let reads = plan.kernels.reads(kernel);
@@ -260,12 +342,17 @@ fn work(
         }
         None => (kernel.work / rates.elementwise, 1.0),
     };
-    let moving = moved / rates.bytes + again;
+    let near = near.min(moved);
+    let moving = (moved - near) / rates.bytes + near / rates.cached + again;
+    let moving = moving.max(in_columns(graph, kernel, (read, near), (storage, rates)));
     let own = moving.max(counting) + (1.0 - overlap) * moving.min(counting);
     let is_dot =
         |id: Id| graph.nodes[id as usize].op.is_some_and(|op| op_name(op) != "stablehlo.convolution");
     let starting = if kernel.inside.product.is_some_and(is_dot) { rates.product } else { 0.0 };
-    own.max(computing) + starting + node.op.map_or(0.0, |op| in_library(op, storage))
+    let multiplying = own.max(computing) + (1.0 - rates.product_overlap) * own.min(computing);
+    multiplying * shared_mask(graph, plan, kernel)
+        + starting
+        + node.op.map_or(0.0, |op| in_library(op, storage))
 }
 
 /// Seconds in which a scatter can add its updates to what it changes: a place takes one after another, the cache so many of any, and
@@ -337,7 +424,8 @@ fn moves_between_devices(name: &str) -> bool {
 /// Seconds that the multiplications of a product or convolution take that makes so many elements.
 pub(crate) fn product(op: OperationRef<'_, '_>, elements: u64, rates: &Rates) -> f64 {
     let (each, ty) = multiplications(op);
-    2.0 * elements as f64 * each / product_rate(op, ty, rates)
+    let slower = if ty.is_some_and(|ty| ty.is_f32()) { rates.across(each, lies_across(op)) } else { 1.0 };
+    2.0 * elements as f64 * each / (product_rate(op, ty, rates) * slower)
 }
 
 /// Multiplications for each element of a product or convolution, and the type of its operands.
@@ -366,6 +454,17 @@ fn multiplications<'c>(op: OperationRef<'c, '_>) -> (f64, Option<Type<'c>>) {
     // What is dilated is zeros for the most part, which are not multiplied with.
     let dilated = i64_array(op, "lhs_dilation").map_or(1.0, |by| by.iter().map(|&by| by as f64).product());
     (each / f64::max(dilated, 1.0), Some(left.element))
+}
+
+/// Whether neither operand of a product lies along what is contracted.
+fn lies_across(op: OperationRef<'_, '_>) -> bool {
+    let Some(numbers) = dot_numbers(op) else { return false };
+    let last = |at| {
+        let operand = op.operands().nth(at).and_then(|value| Tensor::new(value.r#type()));
+        operand.map_or(0, |tensor| tensor.rank() as i64 - 1)
+    };
+    !numbers.lhs_contracting_dimensions().contains(&last(0))
+        && !numbers.rhs_contracting_dimensions().contains(&last(1))
 }
 
 fn product_rate(op: OperationRef<'_, '_>, ty: Option<Type<'_>>, rates: &Rates) -> f64 {

@@ -211,6 +211,10 @@ pub struct Rates {
     pub wide_products: f64,
     /// Seconds that a product of matrices takes besides, until its first tiles are there and its last ones stored.
     pub product: f64,
+    /// How much of the shorter of a product's bytes and its operations happens during the longer.
+    pub product_overlap: f64,
+    /// The share of `products` that is reached if neither operand lies along what is contracted: of [`SHORT`] elements and more, and of fewer.
+    pub across: (f64, f64),
     /// Elementwise operations per second, where one that is known to be costly counts as twenty,
     pub elementwise: f64,
     /// and as [`Storage::operations`] counts them, if it does.
@@ -239,18 +243,51 @@ pub struct Rates {
     pub cache: u64,
     /// Bytes per second from it, of what has been read before; infinite where that costs nothing.
     pub cached: f64,
+    /// Reductions of columns, whose blocks of threads take some columns each and all of their rows; `None` if these are no matter.
+    pub columns: Option<Columns>,
     /// Processors that blocks of threads run on; 1 where a kernel has the whole chip to itself.
     pub multiprocessors: i64,
 }
+
+/// What a block of threads takes of the rows whose columns it reduces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Columns {
+    /// Bytes of each row.
+    pub bytes: f64,
+    /// Bytes per second from memory,
+    pub far: f64,
+    /// and from the second cache.
+    pub near: f64,
+}
+
+/// Elements that a product contracts and that are no longer few.
+pub const SHORT: f64 = 1024.0;
 
 /// Kernels of a program or of a loop's body that are started at once, as a graph (`--xla_gpu_graph_min_graph_size` of XLA).
 pub const GRAPH: f64 = 5.0;
 
 impl Rates {
-    /// Seconds to start one of so many kernels that follow on each other.
+    /// Seconds to start one of so many kernels that follow on each other and work for so many seconds together. One by one, a kernel
+    /// waits for whoever starts it, or he for those before it.
     #[must_use]
-    pub fn launch_of(&self, kernels: f64) -> f64 {
-        if kernels >= GRAPH { self.launch_in_graph } else { self.launch }
+    pub fn launch_of(&self, kernels: f64, seconds: f64) -> f64 {
+        if kernels >= GRAPH {
+            return self.launch_in_graph;
+        }
+        (self.launch - seconds / kernels.max(1.0)).max(self.launch_in_graph)
+    }
+
+    /// The share of a product's rate that is reached if it contracts so many elements, and neither operand lies along these.
+    #[must_use]
+    pub fn across(&self, contracted: f64, is_across: bool) -> f64 {
+        let (long, short) = self.across;
+        if !is_across {
+            1.0
+        } else if contracted >= SHORT {
+            long
+        } else {
+            short
+        }
     }
 }
 

@@ -55,6 +55,8 @@ pub(super) const V5P: Rates = Rates {
     operations: 14e12,
     overlap: 1.0,
     product: 0.0,
+    product_overlap: 1.0,
+    across: (1.0, 1.0),
     launch: 0.5e-6,
     launch_in_graph: 0.5e-6,
     iteration: 0.0,
@@ -66,6 +68,7 @@ pub(super) const V5P: Rates = Rates {
     run: 1,
     place: f64::INFINITY,
     cache: 0,
+    columns: None,
     multiprocessors: 1,
     cached: f64::INFINITY,
 };

@@ -3,7 +3,7 @@
 //! What it takes to compute a value where it is needed: bytes that are read for it, and elementwise operations.
 
 use super::super::graph::{Class, Id, Node};
-use super::{EXPENSIVE, Fusion};
+use super::{EXPENSIVE, Fusion, Homes};
 use crate::ir::i64_array;
 use crate::rewrite::ops_in;
 use melior::ir::operation::OperationLike;
@@ -95,6 +95,29 @@ impl Fusion<'_, '_, '_> {
         full > 1 && bytes > own.bytes
     }
 
+    /// Whether reductions that compute each element so often take longer for it than to store it once and read it. What goes along rows
+    /// is no such kernel: a block of its threads shares what is repeated.
+    pub(super) fn repeats_more(&self, node: Id, homes: Homes, often: f32) -> bool {
+        let homes = homes.told_apart();
+        if homes.is_empty() || !homes.iter().all(|&home| matches!(self.class(home), Class::Reduce(_))) {
+            return false;
+        }
+        let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
+        let again = value.elements as f32 * (often - 1.0);
+        let bytes = value.bytes.saturating_add(self.storage.launch_bytes) as f32;
+        !self.is_free(node) && self.chain[node as usize] * again > bytes * self.storage.work_per_byte
+    }
+
+    /// How many elements a node makes of one.
+    pub(super) fn growth(&self, node: Id) -> f32 {
+        let node = &self.graph.nodes[node as usize];
+        let elements = |value: Id| self.graph.values[value as usize].elements.max(1) as f32;
+        match (node.class, node.operands.first()) {
+            (Class::Broadcast, Some(&operand)) => (elements(node.first) / elements(operand)).max(1.0),
+            _ => 1.0,
+        }
+    }
+
     pub(super) fn grows(&self, node: Id) -> bool {
         let node = &self.graph.nodes[node as usize];
         node.class == Class::Broadcast
@@ -153,9 +176,12 @@ impl Fusion<'_, '_, '_> {
         for node in (0..count as Id).rev().filter(|&node| self.graph.nodes[node as usize].live) {
             let index = node as usize;
             let own = self.own_work(node, &mut known);
+            let loads = self.loads(node);
+            let reduces = |home: Id| matches!(self.class(home), Class::Reduce(_));
             if self.stored[index] {
                 scale[index] = 1.0;
-                work[leader(node).unwrap_or(node) as usize] += own + self.stepping(node);
+                let loads = if reduces(node) { loads } else { 0.0 };
+                work[leader(node).unwrap_or(node) as usize] += own + loads + self.stepping(node);
                 continue;
             }
             for &user in self.users.of(node) {
@@ -172,10 +198,11 @@ impl Fusion<'_, '_, '_> {
             }
             let mut homes: SmallVec<[Id; 4]> = SmallVec::new();
             for &home in self.homes[index].told_apart() {
+                let loads = if reduces(home) { loads } else { 0.0 };
                 let home = leader(home).unwrap_or(home);
                 if !homes.contains(&home) {
                     homes.push(home);
-                    work[home as usize] += own * scale[index] * f64::from(self.places[index]);
+                    work[home as usize] += (own + loads) * scale[index] * f64::from(self.places[index]);
                 }
             }
         }
@@ -185,6 +212,31 @@ impl Fusion<'_, '_, '_> {
     /// Whether a node makes the first operand of a user.
     fn is_first_operand(&self, node: Id, user: Id) -> bool {
         self.graph.nodes[user as usize].operands.first().is_some_and(|&first| self.node_of(first) == node)
+    }
+
+    /// Operations in the time in which a reduction's kernel loads what a node takes from memory, where the back end counts them.
+    fn loads(&self, node: Id) -> f64 {
+        // `LOAD_STEPS` of `test/oracle/hlo_time.py`, which says what shows it.
+        const LOAD: f64 = 3.0;
+        if self.storage.operations.is_none() {
+            return 0.0;
+        }
+        let node = &self.graph.nodes[node as usize];
+        let made = self.graph.values.get(node.first as usize).map_or(0, |value| value.elements);
+        let mut loaded = 0;
+        for (at, &operand) in node.operands.iter().enumerate() {
+            let content = &self.graph.values[operand as usize];
+            let is_there = self.stored.get(content.node as usize).is_none_or(|&stored| stored)
+                || self.class(content.node) == Class::Parameter;
+            if is_there && content.elements > 1 && !node.operands[..at].contains(&operand) {
+                let asked = match node.class {
+                    Class::Reduce(_) => content.elements,
+                    _ => made,
+                };
+                loaded += asked;
+            }
+        }
+        LOAD * loaded as f64
     }
 
     /// Operations to find where each element of a stored node is, where the back end counts them: of those that are put there, or of

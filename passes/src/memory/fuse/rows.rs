@@ -2,6 +2,7 @@
 
 //! What is made of each row of an array and of a sum or extreme of that row, as one kernel.
 
+use super::super::blocks::moves_last;
 use super::super::graph::{Class, Id, Reduce};
 use super::Fusion;
 use super::collect::scatters;
@@ -31,7 +32,7 @@ impl Fusion<'_, '_, '_> {
         let of = *node.operands.first().filter(|_| node.count == 1)?;
         let made_of = self.made_of(self.node_of(of));
         // Rows that do not lie as such in memory.
-        if made_of.iter().any(|&node| self.is_scattered(node)) {
+        if made_of.iter().any(|&node| self.is_scattered(node) || self.lies_across(node)) {
             return None;
         }
         let mut parts = vec![reduction];
@@ -60,6 +61,19 @@ impl Fusion<'_, '_, '_> {
     pub(super) fn is_scattered(&self, node: Id) -> bool {
         let node = self.graph.nodes.get(node as usize).filter(|_| self.storage.rereads.is_some());
         node.and_then(|node| node.op).is_some_and(scatters)
+    }
+
+    /// Whether a node is a transpose of a product whose last dimension is another one, which XLA for GPUs computes in the product's order.
+    fn lies_across(&self, node: Id) -> bool {
+        let Some(node) = self.graph.nodes.get(node as usize).filter(|_| self.storage.rereads.is_some())
+        else {
+            return false;
+        };
+        let of_product = node
+            .operands
+            .first()
+            .is_some_and(|&of| matches!(self.class(self.node_of(of)), Class::Dot { .. }));
+        of_product && node.op.is_some_and(moves_last)
     }
 
     /// What a node is made of by elementwise ops, as far as that is near.

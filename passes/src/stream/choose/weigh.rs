@@ -226,7 +226,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         }
         // Read in another order, written, and read by the product.
         let kernels = (kernels + BESIDES) as f64;
-        let each = kernels * rates.launch_of(kernels) + 3.0 * whole as f64 / rates.bytes;
+        // A chunk is to be so large that its kernels last longer than the host needs to start them.
+        let each = kernels * rates.launch_in_graph + 3.0 * whole as f64 / rates.bytes;
         turns as f64 * each
     }
 }
