@@ -2,12 +2,12 @@
 // RUN: slimhlo-opt %s --slimhlo-optimize=max-slowdown=1 | FileCheck %s --check-prefix=FASTEST
 // RUN: slimhlo-opt %s --slimhlo-optimize=target=xla-cpu | FileCheck %s --check-prefix=CPU
 
-// Scores of 16 heads, 1 GiB, and weights as large. A GPU stores both: loops over heads and their rows store some of them at a time, half a head in a
-// turn, whose 32 MiB the second cache holds; each turn starts kernels. Nothing may get slower with max-slowdown=1. XLA for CPU hands all of it to a library that
+// Scores of 16 heads, 1 GiB, and weights as large. A GPU stores both: a loop over heads stores some of them at a time, a whole head or more in a
+// turn, since each turn starts kernels. Nothing may get slower with max-slowdown=1. XLA for CPU hands all of it to a library that
 // stores neither.
 // CHECK-LABEL: func.func @main
 // CHECK: stablehlo.while
-// CHECK: stablehlo.dot_general {{.*}}x2048x4096xf32>
+// CHECK: stablehlo.dot_general {{.*}}x4096x4096xf32>
 // FASTEST-LABEL: func.func @main
 // FASTEST-NOT: stablehlo.while
 // CPU-LABEL: func.func @main

@@ -5,7 +5,7 @@
 
 // Images as bytes.
 // CHECK: temporaries 16.00 MiB
-// CHECK: time 36.3 us, 3 launches
+// CHECK: time 38.8 us, 3 launches
 func.func public @main(%a: tensor<256x64x64x4xui8>, %k: tensor<3x3x4x16xf32>) -> tensor<256x64x64x16xf32> {
   %s = stablehlo.constant dense<3.0> : tensor<256x64x64x4xf32>
   %f = stablehlo.convert %a : (tensor<256x64x64x4xui8>) -> tensor<256x64x64x4xf32>
@@ -18,7 +18,7 @@ func.func public @main(%a: tensor<256x64x64x4xui8>, %k: tensor<3x3x4x16xf32>) ->
 
 // A sum.
 // CHECK: temporaries 32.00 MiB
-// CHECK: time 55.6 us, 3 launches
+// CHECK: time 60.7 us, 3 launches
 func.func public @main(%a: tensor<256x64x64x16xbf16>, %b: tensor<256x64x64x16xbf16>, %k: tensor<3x3x16x16xbf16>) -> tensor<256x64x64x16xbf16> {
   %m = stablehlo.add %a, %b : tensor<256x64x64x16xbf16>
   %0 = stablehlo.convolution(%m, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<256x64x64x16xbf16>, tensor<3x3x16x16xbf16>) -> tensor<256x64x64x16xbf16>
@@ -29,7 +29,7 @@ func.func public @main(%a: tensor<256x64x64x16xbf16>, %b: tensor<256x64x64x16xbf
 
 // Floats that are made narrower.
 // CHECK: temporaries 32.00 MiB
-// CHECK: time 55.6 us, 3 launches
+// CHECK: time 60.7 us, 3 launches
 func.func public @main(%a: tensor<256x64x64x16xf32>, %k: tensor<3x3x16x16xf32>) -> tensor<256x64x64x16xbf16> {
   %x = stablehlo.convert %a : (tensor<256x64x64x16xf32>) -> tensor<256x64x64x16xbf16>
   %y = stablehlo.convert %k : (tensor<3x3x16x16xf32>) -> tensor<3x3x16x16xbf16>

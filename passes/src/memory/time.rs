@@ -177,28 +177,39 @@ fn nearness(
             if matches!(class, Class::Loop | Class::Branch | Class::Parameter | Class::Constant) {
                 continue;
             }
+            let place = |value: Id| in_place.memory[value as usize];
             let mut bytes = 0;
             let mut uses = |value: Id, part: u64, is_whole: bool| {
-                let place = in_place.memory[value as usize];
-                if !is_whole || place == u32::MAX {
+                if !is_whole || place(value) == u32::MAX {
                     passing -= 1;
                     near.uses(passing, part);
-                } else if near.uses(place, part) {
+                } else if near.uses(place(value), part) {
                     bytes += part;
                 }
             };
-            for read in plan.kernels.reads(kernel) {
-                uses(read.value, read.bytes, read.bytes >= graph.values[read.value as usize].bytes);
-            }
             // Of what is changed in place no more is written than is put there.
             let put = match class {
                 Class::Update => graph.nodes[kernel.node as usize].operands.get(1),
                 Class::Scatter => graph.nodes[kernel.node as usize].operands.last(),
                 _ => None,
             };
-            for made in plan.kernels.made(graph, kernel) {
-                let written = graph.values[*put.unwrap_or(&made) as usize].bytes;
-                uses(made, written, put.is_none());
+            let reads = plan.kernels.reads(kernel);
+            let takes_place = |made: Id| reads.iter().any(|read| place(read.value) == place(made));
+            let written = |made: Id| graph.values[*put.unwrap_or(&made) as usize].bytes;
+            let made = || plan.kernels.made(graph, kernel);
+            // What is written pushes out what is not read yet, unless it takes that one's place, and is what was used last.
+            let apart: Vec<Id> = made().filter(|&made| !takes_place(made)).collect();
+            apart.iter().for_each(|&made| uses(made, written(made), put.is_none()));
+            for read in reads {
+                uses(read.value, read.bytes, read.bytes >= graph.values[read.value as usize].bytes);
+            }
+            made()
+                .filter(|&made| takes_place(made))
+                .for_each(|made| uses(made, written(made), put.is_none()));
+            if put.is_none() {
+                apart.iter().filter(|&&made| place(made) != u32::MAX).for_each(|&made| {
+                    near.uses(place(made), written(made));
+                });
             }
             found[index as usize] = bytes as f64;
         }
