@@ -24,6 +24,10 @@
 //! %result = stablehlo.add %held, ...
 //! ```
 //!
+//! So it does with a result that one op reads, the end of the computation, if the program returns it without what is beyond
+//! its ends, and parts of that do not come out even along all axes: partitioners move columns between devices that are
+//! along the others, then gather, and read the result for each.
+//!
 //! And, in loops as well, a part of an array that is then updated at another place, where a thin update has made the
 //! array (one element along a dimension along which the array has more): it is cut out inside of the branch.
 //!
@@ -73,15 +77,16 @@ use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::hold;
 use crate::ir::{self, Builder, element_of};
 use crate::ops::class;
-use crate::rewrite::{defining_op, uses, walk};
-use crate::shards::is_manual_throughout;
+use crate::rewrite::{defining_op, users, uses, walk};
+use crate::shards::{Mesh, is_manual_throughout, only_returned, partitions};
 use crate::splat::Splat;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, TypeLike, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
-use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::sdy::attrs::{TensorShardingPerValue, View};
 use thin::is_of_thin_update;
 
 crate::pass_options! {
@@ -193,7 +198,7 @@ fn is_stored_in_parts<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
         return false;
     };
     let bytes = ir::bytes(value);
-    if bytes <= 0 || !do_several_read(value) {
+    if bytes <= 0 || !do_several_read(value) && !is_gathered(value) {
         return false;
     }
     let mut seen = FxHashSet::default();
@@ -227,6 +232,42 @@ fn do_several_read<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
         }
     }
     false
+}
+
+/// Whether a value is a result of a computation that the program returns without what is beyond its ends, where parts do
+/// not come out even along all axes: partitioners move ends between devices that are along the others, then gather, and
+/// read it for each of the two.
+fn is_gathered<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
+    let mut readers = uses(value);
+    let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
+    let parent = reader.user.block().and_then(|block| block.parent_operation());
+    let Some(computation) = parent.filter(|_| op_name(reader.user) == "sdy.return") else { return false };
+    let Some(whole) = computation.results().nth(reader.operand).map(Value::from) else { return false };
+    users(whole).any(|trim| {
+        ir::first_result(trim).is_some_and(|left| {
+            op_name(trim) == "stablehlo.slice"
+                && only_returned(left)
+                && are_ends_moved(computation, reader.operand, left).unwrap_or(false)
+        })
+    })
+}
+
+/// Whether parts of a value at the program's boundary, which is some of a result of a computation, end elsewhere than
+/// those of the result do.
+fn are_ends_moved<'c: 'a, 'a>(
+    computation: OperationRef<'c, 'a>,
+    number: usize,
+    value: Value<'c, 'a>,
+) -> Option<bool> {
+    let shardings = TensorShardingPerValue::view(ffi::attribute_of(computation, "out_shardings")?)?;
+    let sharding = shardings.shardings().get(number)?;
+    let mesh = Mesh::of(sharding, computation, partitions(computation)?)?;
+    let layout = mesh.layout(sharding)?;
+    let shape = ir::plain(value)?.shape;
+    let kept = layout.at_boundary(shape, &mesh)?;
+    let (own, given) = (layout.tile_shape(shape, &mesh.grid)?, kept.local_shape(shape, &mesh.grid)?);
+    let is_moved = |dim: usize| !kept.0[dim].is_empty() && given[dim] % own[dim].max(1) != 0;
+    Some((0..shape.len()).any(is_moved))
 }
 
 /// Whether elements are integers or floats of whole bytes.

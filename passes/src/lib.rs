@@ -48,6 +48,7 @@ pub mod simplify;
 pub mod sink_invariants;
 pub mod slabs;
 pub mod stream;
+pub mod take_turns;
 pub mod unroll_rotations;
 pub mod unstack;
 
@@ -91,6 +92,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<sink_invariants::SinkInvariants>(),
             PassInfo::of::<slabs::Slabs>(),
             PassInfo::of::<stream::Stream>(),
+            PassInfo::of::<take_turns::TakeTurns>(),
             PassInfo::of::<gpu::to_kernels::ToKernels>(),
             PassInfo::of::<unroll_rotations::UnrollRotations>(),
             PassInfo::of::<unstack::Unstack>(),

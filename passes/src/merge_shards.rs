@@ -33,6 +33,9 @@
 //! The program's arguments come in even parts, whatever is said of them and of what is made of them: a computation that takes one so
 //! agrees with that.
 //!
+//! Computations that are independent of each other become one as well: passes then see what is there at once, and may keep
+//! one apart from the other in time (`take_turns.rs`).
+//!
 //! Parts of one array that go between the same devices are then sent at once (`shards/share.rs`), and what was reshaped
 //! to dimensions of one element is moved without these (`shards/ones.rs`).
 //!
@@ -48,7 +51,7 @@
 //!
 //! # When it must not fire
 //!
-//! * Nothing but constraints is between or around manual computations.
+//! * Nothing but constraints is between or around a manual computation, and no other is independent of it.
 //! * Products, convolutions, gathers, scatters, sorts: how these are best cut is for the partitioner to say, and chunks of them have
 //!   computations of their own (`stream/own_shards.rs`).
 //! * Floats narrower than 32 bits, which some back ends (XLA for CPU) update by way of a copy in a wider type: what is in a manual
@@ -228,9 +231,14 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
                 _ => *other |= op.results().any(|result| !ir::is_rank_zero(result.into())),
             }
         }
+        let mut alone: Table<u32, usize> = Table::default();
+        for (at, op) in ops.iter().enumerate().filter(|(_, op)| own.contains(&ir::op_key(**op))) {
+            *alone.entry(levels[at]).or_default() += usize::from(op_name(*op) == MANUAL);
+        }
         for (at, op) in ops.iter().enumerate() {
             let (count, other) = found[connected.find_mut(at)];
-            if count == 0 || count == 1 && !other {
+            let is_alone = alone.get(&levels[at]).is_none_or(|count| *count < 2);
+            if count == 0 || count == 1 && !other && is_alone {
                 own.remove(&ir::op_key(*op));
             }
         }

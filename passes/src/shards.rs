@@ -57,6 +57,9 @@
 //! exchange and one update, whichever of its ends came first). Updates of a chain become one if the second does not read what
 //! the first writes. Parts that go from the same devices to the same and lie in or next to one another are sent once.
 //!
+//! Rows that are repeated are moved first, where devices differ in where they go, and repeated then: in less memory. What is read
+//! twice at one distance is one array.
+//!
 //! A part that a device moves over itself is moved in up to four parts that it does not meet, in the order that leaves
 //! none overwritten too early; if that would be more, or the array need not be stored, it is chosen by place. What a
 //! loop carries is updated, too, where parts are then taken of what is computed of it. A part
@@ -84,7 +87,8 @@
 //! In such modules a scalar that is put across borders is chosen by place, nothing exchanged. What is only computed for
 //! one reader, of one array, is computed there, from what that array's neighbours send: several slices of a field are
 //! one exchange in each direction. An op that says another layout than what it is made of and all that reads it is laid
-//! out like them. `sdy.constant` becomes an ordinary constant. A loop carries an array with what is beyond its ends
+//! out like them. `sdy.constant` becomes an ordinary constant. A slice of a padded array that takes nothing of what was padded is one
+//! of the array. A loop carries an array with what is beyond its ends
 //! (`shards/loops.rs`). A scalar that is put only beyond the ends of what is updated in place (the last pad of a
 //! program that takes and gives even arrays) is one more update of it, also where dimensions change places or some of
 //! one element come or go in between. At the program's boundary, where parts must be even, a result is made as it has
@@ -169,9 +173,11 @@ use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, is_unused, walk};
 use crate::splat::{Splat, Splats};
 pub(crate) use emit::next_channel;
+use layout::Known;
 pub use layout::partitions;
-use layout::{Known, only_returned};
-pub(crate) use layout::{is_entry, is_manual_throughout, is_partitioned, of_one_partition, taken};
+pub(crate) use layout::{
+    is_entry, is_manual_throughout, is_partitioned, of_one_partition, only_returned, taken,
+};
 pub(crate) use manual::{all_reduce, constant_on_shards, counted, manual_computation};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};
@@ -180,7 +186,7 @@ use moves::{Moves, Piece, is_bare, is_move, is_update, plain, unconstrained};
 pub(crate) use ones::without_ones;
 pub use partitioner::{Traffic, traffic};
 use rustc_hash::FxHashSet;
-use settle::{with_pads_behind_updates, with_plain_constants};
+use settle::{with_pads_behind_updates, with_plain_constants, with_slices_of_padded};
 pub(crate) use share::share_exchanges;
 use slimhlo_dialect::ffi::op_name;
 use worth::{is_computed_anew, is_fill_of_computed};
@@ -226,6 +232,7 @@ impl Pass for ExchangeShards {
         let plain = with_plain_constants(root);
         let Some(mut known) = Known::new(root, partitions) else { return Ok(Changed::from(plain)) };
         let moved = known.by_op && with_pads_behind_updates(root, &mut known);
+        let taken = known.by_op && with_slices_of_padded(root, &mut known);
         let mut candidates = Vec::new();
         walk(root, |op| match op_name(op) {
             "sdy.manual_computation" => WalkResult::Skip,
@@ -245,7 +252,7 @@ impl Pass for ExchangeShards {
             fresh: FxHashSet::default(),
             done: FxHashSet::default(),
             context,
-            changed: plain || moved,
+            changed: plain || moved || taken,
         };
         if rewrite.known.by_op {
             rewrite.agree(root);
@@ -322,7 +329,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         // Partitioners know a rotation by its slices.
         if self.known.by_op && op_name(op) == "stablehlo.concatenate" {
             let parts = op.operands().filter(|part| has_one_use(*part)).filter_map(defining_op);
-            self.done.extend(parts.map(ir::op_key));
+            // A part that is joined itself may be a rotation.
+            let known = parts.filter(|part| op_name(*part) != "stablehlo.concatenate");
+            self.done.extend(known.map(ir::op_key));
         }
     }
 

@@ -271,4 +271,14 @@ pub const STAGES: &[Stage] = &[
         legalizes: true,
         ..PLAIN
     },
+    Stage {
+        name: "turns of fields",
+        pipeline: "func.func(slimhlo-take-turns)",
+        tidy: TIDY,
+        // In which order the back end runs what does not depend on each other the model does not see.
+        judge: Judge::Pass,
+        legalizes: true,
+        finishes: true,
+        ..PLAIN
+    },
 ];

@@ -27,7 +27,7 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, Location, OperationRef, Type, TypeLike, Value, ValueLike};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi;
 use slimhlo_dialect::types::Tensor;
 
@@ -85,7 +85,7 @@ pub struct Body<'c, 'a, 'r> {
     /// What will be read of inputs from other devices, and what came of it.
     foreseen: Vec<(Read, Option<Value<'c, 'a>>)>,
     /// What has been joined, by its parts, along which dimension.
-    joined: FxHashSet<(Vec<usize>, usize)>,
+    joined: FxHashMap<(Vec<usize>, usize), Vec<by_device::Joined<'c, 'a>>>,
     /// The array being updated, after so many updates.
     versions: Vec<Value<'c, 'a>>,
     latest: Option<Value<'c, 'a>>,
@@ -159,7 +159,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             starts: FxHashMap::default(),
             tables: FxHashMap::default(),
             foreseen: Vec::new(),
-            joined: FxHashSet::default(),
+            joined: FxHashMap::default(),
             versions: Vec::new(),
             latest: None,
             written: Vec::new(),

@@ -7,7 +7,9 @@ use super::mesh::Layout;
 use super::moves::{self, is_bare, is_move, is_update};
 use super::{Rewrite, uneven};
 use crate::ir::{self, Builder};
-use crate::rewrite::{carry_attributes, defining_op, has_one_use, is_unused, ops_named, users, walk};
+use crate::rewrite::{
+    carry_attributes, defining_op, has_one_use, is_unused, ops_named, set_attribute, users, walk,
+};
 use crate::splat::Splat;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};
@@ -182,6 +184,50 @@ pub(super) fn with_pads_behind_updates<'c: 'a, 'a>(
         }
     }
     any
+}
+
+/// Has slices of padded arrays that take nothing of what is padded be slices of the arrays; says whether there are any.
+pub(super) fn with_slices_of_padded<'c: 'a, 'a>(root: OperationRef<'c, 'a>, known: &mut Known<'c>) -> bool {
+    let build = Builder::new(root);
+    let mut slices = Vec::new();
+    walk(root, |op| match op_name(op) {
+        "sdy.manual_computation" => WalkResult::Skip,
+        name => {
+            slices.extend((name == "stablehlo.slice").then_some(op));
+            WalkResult::Advance
+        }
+    });
+    let of_arrays = slices.into_iter().filter(|slice| of_padded(&build, known, *slice).is_some());
+    of_arrays.count() > 0
+}
+
+/// Makes a slice of a padded array one of the array, if it takes just of that.
+fn of_padded<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    known: &mut Known<'c>,
+    slice: OperationRef<'c, 'a>,
+) -> Option<()> {
+    let padded = slice.operands().next()?;
+    let pad = defining_op(padded).filter(|op| op_name(*op) == "stablehlo.pad")?;
+    let array = pad.operands().next()?;
+    let numbers = |op, name| ir::i64_array(op, name);
+    let low = numbers(pad, "edge_padding_low")?;
+    numbers(pad, "interior_padding")?.iter().all(|&inner| inner == 0).then_some(())?;
+    let moved = |name| -> Option<Vec<i64>> {
+        Some(numbers(slice, name)?.iter().zip(low).map(|(at, low)| at - low).collect())
+    };
+    let (starts, limits) = (moved("start_indices")?, moved("limit_indices")?);
+    let is_within = starts.iter().all(|&start| start >= 0)
+        && limits.iter().zip(moves::plain(array)?.shape).all(|(limit, size)| limit <= size);
+    is_within.then_some(())?;
+    set_attribute(slice, "start_indices", build.i64_array(&starts));
+    set_attribute(slice, "limit_indices", build.i64_array(&limits));
+    build.set_operand(slice, 0, array);
+    if is_unused(pad) {
+        known.forget(padded);
+        build.erase(pad);
+    }
+    Some(())
 }
 
 /// Puts a pad before what reorders the array that it pads; gives it as it then is.

@@ -27,6 +27,13 @@ use rustc_hash::FxHashMap;
 /// How many slots a leaf may have.
 const SLOTS: usize = 8;
 
+/// Parts that were joined: where devices find where all of them begin, and where what is left of them does.
+pub(super) struct Joined<'c, 'a> {
+    asked: Places,
+    value: Value<'c, 'a>,
+    lows: Places,
+}
+
 /// What is read in one place of an expression: the input, and what of it each device needs.
 struct Leaf<'r> {
     input: usize,
@@ -483,11 +490,20 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         }
         let Some(dim) = along else { return (base, lows, false) };
         lows.values_mut().for_each(|low| low[dim] -= before);
-        let is_again = !self.joined.insert((parts.iter().map(|part| ir::key(*part)).collect(), dim));
+        let key = (parts.iter().map(|part| ir::key(*part)).collect(), dim);
+        let before = self.joined.get(&key).map(Vec::as_slice).unwrap_or_default();
+        // What is read twice at one distance is one array.
+        if let Some(same) = before.iter().find(|joined| joined.asked == lows) {
+            return (same.value, same.lows.clone(), are_rows(dim));
+        }
+        let is_again = !before.is_empty();
+        let asked = lows.clone();
         if let Some(shape) = own.filter(|_| is_again && !are_rows(dim)) {
             self.shorten(&mut parts, &mut lows, dim, shape[dim]);
         }
-        (self.build.concatenate(&parts, dim, self.location), lows, are_rows(dim))
+        let value = self.build.concatenate(&parts, dim, self.location);
+        self.joined.entry(key).or_default().push(Joined { asked, value, lows: lows.clone() });
+        (value, lows, are_rows(dim))
     }
 
     /// Leaves away of arrays that are joined what no device finds in a tile of this size: leaves that read the same at other

@@ -5,9 +5,12 @@
 use super::super::classes::Devices;
 use super::super::moves::Box_;
 use super::{Body, corners, shape_of};
-use crate::ir::element_of;
+use crate::ir::{self, element_of};
+use crate::rewrite::defining_op;
+use melior::ir::operation::OperationLike;
 use melior::ir::{Value, ValueLike};
 use rustc_hash::FxHashMap;
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
 
@@ -77,6 +80,15 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         shape: &[i64],
         is_one_of_several: bool,
     ) -> Option<Value<'c, 'a>> {
+        if let Some((narrow, dims)) = self.repeated(value, lows, shape) {
+            let one = |values: &[i64], number: i64| -> Vec<i64> {
+                values.iter().zip(&dims).map(|(&value, &is)| if is { number } else { value }).collect()
+            };
+            let lows = lows.iter().map(|(device, low)| (*device, one(low, 0))).collect();
+            let placed = self.placed(narrow, &lows, &one(shape, 1), is_one_of_several)?;
+            let all: Vec<i64> = (0..shape.len() as i64).collect();
+            return Some(self.broadcast(placed, &all, shape));
+        }
         let size = shape_of(value);
         let first = lows.keys().min().map(|device| lows[device].clone())?;
         let rank = shape.len();
@@ -124,6 +136,32 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             .collect();
         let ty = Tensor::get(shape, element_of(value.r#type()), None);
         Some(self.build.dynamic_slice(value, &starts, ty, self.location))
+    }
+
+    /// What a value repeats along some dimensions, over all of the tile, and which these are, if it has to be moved along
+    /// others: what is repeated later is moved in less memory.
+    fn repeated(
+        &self,
+        value: Value<'c, 'a>,
+        lows: &Places,
+        shape: &[i64],
+    ) -> Option<(Value<'c, 'a>, Vec<bool>)> {
+        let op = defining_op(value).filter(|op| op_name(*op) == "stablehlo.broadcast_in_dim")?;
+        let narrow = op.operands().next()?;
+        let (size, wide) = (shape_of(narrow), shape_of(value));
+        let dims = ir::i64_array(op, "broadcast_dimensions")?;
+        dims.iter().copied().eq(0..wide.len() as i64).then_some(())?;
+        let is_over_all = |dim: usize| {
+            lows.values().all(|low| low[dim] <= 0 && low[dim] + wide[dim] >= shape[dim])
+                && size[dim] == 1
+                && wide[dim] > 1
+        };
+        let repeated: Vec<bool> = (0..wide.len()).map(is_over_all).collect();
+        let is_rest_narrow = (0..wide.len()).all(|dim| repeated[dim] || size[dim] == wide[dim]);
+        let first = lows.values().next()?;
+        let is_moved =
+            (0..wide.len()).any(|dim| !repeated[dim] && lows.values().any(|low| low[dim] != first[dim]));
+        (is_rest_narrow && is_moved && repeated.contains(&true)).then_some((narrow, repeated))
     }
 
     /// Where in the tile an element is in its device's box; nothing where all are, on all devices.

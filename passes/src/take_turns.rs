@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! `--slimhlo-take-turns`: fields that have nothing to do with one another are exchanged one after the other.
+//!
+//! # What it matches
+//!
+//! In a manual computation over all axes of a mesh, or in a loop in one, results that no op is common to, each made of
+//! what other devices send:
+//!
+//! ```mlir
+//! %part = stablehlo.dynamic_slice %a, %at, ...
+//! %got = stablehlo.collective_permute %part
+//! %first = ... %a, %got
+//! %other = stablehlo.dynamic_slice %b, %place, ...
+//! %next = stablehlo.collective_permute %other
+//! %second = ... %b, %next
+//! ```
+//!
+//! becomes
+//!
+//! ```mlir
+//! %part = stablehlo.dynamic_slice %a, %at, ...
+//! %got = stablehlo.collective_permute %part
+//! %first = ... %a, %got
+//! %one = stablehlo.slice %got ...
+//! %turn = stablehlo.clamp %zero, %one, %zero      // of its bits
+//! %then = stablehlo.add %place, %turn
+//! %other = stablehlo.dynamic_slice %b, %then, ...
+//! %next = stablehlo.collective_permute %other
+//! %second = ... %b, %next
+//! ```
+//!
+//! What is cut out to be sent for a field is cut out at a place that depends on what came last for the field before it.
+//! Fields of which more is made outside of the computation come last: it goes on beside whatever follows. Of the others
+//! those come first that are updated where they are (a back end begins to copy them, if it has to, at once), then those
+//! of the largest results (what is made of these for the program's boundary is over first).
+//!
+//! # Why it is right
+//!
+//! What is between zero and zero is zero, whatever it was: parts are cut out where they were.
+//!
+//! # Why it pays
+//!
+//! XLA for CPU runs what can run, all fields side by side: what is received for each, and what is made of it before it goes
+//! where results have to be, is there at once. One after the other each has the memory that the one before it had. A loop
+//! that fills the halos of one donated field of 54 x 39 x 3 numbers and rotates another on 8 devices takes one tile
+//! besides them so, and two else (`test/oracle/sharded_fields.py --seed 200 --number 74`).
+//!
+//! # What it costs
+//!
+//! Exchanges of different fields no longer overlap. A number is computed per array received. One walk.
+//!
+//! # When it must not fire
+//!
+//! * Fields meet in some op, or one of them is not exchanged.
+//! * What is sent is an array as it came: there is nothing to be cut out.
+//! * Elements that are no integers or floats of 8 to 64 bits.
+//! * For other back ends than XLA for CPU: these order by memory themselves, and exchanges take time there.
+
+use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
+use crate::ir::{self, Builder, element_of};
+use crate::rewrite::{defining_op, ops_in, users, walk};
+use crate::shards::is_manual_throughout;
+use melior::ir::operation::{OperationLike, WalkResult};
+use melior::ir::r#type::IntegerType;
+use melior::ir::{BlockRef, OperationRef, RegionLike, TypeLike, Value, ValueLike};
+use petgraph::unionfind::UnionFind;
+use rustc_hash::{FxHashMap, FxHashSet};
+use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::types::Tensor;
+use std::cmp::Reverse;
+
+crate::pass_options! {
+    /// Exchange fields of manual computations that have nothing to do with one another one after the other.
+    ///
+    /// XLA for CPU runs what can run: what is received for several fields, and made of it, is there at once. What is cut
+    /// out to be sent for a field is therefore cut out at a place that depends on what came last for the field before it.
+    ///
+    /// ```mlir
+    /// %other = stablehlo.dynamic_slice %b, %place, ...
+    /// // becomes
+    /// %turn = stablehlo.clamp %zero, %bits_of_what_came, %zero
+    /// %then = stablehlo.add %place, %turn
+    /// %other = stablehlo.dynamic_slice %b, %then, ...
+    /// ```
+    pub struct TakeTurns;
+}
+
+const TURNS: Statistic = Statistic::new(c"num-turns", c"fields that wait for another");
+
+const PERMUTE: &str = "stablehlo.collective_permute";
+
+impl Pass for TakeTurns {
+    const ARGUMENT: &'static str = "slimhlo-take-turns";
+    const STATISTICS: &'static [Statistic] = &[TURNS];
+
+    fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        let mut blocks = Vec::new();
+        walk(root, |op| {
+            if is_manual_throughout(op) {
+                walk(op, |inner| {
+                    if inner == op || op_name(inner) == "stablehlo.while" {
+                        let body = inner.regions().last().and_then(|region| region.first_block());
+                        blocks.extend(body);
+                    }
+                    WalkResult::Advance
+                });
+                return WalkResult::Skip;
+            }
+            WalkResult::Advance
+        });
+        let build = Builder::new(root);
+        let turns = blocks.into_iter().map(|block| take_turns(&build, block)).sum();
+        context.count(&TURNS, turns);
+        Ok(Changed::from(turns > 0))
+    }
+}
+
+/// Ops of a block that belong together, in order.
+struct Field<'c, 'a> {
+    ops: Vec<OperationRef<'c, 'a>>,
+    /// What is sent before anything is received.
+    first: Vec<OperationRef<'c, 'a>>,
+    /// What is received after all else.
+    last: Vec<OperationRef<'c, 'a>>,
+}
+
+impl<'c: 'a, 'a> Field<'c, 'a> {
+    /// Of some ops, with what they are made of by number.
+    fn of(ops: Vec<OperationRef<'c, 'a>>) -> Self {
+        let numbers: FxHashMap<usize, usize> =
+            ops.iter().enumerate().map(|(number, op)| (ir::op_key(*op), number)).collect();
+        let sources: Vec<Vec<usize>> = ops
+            .iter()
+            .map(|op| taken(*op).into_iter().filter_map(|from| numbers.get(&from).copied()).collect())
+            .collect();
+        let is_exchange = |number: usize| op_name(ops[number]) == PERMUTE;
+        let mut is_behind = vec![false; ops.len()];
+        for number in 0..ops.len() {
+            is_behind[number] = sources[number].iter().any(|&from| is_exchange(from) || is_behind[from]);
+        }
+        let mut is_before = vec![false; ops.len()];
+        for number in (0..ops.len()).rev() {
+            if is_exchange(number) || is_before[number] {
+                sources[number].iter().for_each(|&from| is_before[from] = true);
+            }
+        }
+        let those = |others: &[bool]| -> Vec<_> {
+            let ends = (0..ops.len()).filter(|&number| is_exchange(number) && !others[number]);
+            ends.map(|number| ops[number]).collect()
+        };
+        Self { first: those(&is_behind), last: those(&is_before), ops }
+    }
+
+    fn is_updated(&self) -> bool {
+        self.ops.iter().any(|op| op_name(*op) == "stablehlo.dynamic_update_slice")
+    }
+
+    /// Which of the block's results are its own.
+    fn given(&self, end: OperationRef<'c, 'a>) -> Vec<usize> {
+        let own: FxHashSet<usize> = self.ops.iter().map(|op| ir::op_key(*op)).collect();
+        let is_own =
+            |value: &Value<'c, 'a>| defining_op(*value).is_some_and(|op| own.contains(&ir::op_key(op)));
+        end.operands().enumerate().filter(|(_, value)| is_own(value)).map(|(number, _)| number).collect()
+    }
+
+    /// What was received, where its bits can be looked at.
+    fn received(&self) -> Vec<Value<'c, 'a>> {
+        self.last.iter().filter_map(|op| ir::first_result(*op)).filter(|value| has_bits(*value)).collect()
+    }
+
+    /// What is cut out to be sent, each with a dimension along which the part is shorter than the array.
+    fn parts(&self) -> Vec<(OperationRef<'c, 'a>, usize)> {
+        let mut seen = FxHashSet::default();
+        let parts = self.first.iter().filter_map(|op| {
+            let part = op.operands().next()?;
+            let cut = defining_op(part)?;
+            let size = ffi::shape(part.r#type())?;
+            let array = ffi::shape(cut.operands().next()?.r#type())?;
+            let is_cut = op_name(cut) == "stablehlo.dynamic_slice"
+                || op_name(cut) == "stablehlo.slice"
+                    && ir::i64_array(cut, "strides").is_some_and(|strides| strides.iter().all(|&by| by == 1));
+            let dim = (0..size.len()).find(|&dim| is_cut && size[dim] < array[dim])?;
+            seen.insert(ir::op_key(cut)).then_some((cut, dim))
+        });
+        parts.collect()
+    }
+}
+
+/// Has fields of a block wait for each other; says how many do.
+fn take_turns<'c: 'a, 'a>(build: &Builder<'c, 'a>, block: BlockRef<'c, 'a>) -> u64 {
+    let mut ops: Vec<_> = ops_in(block).collect();
+    let Some(end) = ops.pop() else { return 0 };
+    let mut fields: Vec<_> =
+        components(&ops).into_iter().map(Field::of).filter(|field| !field.first.is_empty()).collect();
+    if fields.len() < 2 {
+        return 0;
+    }
+    fields.sort_by_key(|field| {
+        let given = field.given(end);
+        let bytes = given.iter().map(|number| end.operands().nth(*number).map_or(0, ir::bytes)).max();
+        (given.iter().any(|&number| goes_on(end, number)), !field.is_updated(), Reverse(bytes))
+    });
+    let mut turns = 0;
+    let mut received: Vec<Value<'c, 'a>> = Vec::new();
+    for field in &fields {
+        field.ops.iter().for_each(|op| build.move_before(*op, end));
+        let parts = field.parts();
+        if !received.is_empty() && !parts.is_empty() {
+            build.set_insertion_point_before(field.ops[0]);
+            let location = field.ops[0].location();
+            let turn = received
+                .iter()
+                .map(|value| zero_of(build, *value))
+                .reduce(|left, right| build.binary("stablehlo.add", left, right, location));
+            for (cut, dim) in parts {
+                wait(build, cut, dim, turn.expect("something was received"));
+            }
+            turns += 1;
+        }
+        received = field.received();
+    }
+    turns
+}
+
+/// Ops that arrays flow between, by where they flow, in the order of the first of each. What is made of nothing but
+/// constants and the number of the device connects nothing.
+fn components<'c: 'a, 'a>(ops: &[OperationRef<'c, 'a>]) -> Vec<Vec<OperationRef<'c, 'a>>> {
+    let numbers: FxHashMap<usize, usize> =
+        ops.iter().enumerate().map(|(number, op)| (ir::op_key(*op), number)).collect();
+    let mut is_made = vec![false; ops.len()];
+    let mut connected = UnionFind::new(ops.len());
+    for (number, op) in ops.iter().enumerate() {
+        for from in taken(*op).into_iter().filter_map(|from| numbers.get(&from).copied()) {
+            if is_made[from] {
+                is_made[number] = true;
+                connected.union(number, from);
+            }
+        }
+        // In regions arrays may be read that are no operands.
+        is_made[number] |= op.regions().next().is_some();
+        is_made[number] |= op.operands().any(|operand| {
+            let is_from_here =
+                defining_op(operand).is_some_and(|from| numbers.contains_key(&ir::op_key(from)));
+            !is_from_here && !ir::is_rank_zero(operand) && ir::splat_constant(operand).is_none()
+        });
+    }
+    let mut all: Vec<Vec<OperationRef<'c, 'a>>> = Vec::new();
+    let mut places: FxHashMap<usize, usize> = FxHashMap::default();
+    for (number, op) in ops.iter().enumerate().filter(|(number, _)| is_made[*number]) {
+        let place = *places.entry(connected.find_mut(number)).or_insert_with(|| {
+            all.push(Vec::new());
+            all.len() - 1
+        });
+        all[place].push(*op);
+    }
+    all
+}
+
+/// The ops that make what an op, or one in its regions, takes.
+fn taken(op: OperationRef<'_, '_>) -> Vec<usize> {
+    let mut from = Vec::new();
+    walk(op, |inner| {
+        from.extend(inner.operands().filter_map(defining_op).map(ir::op_key));
+        WalkResult::Advance
+    });
+    from
+}
+
+/// Whether a result of a computation is read by more than what ends the program, and what cuts off or adds something first.
+fn goes_on<'c: 'a, 'a>(end: OperationRef<'c, 'a>, number: usize) -> bool {
+    let computation = end.parent_operation().filter(|_| op_name(end) == "sdy.return");
+    let Some(result) = computation.and_then(|op| op.results().nth(number)) else { return false };
+    let is_end = |user: OperationRef<'c, 'a>| op_name(user) == "func.return";
+    let is_near_end = |user: OperationRef<'c, 'a>| {
+        is_end(user)
+            || matches!(op_name(user), "stablehlo.slice" | "stablehlo.pad")
+                && user.results().all(|result| users(result.into()).all(is_end))
+    };
+    !users(result.into()).all(is_near_end)
+}
+
+/// Zero, by the bits of an element of `value`.
+fn zero_of<'c: 'a, 'a>(build: &Builder<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
+    let element = element_of(value.r#type());
+    let location = defining_op(value).expect("it was received").location();
+    let rank = ffi::shape(value.r#type()).map_or(0, <[i64]>::len);
+    let scalar = Tensor::get(&[], element, None);
+    let one = build.slice(value, &vec![0; rank], Tensor::get(&vec![1; rank], element, None), location);
+    let one = build.reshape(one, scalar, location);
+    let width = ir::element_bytes(element).unwrap_or_default() as u32 * 8;
+    let signless = IntegerType::new(build.context(), width).into();
+    let bits =
+        build.insert("stablehlo.bitcast_convert", &[one], &[], Tensor::get(&[], signless, None), location);
+    let zero = build.number(0.0, signless, location);
+    let zero = build.insert("stablehlo.clamp", &[zero, bits, zero], &[], bits.r#type(), location);
+    build.convert(zero, Tensor::get(&[], build.i64_type(), None), location)
+}
+
+/// Has a part cut out at a place to which `turn`, which is zero, is added along a dimension.
+fn wait<'c: 'a, 'a>(build: &Builder<'c, 'a>, cut: OperationRef<'c, 'a>, dim: usize, turn: Value<'c, 'a>) {
+    let location = cut.location();
+    let (Some(array), Some(part)) = (cut.operands().next(), ir::first_result(cut)) else { return };
+    build.set_insertion_point_before(cut);
+    if op_name(cut) == "stablehlo.dynamic_slice" {
+        let Some(place) = cut.operands().nth(1 + dim) else { return };
+        let turn = match place.r#type() == turn.r#type() {
+            true => turn,
+            false => build.convert(turn, place.r#type(), location),
+        };
+        build.set_operand(cut, 1 + dim, build.binary("stablehlo.add", place, turn, location));
+        return;
+    }
+    let starts = ir::i64_array(cut, "start_indices").unwrap_or_default();
+    let mut starts: Vec<_> = starts.iter().map(|&at| build.i64_constant(at, location)).collect();
+    starts[dim] = build.binary("stablehlo.add", starts[dim], turn, location);
+    let waiting = build.dynamic_slice(array, &starts, part.r#type(), location);
+    build.replace_all_uses_with(part, waiting);
+    build.erase(cut);
+}
+
+/// Whether elements are integers or floats of whole bytes.
+fn has_bits(value: Value<'_, '_>) -> bool {
+    let element = element_of(value.r#type());
+    let is_whole = IntegerType::try_from(element).is_ok_and(|integer| integer.width() % 8 == 0);
+    ir::plain(value).is_some() && (is_whole || element.is_float()) && ir::element_bytes(element).is_some()
+}
