@@ -39,6 +39,7 @@ pub mod narrow_updates;
 pub mod offload;
 pub mod optimize;
 pub mod own_splats;
+pub mod pool_gradients;
 pub mod recompute_residuals;
 pub mod rematerialize;
 pub mod reuse_gather_indices;
@@ -83,6 +84,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<optimize::Optimize>(),
             PassInfo::of::<offload::Offload>(),
             PassInfo::of::<own_splats::OwnSplats>(),
+            PassInfo::of::<pool_gradients::PoolGradients>(),
             PassInfo::of::<recompute_residuals::RecomputeResiduals>(),
             PassInfo::of::<rematerialize::Rematerialize>(),
             PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),

@@ -48,8 +48,8 @@
 //!
 //! # Why it is right
 //!
-//! The same ops are done on the same values. What is compared with its own sum ([`crate::ties`]) is not computed
-//! twice. What goes through barriers (`jax.checkpoint`, what users name to be saved) is kept, not computed again; so
+//! The same ops are done on the same values. Where something is compared with its own sum ([`crate::ties`]), both sides are made
+//! of the same computation of it (`versions.rs`). What goes through barriers (`jax.checkpoint`, what users name to be saved) is kept, not computed again; so
 //! is what has effects, regions other than reductions', several results, or comes from other devices.
 //!
 //! # Why it pays, and what it costs
@@ -82,6 +82,7 @@ use slimhlo_dialect::ffi::op_name;
 mod choose;
 mod emit;
 mod price;
+mod versions;
 mod windows;
 
 use choose::Choices;

@@ -108,6 +108,11 @@ pub fn rounds(op: OperationRef<'_, '_>) -> bool {
     }
 }
 
+/// Whether the bits of what `op` makes may be looked for again, and may be others a second time.
+pub fn may_be_tied(op: OperationRef<'_, '_>) -> bool {
+    matches!(op_name(op), "stablehlo.dot_general" | "stablehlo.convolution" | "stablehlo.reduce")
+}
+
 /// Whether a region of `op` does arithmetic other than to choose one of its arguments.
 fn adds_up(op: OperationRef<'_, '_>) -> bool {
     const CHOOSES: [&str; 9] = [
@@ -135,18 +140,32 @@ fn adds_up(op: OperationRef<'_, '_>) -> bool {
 
 /// Whether both sides of a comparison are made of `value`.
 pub fn is_compared_with_itself<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
-    let mut walk = Walk { made: FxHashSet::from_iter([ir::key(value)]), pending: vec![value] };
-    let mut left = MOST;
-    while let Some(value) = walk.pending.pop() {
-        for used in crate::rewrite::uses(value) {
-            left -= 1;
-            if left == 0 || walk.meets(used.user) {
-                return true;
-            }
-            walk.follow(used.user, used.operand);
-        }
-    }
-    false
+    let mut walk = Walk::from(value);
+    let mut is_met = false;
+    let ended = walk.run(MOST, |_| {
+        is_met = true;
+        false
+    });
+    is_met || !ended
+}
+
+/// What is made of a value, and what compares two of that.
+pub struct Compared<'c, 'a> {
+    /// The keys of what is made of it, no further than to the next sum.
+    pub made: FxHashSet<usize>,
+    /// Comparisons, and differences that are compared, of two operands that are made of it.
+    pub by: Vec<OperationRef<'c, 'a>>,
+}
+
+/// All comparisons of `value` with itself; `None` if more than a few thousand ops would have to be followed for that.
+pub fn comparisons<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Compared<'c, 'a>> {
+    let mut walk = Walk::from(value);
+    let mut by = Vec::new();
+    let ended = walk.run(4 * MOST, |op| {
+        by.push(op);
+        true
+    });
+    ended.then_some(Compared { made: walk.made, by })
 }
 
 struct Walk<'c, 'a> {
@@ -156,10 +175,33 @@ struct Walk<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Walk<'c, 'a> {
+    fn from(value: Value<'c, 'a>) -> Self {
+        Self { made: FxHashSet::from_iter([ir::key(value)]), pending: vec![value] }
+    }
+
+    /// Goes over at most so many uses, and tells of what compares two values that are made of the first, as long as `meet` says so; whether
+    /// that was all.
+    fn run(&mut self, most: usize, mut meet: impl FnMut(OperationRef<'c, 'a>) -> bool) -> bool {
+        let mut left = most;
+        while let Some(value) = self.pending.pop() {
+            for used in crate::rewrite::uses(value) {
+                left -= 1;
+                if left == 0 || self.meets(used.user) && !meet(used.user) {
+                    return false;
+                }
+                self.follow(used.user, used.operand);
+            }
+        }
+        true
+    }
+
     /// Whether a user compares two values that are both made of the first one.
     fn meets(&self, user: OperationRef<'c, 'a>) -> bool {
+        // The very same value on both sides asks for NaN, whichever bits it has.
         let both = |op: OperationRef<'c, 'a>| {
-            op.operand_count() == 2 && op.operands().all(|operand| self.made.contains(&ir::key(operand)))
+            op.operand_count() == 2
+                && op.operand(0) != op.operand(1)
+                && op.operands().all(|operand| self.made.contains(&ir::key(operand)))
         };
         match op_name(user) {
             "stablehlo.compare" => both(user),

@@ -105,6 +105,38 @@ func.func @compared(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tenso
 
 // -----
 
+// What a product is compared with is made of the same one: both are made again.
+// CHECK-LABEL: func.func @compared_with_its_own
+// CHECK: %[[FIRST:.*]] = stablehlo.dot_general %{{.*}} -> tensor<1024x1024xf32>
+// CHECK: stablehlo.exponential %[[FIRST]]
+// CHECK: %[[HELD:.*]]:2 = stablehlo.optimization_barrier
+// CHECK: %[[AGAIN:.*]] = stablehlo.dot_general %[[HELD]]#0, %{{.*}} -> tensor<1024x1024xf32>
+// CHECK: %[[MOST:.*]] = stablehlo.maximum %[[AGAIN]], %{{.*}}
+// CHECK: stablehlo.compare EQ, %[[AGAIN]], %[[MOST]], FLOAT
+func.func @compared_with_its_own(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>) -> (tensor<1024x64xf32>, tensor<1024xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<1024x1024xf32>
+  %k = stablehlo.sine %x1 : tensor<1024x64xf32>
+  %scores = stablehlo.dot_general %x1, %k, contracting_dims = [1] x [1] : (tensor<1024x64xf32>, tensor<1024x64xf32>) -> tensor<1024x1024xf32>
+  %e = stablehlo.exponential %scores : tensor<1024x1024xf32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  // The peak: 16 MiB that only the next op needs.
+  %each = stablehlo.broadcast_in_dim %sum, dims = [1] : (tensor<1024xf32>) -> tensor<64x1024xf32>
+  %after = stablehlo.add %y, %each : tensor<64x1024xf32>
+  %large = stablehlo.dot_general %x, %after, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
+  %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
+  %most = stablehlo.maximum %scores, %zeros : tensor<1024x1024xf32>
+  %is = stablehlo.compare EQ, %scores, %most, FLOAT : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xi1>
+  %v = stablehlo.dot_general %x1, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %d = stablehlo.dot_general %v, %k, contracting_dims = [1] x [1] : (tensor<1024x64xf32>, tensor<1024x64xf32>) -> tensor<1024x1024xf32>
+  %ds = stablehlo.select %is, %d, %zeros : tensor<1024x1024xi1>, tensor<1024x1024xf32>
+  %b = stablehlo.dot_general %ds, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  return %b, %sum : tensor<1024x64xf32>, tensor<1024xf32>
+}
+
+// -----
+
 // What takes longer to compute than to keep, 65,536 multiplications an element, is kept.
 // CHECK-LABEL: func.func @deep
 // CHECK-NOT: optimization_barrier

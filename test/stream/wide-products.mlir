@@ -57,6 +57,20 @@ func.func @rows(%x: tensor<1024x32768xbf16>, %y: tensor<32768x64xbf16>) -> tenso
 
 // -----
 
+// Any precision takes bf16 as it is, and none may be named beside an algorithm.
+// CHECK-LABEL: func.func @precise_rows
+// CHECK: stablehlo.while
+// CHECK: stablehlo.dot_general %{{.*}}, %{{.*}}, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = bf16,
+// CHECK-NOT: HIGHEST
+// CHECK: {{^ *}}return
+func.func @precise_rows(%x: tensor<1024x32768xbf16>, %y: tensor<32768x64xbf16>) -> tensor<1024x64xbf16> {
+  %0 = stablehlo.cosine %x : tensor<1024x32768xbf16>
+  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<1024x32768xbf16>, tensor<32768x64xbf16>) -> tensor<1024x64xbf16>
+  return %1 : tensor<1024x64xbf16>
+}
+
+// -----
+
 // A product with few columns may be none of matrices.
 // CHECK-LABEL: func.func @columns
 // CHECK: stablehlo.while

@@ -129,6 +129,13 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "gradients of pooling",
+        pipeline: "func.func(slimhlo-pool-gradients{target=$target})",
+        tidy: TIDY,
+        judge: Judge::NotWorse,
+        ..PLAIN
+    },
+    Stage {
         name: "updates to pads",
         pipeline: "func.func(slimhlo-dus-to-pad)",
         tidy: TIDY,

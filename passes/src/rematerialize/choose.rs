@@ -3,6 +3,7 @@
 //! What is kept and what is computed again, window by window.
 
 use super::price::Prices;
+use super::versions::Again;
 use super::windows::Windows;
 use super::{Kept, Late};
 use crate::ir;
@@ -19,6 +20,10 @@ use std::collections::VecDeque;
 /// computed again.
 const LARGEST: usize = 1 << 13;
 
+/// How often choices are made anew without what would be compared with another computation of itself, before nothing that is compared with
+/// itself is computed again.
+const TRIES: usize = 4;
+
 /// What is decided.
 pub struct Choices {
     /// For each window, values that are there: from before the peak on, for it or a later one.
@@ -27,7 +32,33 @@ pub struct Choices {
 
 impl Choices {
     /// From the last window to the first. A byte that is kept is worth the time of moving it `moves` times.
-    pub fn of(kept: &Kept<'_, '_>, windows: &Windows, moves: u64, prices: &Prices) -> Self {
+    ///
+    /// What is compared with itself is computed again only where both sides of the comparison are made of the same computation.
+    pub fn of<'c: 'a, 'a>(kept: &Kept<'c, 'a>, windows: &Windows, moves: u64, prices: &Prices) -> Self {
+        let mut once = Keys::default();
+        for round in 0.. {
+            let choices = Self::but(&once, kept, windows, moves, prices);
+            let again = Again::of(kept, windows, &choices);
+            let more: Vec<Value> = match round < TRIES {
+                true => again.torn(kept, windows, &choices),
+                false => again.tied(kept).into_iter().map(|(sum, _)| sum).collect(),
+            };
+            if more.is_empty() {
+                return choices;
+            }
+            once.extend(more.into_iter().map(ir::key));
+        }
+        unreachable!("there are finitely many sums")
+    }
+
+    /// The same, where some values are computed once.
+    fn but<'c: 'a, 'a>(
+        once: &Keys,
+        kept: &Kept<'c, 'a>,
+        windows: &Windows,
+        moves: u64,
+        prices: &Prices,
+    ) -> Self {
         let mut needs: Vec<Vec<&Late>> = (0..windows.count()).map(|_| Vec::new()).collect();
         for late in &kept.values {
             let mut last = usize::MAX;
@@ -41,7 +72,7 @@ impl Choices {
         let mut there = Keys::default();
         let mut all = vec![Keys::default(); windows.count()];
         for (window, needs) in needs.iter().enumerate().rev() {
-            match cut(kept, needs, &there, moves, prices) {
+            match cut(kept, needs, (&there, once), moves, prices) {
                 Some(more) => there.extend(more.into_iter().map(ir::key)),
                 None => there.extend(needs.iter().map(|late| ir::key(late.value))),
             }
@@ -80,7 +111,7 @@ fn is_there<'c: 'a, 'a>(kept: &Kept<'c, 'a>, value: Value<'c, 'a>) -> bool {
 fn cut<'c: 'a, 'a>(
     kept: &Kept<'c, 'a>,
     needs: &[&Late<'c, 'a>],
-    there: &Keys,
+    (there, once): (&Keys, &Keys),
     moves: u64,
     prices: &Prices,
 ) -> Option<Vec<Value<'c, 'a>>> {
@@ -105,7 +136,7 @@ fn cut<'c: 'a, 'a>(
             continue;
         }
         let op = defining_op(value).expect("arguments are there");
-        match prices.of(op).filter(|_| !far) {
+        match prices.of(op).filter(|_| !far && !once.contains(&ir::key(value))) {
             Some(seconds) => {
                 let moved = seconds * prices.rates.bytes / moves.max(1) as f64;
                 network.price(value, (moved * 4.0) as u64 + 1);

@@ -8,7 +8,6 @@ use crate::memory::{EXPENSIVE, known, product_seconds};
 use crate::ops::class::{self, is_costly, is_elementwise};
 use crate::tables::Table;
 use crate::target::{Rates, Target};
-use crate::ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, ValueLike};
 use slimhlo_dialect::ffi::op_name;
@@ -56,12 +55,12 @@ fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
     let read: f64 = op.operands().map(|operand| bytes(operand) as f64).sum();
     let local = name.strip_prefix("stablehlo.").or_else(|| name.strip_prefix("chlo."))?;
     match local {
-        "dot_general" | "convolution" if !ties::is_compared_with_itself(result) => {
+        "dot_general" | "convolution" => {
             let computing = product_seconds(op, elements(result) as u64, rates);
             let starting = if local == "dot_general" { rates.product } else { 0.0 };
             Some(rates.launch_in_graph + starting + computing.max((read + made) / rates.bytes))
         }
-        "reduce" if sums(op) => Some(rates.launch_in_graph + read / rates.bytes),
+        "reduce" if has_body(op) => Some(rates.launch_in_graph + read / rates.bytes),
         "transpose" | "concatenate" | "gather" | "pad" | "dynamic_slice" => {
             Some(rates.launch_in_graph + 2.0 * made / rates.bytes)
         }
@@ -75,8 +74,7 @@ fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
     }
 }
 
-/// Whether a reduction is of one array by a body of one op, and nobody looks for its very bits.
-fn sums(op: OperationRef<'_, '_>) -> bool {
-    let body = op.region(0).ok().and_then(|region| region.first_block());
-    body.is_some() && !op.results().any(|result| ties::is_compared_with_itself(result.into()))
+/// Whether a reduction has a body.
+fn has_body(op: OperationRef<'_, '_>) -> bool {
+    op.region(0).ok().and_then(|region| region.first_block()).is_some()
 }

@@ -52,7 +52,7 @@
 use crate::ir::{self, is_narrow};
 use crate::ir::{Builder, element_of};
 use crate::ops::products::dot_numbers;
-use crate::rewrite::{defining_op, ops_named};
+use crate::rewrite::{defining_op, ops_named, remove_attribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::stablehlo::attrs::{DotAlgorithm, DotAlgorithmParts, DotDimensionNumbers};
@@ -125,8 +125,10 @@ fn named<'c: 'a, 'a>(op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Optio
         build.convert(value, Tensor::get(shape, wide, None), location)
     });
     let attributes = [("algorithm", algorithm.into())];
-    let product = build.copy_with(op, &widened, &attributes, &[result.r#type()]).result(0).ok()?.into();
-    build.replace_all_uses_with(result, product);
+    let product = build.copy_with(op, &widened, &attributes, &[result.r#type()]);
+    // The algorithm says all there is to say: an operand of bf16 is in one part at any precision, and none goes with an algorithm.
+    remove_attribute(product, "precision_config");
+    build.replace_all_uses_with(result, product.result(0).ok()?.into());
     build.erase(op);
     Some(())
 }

@@ -107,6 +107,8 @@ pub struct Storage {
     pub divides_work: bool,
     /// Products of few results are computed in parts; `None` if never.
     pub splits_products: Option<Splits>,
+    /// What a `select_and_scatter` chooses is found by numbering all places of its operand.
+    pub numbers_places: bool,
     /// Of results that are made in the memory of each other's arguments one waits in memory of its own, not all.
     pub one_waits: bool,
     /// What sorts and keeps the order of equal elements takes along the place of each.

@@ -34,6 +34,7 @@ pub(super) static STORAGE: Storage = Storage {
     operations: None,
     divides_work: false,
     splits_products: None,
+    numbers_places: false,
     one_waits: false,
     sorts_places: false,
     schedule: Schedule::OwnOrWalk,

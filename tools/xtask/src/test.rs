@@ -104,6 +104,8 @@ pub enum Step {
     Residuals,
     /// Loops whose values change places do, several turns at once
     Rotations,
+    /// Gradients of pooling do, by comparisons
+    Pools,
     /// Networks and their gradients in slices of the batch do
     BatchSlices,
     /// Programs of all families do, through the default pipeline and through all passes
@@ -158,6 +160,7 @@ impl Step {
             | Step::ShardedStreams
             | Step::Residuals
             | Step::Rotations
+            | Step::Pools
             | Step::BatchSlices
             | Step::Families
             | Step::Elementwise
@@ -195,6 +198,7 @@ impl Step {
                 | Step::ShardedStreams
                 | Step::Residuals
                 | Step::Rotations
+                | Step::Pools
                 | Step::BatchSlices
                 | Step::Elementwise
                 | Step::Referees
@@ -244,6 +248,7 @@ impl Step {
             Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 100),
             Step::Residuals => oracle::generated(run, "residuals.py", 80),
             Step::Rotations => oracle::generated(run, "rotations.py", 100),
+            Step::Pools => oracle::generated(run, "pools.py", 100),
             Step::BatchSlices => oracle::generated(run, "batch_slices.py", 40),
             Step::Families => oracle::generated(run, "families.py", 1600),
             Step::Optimize => oracle::optimize(run),

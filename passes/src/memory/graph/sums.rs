@@ -4,7 +4,7 @@
 
 use super::super::lists::Ids;
 use super::{Class, Reduce, Scope, body, bytes_of};
-use crate::ir::i64_array;
+use crate::ir::{element_bytes, i64_array};
 use crate::rewrite::{has_one_use, users};
 use crate::splat::Splat;
 use crate::target::Reductions;
@@ -167,14 +167,31 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             self.add(Class::Opaque, op, operands, false);
             return;
         };
-        let i32 = IntegerType::new(crate::rewrite::context_of(op), 32).into();
+        let context = crate::rewrite::context_of(op);
+        let i32 = IntegerType::new(context, 32).into();
+        let numbered = || (0..input.rank()).map(|_| Tensor::get(source.shape, i32, None));
+        if self.storage.numbers_places {
+            // One kernel, which numbers places as it goes and keeps the values that it compares, wide; the scatter reads one number after another.
+            let is_narrow =
+                source.element.is_float() && element_bytes(source.element).is_some_and(|bytes| bytes < 4);
+            let value = if is_narrow { Type::float32(context) } else { source.element };
+            let found: Vec<Type> =
+                std::iter::once(Tensor::get(source.shape, value, None)).chain(numbered()).collect();
+            let found = self.push(Class::Reduce(Reduce::Kernel), Some(op), ids![operands[0]], &found);
+            let base = self.one(Class::Broadcast, op, ids![operands[2]], input.ty);
+            let mut reads: Ids = ids![base];
+            reads.extend(self.graph.results_of(found).skip(1));
+            reads.push(operands[1]);
+            self.add(Class::Scatter, op, reads, false);
+            return;
+        }
         let numbers = Tensor::get(input.shape, i32, None);
         let mut reads: Ids = ids![operands[0]];
         for _ in 0..input.rank() {
             reads.push(self.one(Class::Opaque, op, Ids::new(), numbers));
         }
         let mut chosen = vec![source.ty];
-        chosen.extend((0..input.rank()).map(|_| Tensor::get(source.shape, i32, None)));
+        chosen.extend(numbered());
         let chosen = self.push(Class::Opaque, Some(op), reads, &chosen);
         let places: Ids = self.graph.results_of(chosen).skip(1).collect();
         let count = source.element_count().unwrap_or(0);
