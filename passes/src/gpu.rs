@@ -11,6 +11,7 @@ pub mod rounds;
 pub mod to_host;
 pub mod to_kernels;
 pub mod traffic;
+pub mod work;
 
 use crate::framework::{OptionValue as _, PassError};
 use crate::ir;

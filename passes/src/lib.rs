@@ -32,6 +32,7 @@ pub mod gpu;
 pub mod hold_shared;
 pub mod inplace_updates;
 pub mod known_branches;
+pub mod late_gathers;
 pub mod late_splats;
 pub mod memory;
 pub mod merge_shards;
@@ -76,6 +77,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<hold_shared::HoldShared>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),
             PassInfo::of::<known_branches::KnownBranches>(),
+            PassInfo::of::<late_gathers::LateGathers>(),
             PassInfo::of::<late_splats::LateSplats>(),
             PassInfo::of::<gpu::plan_buffers::PlanBuffers>(),
             PassInfo::of::<memory::PrintMemory>(),

@@ -34,8 +34,8 @@ bench_plan.py); how many of the kernels above have fewer than two blocks per SM,
 hlo_time.py estimates for what XLA compiles for the same chip. XLA's word for fusions, which it takes, may have memory read at more than its
 bandwidth; where ours seems slower, XLA's time is at least its launches, and all that it moves at full bandwidth. Ours is, for each launch, the
 bytes it has to move at full bandwidth, times the share of slots for instructions, or over the share of latency x bandwidth that it keeps in
-flight, whichever is longer (what issues for longer asks for less at a time), or the operations of products at PRODUCTS, whichever is
-longer, and LAUNCH; kernels without a line count by their bytes.
+flight, whichever is longer (what issues for longer asks for less at a time), or its atomics, whichever is longer, and its start; kernels
+without a line count by their bytes. Rates are those that the referee has, as a GPU was measured to reach (targets.py).
 
 How it is counted: instructions executed are those of PTX that warps executed, times machine instructions per one of PTX in the
 innermost loop that accesses memory (that of most instructions executed; a loop within it that the assembler has written out counts as
@@ -65,7 +65,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 import programs  # first: it sets the flags with which JAX starts
+import hlo_time
 import ptx
+import targets
 from bench_plan import GOALS, Schedule, schedule
 from ptxas import find_tool
 from workers import Lost, map_items
@@ -78,35 +80,54 @@ REGISTERS = 65_536
 THREADS = 2048
 BLOCKS = 32
 SECTOR = 32
-# From one kernel to the next of a stream: passes/src/target/xla_gpu.rs.
-LAUNCH = 2.5e-6
+ISSUED = 0.75
+"""Of the slots for instructions, as an H100 was measured to use: 0.87 by products, 0.66 by stencils of stencils, whose indices go to half of the units."""
+ATOMIC_BYTES = 4 * hlo_time.ATOMIC_RUN
+"""What atomics add to at a time: neighbours go together."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Chip:
-    """What one GPU can do in a second."""
+    """A GPU that code is for, and what XLA is asked for it by: what it can do in a second is what the referee has of it (targets.py)."""
 
     name: str
     target: str
-    """What XLA is asked for."""
-    bandwidth: float
-    sms: int
-    clock: float
-    shared: int
-    """Bytes of shared memory of an SM."""
+
+    @property
+    def rates(self) -> targets.Rates:
+        return targets.find(self.target).rates
+
+    @property
+    def gpu(self) -> targets.Gpu:
+        chip = targets.find(self.target).chip
+        assert isinstance(chip, targets.Gpu)
+        return chip
+
+    @property
+    def bandwidth(self) -> float:
+        return self.rates.bandwidth
+
+    @property
+    def launch(self) -> float:
+        """From one kernel to the next: the runner puts them into graphs."""
+        return self.rates.launch_in_graph
+
+    @property
+    def sms(self) -> int:
+        return self.gpu.core_count
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of an SM."""
+        return self.gpu.shared_memory_per_core
 
     @property
     def issued(self) -> float:
-        """Warp instructions per second."""
-        return self.sms * 4 * self.clock
+        """Warp instructions per second, as kernels reach."""
+        return ISSUED * self.sms * 4 * self.gpu.clock_rate_ghz * 1e9
 
 
-CHIPS = {
-    # NVIDIA's data sheet of the H100 SXM5: 3.35 TB/s, 132 SMs; its architecture's white paper: 228 KiB. Under load about 1.7 GHz.
-    "sm_90": Chip("sm_90", "h100", 3.35e12, 132, 1.7e9, 228 * KIB),
-    # That of the A100 SXM4, 80 GB: 2.04 TB/s, 108 SMs, 1.41 GHz; white paper: 164 KiB.
-    "sm_80": Chip("sm_80", "a100", 2.04e12, 108, 1.41e9, 164 * KIB),
-}
+CHIPS = {"sm_90": Chip("sm_90", "h100"), "sm_80": Chip("sm_80", "a100")}
 
 MEMORY_BOUND = frozenset(GOALS)
 SLOWEST = 1.1
@@ -191,6 +212,8 @@ class Line:
     issue: float = 0.0
     in_flight: float = 0.0
     needed: float = 0.0
+    adding: float = 0.0
+    """Seconds in which memory does all the atomics."""
 
     def reason(self, sms: int) -> str | None:
         """Why there are fewer than two blocks per SM; empty if there is no reason, None if there are enough."""
@@ -420,10 +443,14 @@ def seconds_of(steps: list[dict], manifest: dict, lines: Sequence[Line], chip: C
     waits = lambda line: max(line.needed / line.in_flight, 1.0) if line.in_flight else 1.0
     # Who issues for longer than moving takes asks for fewer bytes at a time by as much: one of the two is what takes long.
     slower = {line.name: max(line.issue, waits(line)) for line in lines}
+    adding = {line.name: line.adding for line in lines}
     names = {kernel["name"]: [function["name"] for function in kernel["functions"]] for kernel in manifest["kernels"]}
     launch = {
-        kernel["name"]: LAUNCH * len(kernel["functions"])
-        + moves(kernel) / chip.bandwidth * max(slower.get(name, 1.0) for name in names[kernel["name"]])
+        kernel["name"]: chip.launch * len(kernel["functions"])
+        + max(
+            moves(kernel) / chip.bandwidth * max(slower.get(name, 1.0) for name in names[kernel["name"]]),
+            sum(adding.get(name, 0.0) for name in names[kernel["name"]]),
+        )
         for kernel in manifest["kernels"]
     }
 
@@ -434,7 +461,7 @@ def seconds_of(steps: list[dict], manifest: dict, lines: Sequence[Line], chip: C
                 case "launch":
                     seconds += launch[step["kernel"]]
                 case "copy":
-                    seconds += LAUNCH + 2 * step["bytes"] / chip.bandwidth
+                    seconds += chip.launch + 2 * step["bytes"] / chip.bandwidth
                 case "repeat":
                     seconds += step["turns"] * total(step["body"])
                 case "while":
@@ -446,12 +473,13 @@ def seconds_of(steps: list[dict], manifest: dict, lines: Sequence[Line], chip: C
     return total(steps)
 
 
-def elements_of(manifest: dict, slots: list[str], below: int) -> list[tuple[str, int]]:
+def elements_of(manifest: dict, slots: list[str], parameters: list[dict], below: int) -> list[tuple[str, int]]:
     """The element type of each buffer that a kernel is launched with, and a bound of its integers."""
-    types = {each["slot"]: each["type"]["element"] for each in manifest["buffers"] if each.get("type")}
+    # What a result lies in may hold something else before, of other elements and, mostly, another size.
+    types = {(each["slot"], each["bytes"]): each["type"]["element"] for each in manifest["buffers"] if each.get("type")}
     for kind, short in (("arguments", "arg"), ("results", "result")):
-        types |= {f"{short}{number}": each["type"]["element"] for number, each in enumerate(manifest[kind])}
-    return [(types.get(slot, "f32"), below) for slot in slots]
+        types |= {(f"{short}{number}", each["bytes"]): each["type"]["element"] for number, each in enumerate(manifest[kind])}
+    return [(types.get((slot, each["bytes"]), "f32"), below) for slot, each in zip(slots, parameters, strict=False)]
 
 
 def run_warps(kernel: ptx.Kernel, function: dict, elements: list[tuple[str, int]]) -> list[ptx.Run]:
@@ -491,12 +519,17 @@ def read(
     }
     written, others = of(["write"]), of(["read", "scratch"])
     large = [times for number, times in written.items() if parameters[number]["bytes"] > WORTH_A_LINE * moved]
-    times = max(large or others.values() or written.values(), default=moved / max(total, 1))
+    # Of what is larger than all that the kernel moves it reads some, nobody says how much: a slice, at a place that is known when it runs.
+    whole = [times for number, times in of(["read"]).items() if parameters[number]["bytes"] <= moved]
+    times = max(large or whole or others.values() or written.values(), default=moved / max(total, 1))
     if not large and not any(each["access"] == "read" and n in touched for n, each in enumerate(parameters)):
         times = moved / max(total, 1)
     per_byte = executed * times / moved
     line.per_16 = per_byte * 16 * min(block, ptx.LANES)
     line.issue = per_byte * chip.bandwidth / chip.issued
+
+    added = sum(len(np.unique(a.addresses // np.uint64(ATOMIC_BYTES))) for a in accesses if a.kind in ("atom", "red"))
+    line.adding = added * times / chip.rates.atomics
 
     # What is read from memory once, and how often threads ask for it.
     loaded = sum(access.width * len(access.addresses) for access in accesses if access.kind == "ld") * times
@@ -585,7 +618,7 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
         for stage, function in enumerate(entry["functions"]):
             # Of small ones that put together what the others left, there is nothing to say.
             if not stage or function["grid"] >= case.chip.sms:
-                elements = elements_of(manifest, slots, case.below)
+                elements = elements_of(manifest, slots, entry["parameters"], case.below)
                 if entry.get("guarded"):
                     elements.append((ptx.GUARD, 1))
                 runs = run_warps(kernels[function["name"]], function, elements)
@@ -628,13 +661,11 @@ def xla_seconds(cases: Sequence[Case], cache: pathlib.Path | None) -> list[float
 def seconds_by_bytes(case: Case) -> float:
     """What XLA's program for a module takes if it moves all its bytes at full bandwidth, with its launches."""
     import hlo
-    import hlo_time
-    import targets
 
     target = targets.find(case.chip.target)
     compiled = targets.compile_text(case.text, target).hlo_modules()[0]
     found = hlo_time.of_module(hlo.parse(compiled.to_string()), target)
-    return found.bytes / case.chip.bandwidth + found.kernels * LAUNCH
+    return found.bytes / case.chip.bandwidth + found.kernels * case.chip.launch
 
 
 def text_of(line: Line, verdict: str) -> str:

@@ -44,6 +44,7 @@ mod map;
 pub mod numbers;
 pub mod roots;
 pub mod shape;
+mod spots;
 mod tile;
 
 use super::form_kernels::entry;

@@ -2,49 +2,62 @@
 
 //! What a planned module costs: the bytes of its plan, and about how long its kernels take.
 //!
-//! A kernel takes as long as the bytes that it has to move ([`traffic`]) or as its products, whichever is longer, and
-//! its launches; what a product computes of its operands on the fly, for each tile again, comes on top; a loop as often as it turns, or once where that is not known, with a read-back; a branch as long as
-//! its longest arm. The rates are the target's (`target/kernels.rs`). Products of few tiles leave multiprocessors
-//! idle, which is what small chunks cost. Else, how well a kernel uses the chip is not looked at, so that two forms
-//! of one program can be compared, but not ours with another compiler's.
+//! A kernel takes as long as the bytes that it has to move ([`traffic`]), with rows that it gathers and what memory
+//! adds up for it, or as its products and all that it computes on the fly ([`work`]), whichever is longer, and its
+//! launches; a loop as often as it turns, or once where that is not known, with a read-back; a branch as long as its
+//! longest arm. The rates are the target's (`target/kernels.rs`). Products of few tiles leave multiprocessors idle,
+//! which is what small chunks cost. Else, how well a kernel uses the chip is not looked at, so that two forms of one
+//! program can be compared, but not ours with another compiler's.
 
 use super::emit::roots;
-use super::form_kernels::ops::{evaluations, flops_of, flops_per_byte, size_of};
-use super::form_kernels::{TURNS, entry};
+use super::form_kernels::ops::size_of;
+use super::form_kernels::{TURNS, attributes_at, entry};
 use super::plan_buffers::callee;
 use super::traffic::traffic;
+use super::work::work;
 use crate::cost::Cost;
 use crate::functions::{functions, name_of};
 use crate::ir::{self, constant_attribute};
 use crate::memory::{Footprint, product_seconds};
-use crate::rewrite::{defining_op, ops_in, walk};
-use crate::target::Rates;
+use crate::rewrite::{ops_in, walk};
+use crate::target::{Rates, Target};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, RegionLike};
-use slimhlo_dialect::ffi::op_name;
-use std::collections::{HashMap, HashSet};
+use slimhlo_dialect::ffi::{attribute_in, op_name};
+use std::collections::HashMap;
 
 /// The cost of a module that kernels have been formed of and memory is planned for; `None` for any other.
-pub fn cost<'c: 'a, 'a>(module: OperationRef<'c, 'a>, rates: &Rates) -> Option<Cost> {
+pub fn cost<'c: 'a, 'a>(module: OperationRef<'c, 'a>, target: Target) -> Option<Cost> {
+    let rates = target.rates()?;
     let main = entry(module).ok()?;
     let number = |name: &str| u64::try_from(constant_attribute(main, name)?).ok();
     let block = main.region(0).ok()?.first_block()?;
-    let given: u64 = (0..block.argument_count())
-        .filter_map(|index| block.argument(index).ok())
-        .map(|argument| size_of(argument.into()).1)
-        .sum();
+    let sizes = (0..block.argument_count())
+        .filter_map(|index| Some((size_of(block.argument(index).ok()?.into()).1, is_reused(main, index))));
+    let (given, reused) = sizes.fold((0_u64, 0_u64), |(given, reused), (bytes, is_reused)| {
+        (given.saturating_add(bytes), reused.saturating_add(if is_reused { bytes } else { 0 }))
+    });
+    let returned = block.terminator().map_or(0, |end| end.operands().map(|value| size_of(value).1).sum());
     let footprint = Footprint {
         arguments: given.saturating_add(number("slimhlo.constants")?),
+        results: returned,
+        aliased: reused,
         temporaries: number("slimhlo.arena")?,
-        ..Footprint::default()
     };
-    let seconds = functions(module).map(|function| (name_of(function), kernel(function, rates))).collect();
+    let seconds =
+        functions(module).map(|function| (name_of(function), kernel(function, target, rates))).collect();
     Some(Cost { footprint, seconds: Schedule { kernels: seconds, rates }.block(block) })
 }
 
+/// Whether a result lies in an argument.
+fn is_reused(main: OperationRef<'_, '_>, argument: usize) -> bool {
+    attributes_at(main, "arg_attrs", argument)
+        .is_some_and(|attributes| attribute_in(attributes, "tf.aliasing_output").is_some())
+}
+
 /// Seconds of a kernel function.
-fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
+fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, target: Target, rates: &Rates) -> f64 {
     let mut products = 0.0;
     let mut launches = 1;
     let is_of_rows = ir::string_attribute(function, "slimhlo.kernel") == Some("rows");
@@ -53,8 +66,7 @@ fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
             && let Ok(result) = op.result(0)
         {
             let slowness = roots::slowness_of_product(op).unwrap_or(1.0);
-            products +=
-                slowness * product_seconds(op, size_of(result.into()).0, rates) + on_the_fly(op, rates);
+            products += slowness * product_seconds(op, size_of(result.into()).0, rates);
         }
         if !is_of_rows {
             launches = roots::launches(op, false).map_or(1, |launches| launches.len()).max(launches);
@@ -62,28 +74,12 @@ fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
         WalkResult::Advance
     });
     let scratch: i64 = ir::i64_array(function, "slimhlo.scratch").unwrap_or_default().iter().sum();
+    let work = work(function, target).unwrap_or_default();
     // Written once and read once.
     let moved = (traffic(function).unwrap_or(0) as f64 + 2.0 * scratch as f64) / rates.bytes;
-    launches as f64 * rates.launch + moved.max(products)
-}
-
-/// Seconds in which a product computes elements of its operands, as often as it needs them.
-fn on_the_fly<'c: 'a, 'a>(product: OperationRef<'c, 'a>, rates: &Rates) -> f64 {
-    let kind = if op_name(product) == "stablehlo.convolution" { "convolution" } else { "dot" };
-    let mut operations = 0.0;
-    for (number, operand) in product.operands().enumerate() {
-        let mut pending: Vec<_> = defining_op(operand).into_iter().collect();
-        let mut seen: HashSet<usize> = pending.iter().map(|op| ir::op_key(*op)).collect();
-        let mut each = 0;
-        while let Some(op) = pending.pop() {
-            let local = op_name(op).split_once('.').map_or("", |(_, local)| local);
-            each += flops_of(local).unwrap_or(0);
-            let before = op.operands().filter_map(defining_op);
-            pending.extend(before.filter(|op| seen.insert(ir::op_key(*op))));
-        }
-        operations += f64::from(each) * evaluations(product, kind, number);
-    }
-    operations / (flops_per_byte(rates) * rates.bytes)
+    let moved = (moved + work.gathering).max(work.scattering);
+    let computed = products + work.steps / rates.operations;
+    launches as f64 * rates.launch + moved.max(computed) + (1.0 - rates.overlap) * moved.min(computed)
 }
 
 struct Schedule<'r> {

@@ -166,7 +166,7 @@ impl Pass for PlanBuffers {
         context.count(&COPIES, plan.copies.len() as u64);
         context.count(&ARENA, plan.arena);
         apply(module, main, &model, &plan)?;
-        if let Some(cost) = checked_target(module)?.rates().and_then(|rates| estimate::cost(module, rates)) {
+        if let Some(cost) = estimate::cost(module, checked_target(module)?) {
             context.count(&TIME, (cost.seconds * 1e6) as u64);
         }
         if self.check || cfg!(debug_assertions) {

@@ -134,9 +134,7 @@ const LEAN: &str = "slimhlo-form-kernels{stored-byte=64},slimhlo-plan-buffers";
 
 /// The cost of a planned module.
 fn planned<'c>(module: OperationRef<'c, '_>) -> Result<Cost, PassError<'c>> {
-    let rates = target_around(module).rates();
-    rates
-        .and_then(|rates| estimate::cost(module, rates))
+    estimate::cost(module, target_around(module))
         .ok_or_else(|| PassError::new("cannot tell what memory is planned"))
 }
 

@@ -52,7 +52,7 @@ pub fn traffic<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Option<u64> {
                     }
                 }
             }
-            ("stablehlo.dynamic_update_slice", _) if updates => {
+            ("stablehlo.dynamic_update_slice", Class::Root(_)) if updates => {
                 let update = op.operands().nth(1)?;
                 written = written.saturating_add(size_of(update).1);
                 op.operands().skip(1).for_each(|value| asked.all(value));
@@ -69,6 +69,7 @@ pub fn traffic<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Option<u64> {
                     | Class::View
                     | Class::Pad
                     | Class::Join
+                    | Class::Put
                     | Class::Gather => true,
                     Class::Root(_) | Class::Control => false,
                 };

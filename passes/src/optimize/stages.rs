@@ -157,6 +157,14 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "gathers after products",
+        pipeline: "func.func(slimhlo-late-gathers)",
+        tidy: TIDY,
+        // A table's product is little beside what is gathered, and chunks gain by it: nothing large is left to gather for.
+        judge: Judge::Nearly,
+        ..PLAIN
+    },
+    Stage {
         name: "concatenates within kernels",
         pipeline: "func.func(slimhlo-fuse-concatenates)",
         tidy: TIDY,

@@ -5,8 +5,8 @@
 
 use super::{Beside, Description, Rates, Reductions, Schedule, Storage, xla_gpu};
 
-/// Elements of the longest row that one kernel keeps from one of its reductions to the next (`gpu/emit/roots/rows.rs`): the largest
-/// block has 1024 threads, and of the 64 registers that each then has, 32 hold elements.
+/// Elements of the longest row that one kernel keeps from one of its reductions to the next (`gpu/emit/roots/rows.rs`):
+/// the largest block has 1024 threads, and of the 64 registers that each then has, 32 hold elements.
 pub const LONGEST_ROW: i64 = 1024 * 32;
 
 pub(super) static STORAGE: Storage = Storage {
@@ -15,15 +15,16 @@ pub(super) static STORAGE: Storage = Storage {
     fuses_into_scatters: true,
     scatters_into_sums: false,
     beside_products: Beside::Nothing,
-    // Kernels have rows of up to LONGEST_ROW; but a model that sees them so plans worse: what the default pipeline may cost is then held
-    // against a plain program that is faster. Of the reference programs (`bench_plan.py`) 16 change and none is better: bytes by -6 to +24 %,
-    // time (the estimate's) by +3 to +35 %; causal attention with its gradient takes 156 MiB for 130, vit_step 669 for 650.
+    // Kernels have rows of up to LONGEST_ROW; but a model that sees them so plans worse: what the default pipeline may
+    // cost is then held against a plain program that is faster. Of the reference programs (`bench_plan.py`) 16 change
+    // and none is better: bytes by -6 to +24 %, time (the estimate's) by +3 to +35 %; causal attention with its
+    // gradient takes 156 MiB for 130, vit_step 669 for 650.
     longest_row: 0,
     goes_on_after_sums: true,
     longest_column: u64::MAX,
     weighs_copies: true,
-    // They do; but again a model that knows it plans no better: of the reference programs causal attention with its gradient takes 156 MiB for
-    // 130, train16_scan 343 for 365 (`slimhlo compile --chip sm_90`), and no other changes.
+    // They do; but again a model that knows it plans no better: of the reference programs causal attention with its
+    // gradient takes 156 MiB for 130, train16_scan 343 for 365 (`slimhlo compile --chip sm_90`), and no other changes.
     computes_stored_once: false,
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
@@ -41,7 +42,7 @@ pub(super) static STORAGE: Storage = Storage {
     host_memory: false,
     joins_kernels: false,
     shares_splats: false,
-    operations: None,
+    operations: Some(xla_gpu::operations),
     divides_work: false,
     splits_products: None,
     numbers_places: false,
@@ -54,33 +55,32 @@ pub(super) static STORAGE: Storage = Storage {
 /// What stands before a chip's name where kernels are for that one.
 pub(super) const PREFIX: &str = "kernels-";
 
-/// No tensor cores: half of what an H100 multiplies without them, 67 TFLOP/s of f32 and 34 of f64 by NVIDIA's data
-/// sheet. That half is assumed, not measured. A loop that counts takes its kernels' time alone.
+/// What an H100 was measured to do under XLA, but for products: no tensor cores, and half of what it multiplies without
+/// them, 67 TFLOP/s of f32 and 34 of f64 by NVIDIA's data sheet. That half is assumed, not measured. All launches are
+/// in graphs. Updates of one place are counted in the memory of each block first (`emit/roots/private.rs`).
 pub(super) const H100: Rates = Rates {
     narrow_products: 30e12,
     products: 30e12,
     exact_products: 30e12,
     wide_products: 15e12,
-    bytes: 3.35e12,
     product: 0.0,
     product_overlap: 1.0,
     across: (1.0, 1.0),
     columns: None,
-    elementwise: 30e12,
-    launch: 2.5e-6,
-    launch_in_graph: 2.5e-6,
-    updates: 500e9,
-    run: 1,
+    launch: xla_gpu::H100.launch_in_graph,
     place: f64::INFINITY,
-    cached: f64::INFINITY,
     ..xla_gpu::H100
 };
 
 /// Those of the usual chip: one place, by which it is told from others.
 pub(super) static USUAL: Rates = H100;
 
-/// The share of its multiplications and additions without tensor cores that a chip is assumed to reach, as [`H100`] has it.
+/// The share of its multiplications and additions without tensor cores that a chip is assumed to reach, as [`H100`] has
+/// it.
 const REACHED: f64 = 0.45;
+
+/// The share of its data sheet's bandwidth that a chip reaches, as an H100 does of 3.35 TB/s.
+const MOVED: f64 = H100.bytes / 3.35e12;
 
 /// Figures of a chip by NVIDIA's data sheet or white paper, that of the board that most of its kind are on.
 struct Sheet {
@@ -101,14 +101,17 @@ impl Sheet {
     const fn rates(self) -> Rates {
         Rates {
             memory: self.memory,
-            bytes: self.bytes,
+            bytes: self.bytes * MOVED,
             narrow_products: self.single * REACHED,
             products: self.single * REACHED,
             exact_products: self.single * REACHED,
             wide_products: self.double * REACHED,
-            elementwise: self.single * REACHED,
+            // A step is half of a multiplication and addition.
+            elementwise: self.single / 2.0,
+            operations: self.single / 2.0,
             // Atomics are made in the second cache, and that is as fast as memory is to it.
-            updates: H100.updates * self.bytes / H100.bytes,
+            updates: H100.updates * self.bytes * MOVED / H100.bytes,
+            cached: H100.cached * self.bytes * MOVED / H100.bytes,
             host_link: self.host_link,
             cache: self.cache,
             multiprocessors: self.multiprocessors,
@@ -197,7 +200,7 @@ const SM_89: Rates = Sheet {
 /// B200.
 const SM_100: Rates = Sheet {
     memory: xla_gpu::B200.memory,
-    bytes: xla_gpu::B200.bytes,
+    bytes: xla_gpu::B200.bytes / MOVED,
     cache: xla_gpu::B200.cache,
     multiprocessors: xla_gpu::B200.multiprocessors,
     single: 75e12,

@@ -124,7 +124,7 @@ pub(super) const B200: Rates = Rates {
 
 /// Steps for an element, each an instruction of a lane, as an H100 was measured to take (`test/oracle/arithmetic.py` has the table and
 /// where it is from); moves are free.
-fn operations(name: &str, element: Type<'_>) -> f64 {
+pub(super) fn operations(name: &str, element: Type<'_>) -> f64 {
     let wide = element.is_f64();
     let is_float = wide || element.is_bf16() || element.is_f32() || element.is_f16();
     // A conversion that fails prints the type into its error.

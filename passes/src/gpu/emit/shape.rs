@@ -3,9 +3,10 @@
 //! Ops whose elements are elements of their operands at other indices: by index arithmetic.
 
 use super::code::{Int, Scalar};
-use super::element::{Kernel, Spot, count_of, tensor};
+use super::element::{Kernel, count_of, tensor};
 use super::numbers;
 use super::roots::serial;
+use super::spots;
 use crate::framework::PassError;
 use crate::ir;
 use melior::ir::operation::OperationLike;
@@ -40,6 +41,10 @@ const OPS: &[&str] = &[
     "while",
 ];
 
+/// Ops each of whose elements is one of the first operand's, wherever it is needed.
+pub(super) const MOVES: &[&str] =
+    &["broadcast", "broadcast_in_dim", "dynamic_slice", "reshape", "reverse", "slice", "transpose"];
+
 /// Whether [`element`] knows the op, so that it is not elementwise.
 pub fn handles(op: OperationRef<'_, '_>) -> bool {
     let name = op_name(op);
@@ -48,7 +53,10 @@ pub fn handles(op: OperationRef<'_, '_>) -> bool {
         || name == "stablehlo.bitcast_convert" && !numbers::is_elementwise(op)
 }
 
-fn operand<'c: 'a, 'a>(op: OperationRef<'c, 'a>, index: usize) -> Result<Value<'c, 'a>, PassError<'c>> {
+pub(super) fn operand<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    index: usize,
+) -> Result<Value<'c, 'a>, PassError<'c>> {
     op.operands().nth(index).ok_or_else(|| PassError::at(op, format!("has no operand {index}")))
 }
 
@@ -56,7 +64,7 @@ fn array<'c>(op: OperationRef<'c, '_>, name: &str) -> &'c [i64] {
     ir::i64_array(op, name).unwrap_or_default()
 }
 
-fn number<'c: 'a, 'a>(op: OperationRef<'c, 'a>, name: &str) -> Result<i64, PassError<'c>> {
+pub(super) fn number<'c: 'a, 'a>(op: OperationRef<'c, 'a>, name: &str) -> Result<i64, PassError<'c>> {
     ir::constant_attribute(op, name).ok_or_else(|| PassError::at(op, format!("has no attribute {name}")))
 }
 
@@ -80,57 +88,12 @@ pub fn element<'c: 'a, 'a>(
             numbers::convert(code, Scalar::Real(at), code.index_type(), ty.element)
                 .ok_or_else(|| PassError::at(op, format!("no code for elements of type {}", ty.element)))?
         }
-        "broadcast_in_dim" => {
-            let source = operand(op, 0)?;
-            let dims = array(op, "broadcast_dimensions");
-            let along =
-                |(&dim, &size): (&i64, &i64)| if size == 1 { code.index(0) } else { index[dim as usize] };
-            let at: Vec<_> = dims.iter().zip(tensor(source)?.shape).map(along).collect();
-            kernel.element(source, &at)?
-        }
-        "broadcast" => {
-            let source = operand(op, 0)?;
-            let rank = tensor(source)?.rank();
-            kernel.element(source, &index[index.len() - rank..])?
-        }
-        "reshape" => {
-            let source = operand(op, 0)?;
-            let at = reshaped(kernel, tensor(value)?.shape, tensor(source)?.shape, index);
-            kernel.element(source, &at)?
-        }
-        "transpose" => {
-            let mut at = vec![code.index(0); index.len()];
-            for (from, &to) in array(op, "permutation").iter().enumerate() {
-                at[to as usize] = index[from];
-            }
-            kernel.element(operand(op, 0)?, &at)?
-        }
-        "reverse" => {
-            let mut at = index.to_vec();
-            for &dim in array(op, "dimensions") {
-                let dim = dim as usize;
-                at[dim] = code.sub(code.index(tensor(value)?.shape[dim] - 1), index[dim]);
-            }
-            kernel.element(operand(op, 0)?, &at)?
-        }
-        "slice" => {
-            let (starts, strides) = (array(op, "start_indices"), array(op, "strides"));
-            let at: Vec<_> = index
-                .iter()
-                .enumerate()
-                .map(|(dim, &at)| code.add(code.mul(at, code.index(strides[dim])), code.index(starts[dim])))
-                .collect();
-            kernel.element(operand(op, 0)?, &at)?
+        name if MOVES.contains(&name) => {
+            kernel.element(operand(op, 0)?, &moved(kernel, op, value, index)?)?
         }
         "pad" => pad(kernel, op, value, index)?,
         "concatenate" => concatenate(kernel, op, value, index)?,
-        "dynamic_slice" => {
-            let source = operand(op, 0)?;
-            let starts = starts(kernel, op, 1, tensor(source)?.shape, tensor(value)?.shape)?;
-            let at: Vec<_> = index.iter().zip(starts).map(|(&at, start)| code.add(start, at)).collect();
-            kernel.element(source, &at)?
-        }
-        "dynamic_update_slice" => update(kernel, op, index)?,
+        "dynamic_update_slice" => update(kernel, op, value, index)?,
         "gather" => gather(kernel, op, index)?,
         "get_dimension_size" => {
             let size = tensor(operand(op, 0)?)?.shape[number(op, "dimension")? as usize];
@@ -157,6 +120,52 @@ pub fn element<'c: 'a, 'a>(
         },
     };
     Ok(Some(element))
+}
+
+/// Where in its first operand an element of one of [`MOVES`] is.
+pub(super) fn moved<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    value: Value<'c, 'a>,
+    index: &[Value<'c, 'a>],
+) -> Result<Vec<Value<'c, 'a>>, PassError<'c>> {
+    let code = &kernel.code;
+    let (from, to) = (tensor(operand(op, 0)?)?, tensor(value)?);
+    Ok(match op_name(op) {
+        "stablehlo.broadcast_in_dim" => {
+            let along =
+                |(&dim, &size): (&i64, &i64)| if size == 1 { code.index(0) } else { index[dim as usize] };
+            array(op, "broadcast_dimensions").iter().zip(from.shape).map(along).collect()
+        }
+        "stablehlo.broadcast" => index[index.len() - from.rank()..].to_vec(),
+        "stablehlo.reshape" => reshaped(kernel, to.shape, from.shape, index),
+        "stablehlo.transpose" => {
+            let mut at = vec![code.index(0); index.len()];
+            for (from, &to) in array(op, "permutation").iter().enumerate() {
+                at[to as usize] = index[from];
+            }
+            at
+        }
+        "stablehlo.reverse" => {
+            let mut at = index.to_vec();
+            for &dim in array(op, "dimensions") {
+                let dim = dim as usize;
+                at[dim] = code.sub(code.index(to.shape[dim] - 1), index[dim]);
+            }
+            at
+        }
+        "stablehlo.slice" => {
+            let (starts, strides) = (array(op, "start_indices"), array(op, "strides"));
+            let along = |(dim, &at): (usize, &Value<'c, 'a>)| {
+                code.add(code.mul(at, code.index(strides[dim])), code.index(starts[dim]))
+            };
+            index.iter().enumerate().map(along).collect()
+        }
+        _ => {
+            let starts = starts(kernel, op, 1, from.shape, to.shape)?;
+            index.iter().zip(starts).map(|(&at, start)| code.add(start, at)).collect()
+        }
+    })
 }
 
 /// Remembers the elements of all results of an op, and hands out that of one.
@@ -331,34 +340,15 @@ fn concatenate<'c: 'a, 'a>(
         return kernel.zero(tensor(value)?.element);
     }
     if parts.len() > 1
-        && let Some(spot) = spot(kernel, &parts, dim, index)?
+        && let Some(spot) = spots::spot(kernel, value, index)?
     {
         return kernel.load_spot(spot, tensor(value)?.element);
     }
+    if let Some((source, at)) = spots::of_one(kernel, &parts, dim, index) {
+        return kernel.element(source, &at);
+    }
     let cost = parts.iter().map(|(part, _)| kernel.cost(*part)).fold(0, u64::saturating_add);
     part(kernel, &parts, tensor(value)?.element, dim, index, kernel.is_computed_at_once(cost))
-}
-
-/// The place in memory of an element of a concatenation, if all parts are in buffers: one load, whichever part it is in.
-fn spot<'c: 'a, 'a>(
-    kernel: &Kernel<'c, 'a>,
-    parts: &[(Value<'c, 'a>, i64)],
-    dim: usize,
-    index: &[Value<'c, 'a>],
-) -> Result<Option<Spot<'c, 'a>>, PassError<'c>> {
-    let code = &kernel.code;
-    if let [(only, start)] = parts {
-        let mut at = index.to_vec();
-        at[dim] = code.sub(index[dim], code.index(*start));
-        return kernel.spot(*only, &at);
-    }
-    let (left, right) = parts.split_at(parts.len() / 2);
-    let is_left = code.compare(Int::Slt, index[dim], code.index(right[0].1));
-    let (Some(left), Some(right)) = (spot(kernel, left, dim, index)?, spot(kernel, right, dim, index)?)
-    else {
-        return Ok(None);
-    };
-    Ok(Some(kernel.either_spot(is_left, left, right)))
 }
 
 /// An element of a concatenation of parts, each with where it starts: the half that it is in is looked for in turn.
@@ -396,14 +386,32 @@ fn part<'c: 'a, 'a>(
 fn update<'c: 'a, 'a>(
     kernel: &Kernel<'c, 'a>,
     op: OperationRef<'c, 'a>,
+    value: Value<'c, 'a>,
     index: &[Value<'c, 'a>],
 ) -> Element<'c, 'a> {
-    let code = &kernel.code;
     let (source, update) = (operand(op, 0)?, operand(op, 1)?);
-    let (of, sizes) = (tensor(source)?, tensor(update)?.shape);
-    if count_of(sizes) == 0 {
+    if count_of(tensor(update)?.shape) == 0 {
         return kernel.element(source, index);
     }
+    let element = tensor(source)?.element;
+    if let Some(spot) = spots::spot(kernel, value, index)? {
+        return kernel.load_spot(spot, element);
+    }
+    let (inside, at) = put(kernel, op, index)?;
+    match inside {
+        None => kernel.element(update, &at),
+        Some(inside) => kernel.either(inside, element, (update, &at), (source, index)),
+    }
+}
+
+/// Whether an element of an update's result is what is put there (`None`: always), and where in that it is then.
+pub(super) fn put<'c: 'a, 'a>(
+    kernel: &Kernel<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    index: &[Value<'c, 'a>],
+) -> Result<(Option<Value<'c, 'a>>, Vec<Value<'c, 'a>>), PassError<'c>> {
+    let code = &kernel.code;
+    let (of, sizes) = (tensor(operand(op, 0)?)?, tensor(operand(op, 1)?)?.shape);
     let starts = starts(kernel, op, 2, of.shape, sizes)?;
     let mut conditions = Vec::new();
     let mut at = Vec::with_capacity(index.len());
@@ -413,19 +421,15 @@ fn update<'c: 'a, 'a>(
             continue;
         }
         let offset = code.sub(index[dim], starts[dim]);
-        conditions.push(match code.known(starts[dim]) {
-            Some(start) => match kernel.is_within(index[dim], start, sizes[dim], of.shape[dim]) {
-                Some(condition) => condition,
-                None => continue,
-            },
-            None => code.compare(Int::Ult, offset, code.index(sizes[dim])),
-        });
         at.push(offset);
+        match code.known(starts[dim]) {
+            Some(start) => {
+                conditions.extend(kernel.is_within(index[dim], start, sizes[dim], of.shape[dim]));
+            }
+            None => conditions.push(code.compare(Int::Ult, offset, code.index(sizes[dim]))),
+        }
     }
-    match kernel.all(&conditions) {
-        None => kernel.element(update, &at),
-        Some(inside) => kernel.either(inside, of.element, (update, &at), (source, index)),
-    }
+    Ok((kernel.all(&conditions), at))
 }
 
 fn gather<'c: 'a, 'a>(

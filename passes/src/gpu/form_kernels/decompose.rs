@@ -3,12 +3,14 @@
 //! Ops in terms of others, before kernels are formed.
 
 mod batch_norm;
+mod copied;
 mod custom_call;
 mod empty;
 mod firsts;
 mod jacobi;
 mod map;
 mod matrices;
+mod pads;
 mod ragged_dot;
 mod reflectors;
 mod scan;
@@ -108,7 +110,12 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
     for op in ops_named(module, "stablehlo.sort") {
         firsts::shorten(&builder, op)?;
     }
-    empty::empty(&builder, module)
+    for op in ops_named(module, "stablehlo.add") {
+        pads::joined(&builder, op);
+    }
+    empty::empty(&builder, module)?;
+    copied::mark(&ops_named(module, "stablehlo.dynamic_update_slice"));
+    Ok(())
 }
 
 /// Makes other dialects' constants of tensors our own.

@@ -34,6 +34,9 @@ pub enum Class {
     Pad,
     /// `concatenate`
     Join,
+    /// `dynamic_update_slice` that is marked ([`ON_THE_FLY`]): an element of the update, or the operand's at the same
+    /// place.
+    Put,
     /// `gather`
     Gather,
     /// Needs a kernel of this kind.
@@ -44,11 +47,14 @@ pub enum Class {
     Terminator,
 }
 
-/// Operations that take as long as the traffic of one byte: 16 on an H100. Each is counted with what it takes on, an address or
-/// a comparison, so that there are fewer than the chip could do.
+/// Operations that take as long as the traffic of one byte: 16 on an H100. Each is counted with what it takes on, an
+/// address or a comparison, so that there are more of them than the chip has steps.
 pub fn flops_per_byte(rates: &Rates) -> f64 {
-    1.8 * rates.elementwise / rates.bytes
+    1.45 * rates.elementwise / rates.bytes
 }
+
+/// What marks an update that is computed on the fly: its operand is in no buffer (`decompose/copied.rs`).
+pub const ON_THE_FLY: &str = "slimhlo.on_the_fly";
 
 /// Constants of no more elements than this are computed.
 const TINY: i64 = 16;
@@ -80,13 +86,15 @@ impl Class {
                 }
                 "reduce" => Self::Root("reduce"),
                 "scatter" => Self::Root("scatter"),
+                "dynamic_update_slice" if attribute_of(op, ON_THE_FLY).is_some() => Self::Put,
                 "dynamic_update_slice" => Self::Root("update"),
                 "sort" => Self::Root("sort"),
                 "dot_general" | "dot" => Self::Root("dot"),
                 "convolution" => Self::Root("convolution"),
                 "reduce_window" => Self::Root("reduce_window"),
                 "select_and_scatter" => Self::Root("select_and_scatter"),
-                // Kernels keep nothing from one run to the next: each run, and each round of a loop, would draw the same numbers.
+                // Kernels keep nothing from one run to the next: each run, and each round of a loop, would draw the
+                // same numbers.
                 "rng" => {
                     return refuse(
                         "its numbers are for an implementation with a state of its own to choose; use \
@@ -138,10 +146,43 @@ impl Class {
         Ok(class)
     }
 
+    /// Steps in which it is found out where an element of it comes from: a comparison and a choice for each border
+    /// between its parts.
+    pub fn choosing(self, op: OperationRef<'_, '_>) -> f64 {
+        const BORDER: f64 = 3.0;
+        let borders = match self {
+            Self::Join => op.operand_count().saturating_sub(1),
+            Self::Pad | Self::Put => 2,
+            _ => 0,
+        };
+        BORDER * borders as f64
+    }
+
     /// Whether one element of it can be computed wherever it is needed.
     pub fn is_on_the_fly(self) -> bool {
         !matches!(self, Self::Table | Self::Root(_) | Self::Control | Self::Terminator)
     }
+}
+
+/// Whether an op that is computed on the fly reads an operand just where its result is.
+pub fn is_alike(class: Class, op: OperationRef<'_, '_>, operand: usize) -> bool {
+    let elements = |value: Option<Value<'_, '_>>| value.map(|value| size_of(value).0);
+    let same = || elements(op.operands().nth(operand)) == elements(op.results().next().map(Value::from));
+    match class {
+        Class::Pointwise | Class::View => same(),
+        Class::Put => operand == 0,
+        _ => false,
+    }
+}
+
+/// How often an op that is computed on the fly reads an operand for one of its elements: of parts, each as often as it
+/// has elements.
+pub fn share_of(class: Class, op: OperationRef<'_, '_>, operand: Value<'_, '_>) -> f64 {
+    if !matches!(class, Class::Pad | Class::Join | Class::Put) {
+        return 1.0;
+    }
+    let result = op.results().next().map_or(0, |result| size_of(result.into()).0);
+    (size_of(operand).0 as f64 / result.max(1) as f64).min(1.0)
 }
 
 /// Says what is wrong with the type of a value, if buffers cannot hold it.

@@ -368,7 +368,8 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
             let same = is_alike && count as f64 == elements;
             let place = match class {
                 _ if same => place,
-                Class::Pad | Class::Join if count > 1 => {
+                Class::Put if index == 0 => place,
+                Class::Pad | Class::Join | Class::Put if count > 1 => {
                     self.place(kernel, place, node, index, evaluations * share.min(1.0))
                 }
                 Class::Root(_) if count > 1 => {

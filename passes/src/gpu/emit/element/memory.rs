@@ -2,7 +2,7 @@
 
 //! Elements in memory: tables of constants, addresses, loads and stores.
 
-use super::{Kernel, MOST_NEIGHBOURS, Spot, count_of, tensor};
+use super::{EVERYWHERE, Kernel, MOST_NEIGHBOURS, Spot, count_of, tensor};
 use crate::framework::PassError;
 use crate::gpu::emit::code::{Scalar, common_divisor};
 use crate::gpu::emit::numbers;
@@ -197,6 +197,18 @@ impl<'c: 'a, 'a> Kernel<'c, 'a> {
             false => position,
         };
         Ok(Some(Spot { pointer, position }))
+    }
+
+    /// Whether all elements of a value are known to be a scalar here.
+    pub fn is_bound(&self, value: Value<'c, 'a>) -> bool {
+        let mut place = self.place(value, &[]);
+        place.index = vec![EVERYWHERE];
+        place.speculative = false;
+        let elements = self.elements.borrow();
+        self.code.scopes().into_iter().any(|scope| {
+            place.scope = scope;
+            elements.contains_key(&place)
+        })
     }
 
     /// One of two places, by a condition. Neighbours stay neighbours if they are so in both.

@@ -9,8 +9,8 @@ use melior::ir::operation::OperationLike;
 use slimhlo_dialect::ffi::op_name;
 use std::collections::{HashMap, HashSet};
 
-/// The share of a launch that is not hidden behind the kernel before it, by which it is weighed against traffic.
-const NOT_HIDDEN: f64 = 0.5;
+/// Launches that one is weighed as against traffic: until all blocks are at work, and the last ones done, little is moved.
+const LAUNCHES: f64 = 1.4;
 /// The share of the second cache above which what is gathered from is not found there: not all of it is that array's.
 const OF_CACHE: f64 = 2.0 / 3.0;
 /// The longest reduction that one thread does, within a reduction of what it comes to.
@@ -71,7 +71,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
 
     /// Traffic that a launch is worth, in bytes.
     fn launch_bytes(&self) -> f64 {
-        NOT_HIDDEN * self.rates.launch * self.rates.bytes
+        LAUNCHES * self.rates.launch * self.rates.bytes
     }
 
     /// The kernels and places that evaluate a node, and how often.
