@@ -145,8 +145,8 @@ SORT_TILE = 2048
 """Elements that one block of XLA's bitonic sort on a GPU holds: steps within run as one kernel, those beyond each alone."""
 RADIX_BITS = 8
 """Of a key, that a pass of CUB's radix sort handles."""
-RADIX = 0.4
-"""Of the bandwidth, that its passes reach: 2^24 f32 take 688 microseconds, with as many s32 1,021."""
+RADIX, RADIX_START = 0.7, 40e-6
+"""Of the bandwidth, that its passes reach, and the seconds until it begins: 2^20 f32 with as many take 100 microseconds, 2^24 688."""
 
 BESIDE = 0.05
 """Of the shorter of a kernel's memory and arithmetic, that does not happen during the longer."""
@@ -869,13 +869,13 @@ class Reader:
             return self.factorization(each, operands, *known)
         if "cublas" in call or "cudnn$conv" in call or "$conv" in call:
             return self.product(within, each, operands)
-        if "RadixSort" in call:
+        if "RadixSort" in call or "cub_sort" in call:
             keys = operands[0].arrays[0] if operands and operands[0].arrays else None
             passes = -(-hlo.bits_of(keys.element) // RADIX_BITS) if keys else 1
             moved = self.moved(operands)
             # A pass reads and writes all; a histogram of the keys comes first.
             moved *= 2 * passes + 1
-            return self.kernel("sorts", moved / (RADIX * self.rates.bandwidth), moved, passes + 1)
+            return self.kernel("sorts", moved / (RADIX * self.rates.bandwidth) + RADIX_START, moved, passes + 1)
         if "TopK" in call and self.gpu:
             return self.kernel("libraries", operands[0].elements / TOP_K, moved)
         # X64: a TPU has the halves of 64-bit arrays apart.
