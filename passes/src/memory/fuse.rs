@@ -169,6 +169,8 @@ struct Fusion<'g, 'c, 'a> {
     replaced: Vec<bool>,
     /// Operations for one element if all is computed on the fly that can be.
     chain: Vec<f32>,
+    /// The part of it that is of elements from elsewhere.
+    moved: Vec<f32>,
     /// Stored because what is read for it would be read for each of those that ask for other elements of it.
     spilled: Vec<bool>,
     /// Elements are read more than once on the way to the root.
@@ -228,6 +230,7 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         apart: vec![None; count],
         replaced: vec![false; count],
         chain: Vec::new(),
+        moved: Vec::new(),
         spilled: vec![false; count],
         repeats: vec![false; count],
         stored: vec![false; count],
@@ -246,7 +249,7 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         fusion.find_rows();
     }
     if storage.weighs_copies {
-        fusion.chain = fusion.chains();
+        (fusion.chain, fusion.moved) = fusion.chains();
     }
     if let Some(rereads) = storage.rereads {
         fusion.spilled = fusion.spill(rereads);
@@ -452,7 +455,12 @@ impl Fusion<'_, '_, '_> {
             let in_cluster = self.cluster[index].is_some_and(|root| root != node);
             let alone = stored || homes.count > 1;
             let better_stored = if self.storage.weighs_copies {
-                alone && !self.is_free(node) && (stored || joined[index] || self.moves_more(node))
+                alone
+                    && !self.is_free(node)
+                    && (stored
+                        || joined[index]
+                        || self.moves_more(node)
+                        || self.is_worth_storing(node, homes))
                     || repeats && (self.is_expensive(node) || self.repeats_more(node, homes, often))
                     || places > 1 && self.computes_more(node, places)
                     || self.spilled[index]

@@ -36,6 +36,21 @@ impl Fusion<'_, '_, '_> {
         each > taken.saturating_add(own.saturating_mul(kernels + 1)).saturating_add(self.storage.launch_bytes)
     }
 
+    /// Whether computing it in each of the kernels that need it takes longer than to store it once and read it in each: random bits for a
+    /// dropout and for its gradient, say.
+    pub(super) fn is_worth_storing(&self, node: Id, homes: Homes) -> bool {
+        let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
+        let each = value.bytes as f32 / value.elements.max(1) as f32;
+        let kernels = homes.told_apart().len().max(1) as f32;
+        // Of a chain some is stored on the way, which is not known yet.
+        const SURE: f32 = 4.0;
+        // What is stored for one reader takes `work_per_byte`.
+        let stored = each * self.storage.work_per_byte * (kernels + 1.0) / 2.0;
+        // Elements from elsewhere are the business of stencils (`spill.rs`).
+        let here = self.chain[node as usize] - self.moved[node as usize];
+        kernels > 1.0 && here * (kernels - 1.0) > SURE * stored
+    }
+
     /// Whether computing an element at so many places of a kernel takes longer than to store it and read it there.
     pub(super) fn computes_more(&self, node: Id, places: u32) -> bool {
         let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
@@ -44,11 +59,10 @@ impl Fusion<'_, '_, '_> {
     }
 
     /// For each node, operations for one element if all before it is computed on the fly that can be: elements at the same place once,
-    /// those from elsewhere for each of the ways that lead to them.
-    pub(super) fn chains(&self) -> Vec<f32> {
+    /// those from elsewhere for each of the ways that lead to them. Then how many of them are of elements from elsewhere.
+    pub(super) fn chains(&self) -> (Vec<f32>, Vec<f32>) {
         const MOST: f32 = 1e6;
         let mut chains = vec![0.0f32; self.graph.nodes.len()];
-        // The part of it that is of elements from elsewhere.
         let mut moved = vec![0.0f32; self.graph.nodes.len()];
         for (index, node) in self.graph.nodes.iter().enumerate() {
             let own = match node.class {
@@ -64,10 +78,17 @@ impl Fusion<'_, '_, '_> {
             } else {
                 (0.0, before.map(|at| chains[at]).fold(0.0, f32::max))
             };
+            // A number is the same wherever it is asked for, and so is what counts places.
+            let is_number = |&operand: &Id| self.graph.values[operand as usize].elements <= 1;
+            let elsewhere = if self.is_free(index as Id) && node.operands.iter().all(is_number) {
+                0.0
+            } else {
+                elsewhere
+            };
             moved[index] = elsewhere.min(MOST);
             chains[index] = (own + own_place + elsewhere).min(MOST);
         }
-        chains
+        (chains, moved)
     }
 
     /// Whether computing it twice reads more than reading it twice: the reads of a sum of two arrays are more than
