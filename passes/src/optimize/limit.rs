@@ -5,10 +5,10 @@
 //!
 //! Within one bound the pipeline makes a program as small as the limit asks for, and no smaller. A tighter bound may
 //! find another one that fits as well and is faster, a wider one one that fits at all. So: the usual bound; if what
-//! it makes does not fit, what it makes without a limit, since stages are greedy, and one that stops at enough may leave others
-//! less to do; then no bound, which makes the smallest; and then halves between the fastest that fits and the
+//! it makes does not fit, what it makes without a limit, by this bound and a tighter one, since stages are greedy, and one that
+//! stops at enough may leave others less to do; then no bound, which makes the smallest; and then halves between the fastest that fits and the
 //! original's time, as ratios, until both are within a [`Limit::OTHERWISE`] of each other, which is what models and
-//! machines differ by anyway. Each is a run of the pipeline: two where the usual bound does, some eight at most.
+//! machines differ by anyway. Each is a run of the pipeline: two where the usual bound does, some nine at most.
 //!
 //! Back ends take more than the model says in some programs, less in others. So what is looked for leaves some of what the limit has for
 //! temporaries ([`KEPT_BACK`]).
@@ -159,7 +159,9 @@ fn fastest<'c, T, E>(
     let mut levers = on_device;
     let mut best = within(Limit::Usual, levers, Some(room))?;
     let smallest = |levers| (Limit::Times(f64::INFINITY), levers, Some(room));
-    let others = [(Limit::Usual, on_device, None), smallest(on_device)];
+    // Without a limit a tighter bound may do better, too (`usual`).
+    let tighter = Limit::Times(Limit::HALVED.sqrt());
+    let others = [(Limit::Usual, on_device, None), (tighter, on_device, None), smallest(on_device)];
     for (bound, next, limit) in others.into_iter().chain((all != on_device).then(|| smallest(all))) {
         if best.fits {
             break;
