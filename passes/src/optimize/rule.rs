@@ -52,7 +52,8 @@ impl Rule<'_> {
             Judge::Nearly => after.peak() <= with_slack(before.peak()),
             Judge::Better => after.peak() < before.peak(),
             Judge::Much if self.target.rates().is_some() => {
-                after.peak() < before.peak() - before.peak() / SLACK
+                let worth = if after.seconds > before.seconds { before.peak() / SLACK } else { 0 };
+                after.peak() < before.peak() - worth
             }
             Judge::Much => {
                 let least = (before.footprint.temporaries / MATTERS).clamp(1, MATTERS_BYTES);
