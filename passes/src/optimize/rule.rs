@@ -41,9 +41,9 @@ impl Rule<'_> {
         after: Option<&Cost>,
     ) -> bool {
         let (Some(before), Some(after)) = (before, after) else {
-            return !matches!(judge, Judge::Better | Judge::Much);
+            return !matches!(judge, Judge::Better | Judge::Worth | Judge::Much);
         };
-        if matches!(judge, Judge::Better | Judge::Much) && self.is_enough(before) {
+        if matches!(judge, Judge::Better | Judge::Worth | Judge::Much) && self.is_enough(before) {
             return self.is_enough(after) && after.seconds < before.seconds;
         }
         let less_bytes = match judge {
@@ -51,10 +51,11 @@ impl Rule<'_> {
             Judge::NotWorse => after.peak() <= before.peak(),
             Judge::Nearly => after.peak() <= with_slack(before.peak()),
             Judge::Better => after.peak() < before.peak(),
-            Judge::Much if self.target.rates().is_some() => {
-                let worth = if after.seconds > before.seconds { before.peak() / SLACK } else { 0 };
-                after.peak() < before.peak() - worth
+            Judge::Worth if after.seconds <= before.seconds => after.peak() < before.peak(),
+            Judge::Worth | Judge::Much if self.target.rates().is_some() => {
+                after.peak() < before.peak() - before.peak() / SLACK
             }
+            Judge::Worth => after.peak() < before.peak(),
             Judge::Much => {
                 let least = (before.footprint.temporaries / MATTERS).clamp(1, MATTERS_BYTES);
                 after.peak() <= before.peak().saturating_sub(least)

@@ -12,8 +12,10 @@ pub enum Judge {
     Nearly,
     /// The function must need less: the stage costs time.
     Better,
-    /// The function must need less, and where that takes longer by a [`SLACK`]th of its peak; where time is not judged by a [`MATTERS`]th of its
-    /// temporaries, or by [`MATTERS_BYTES`]: the stage costs as much time where it hardly helps.
+    /// The function must need less, and where that takes longer by a [`SLACK`]th of its peak, if time is judged.
+    Worth,
+    /// The function must need less by a [`SLACK`]th of its peak if time is judged, else by a [`MATTERS`]th of its temporaries, or by
+    /// [`MATTERS_BYTES`]: the stage costs as much time where it hardly helps.
     Much,
     /// It is always kept.
     Pass,
@@ -223,7 +225,7 @@ pub const STAGES: &[Stage] = &[
         pipeline: "func.func(slimhlo-rematerialize{target=$target moves=$moves windows=$windows through=$through})",
         tidy: SIMPLIFY,
         // Where what it does again takes time it is not for less than a hundredth of the peak: XLA's order makes as much.
-        judge: Judge::Much,
+        judge: Judge::Worth,
         ..PLAIN
     },
     Stage {
