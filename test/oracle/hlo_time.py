@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import json
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -238,17 +237,6 @@ def of_module(module: hlo.Module, target: Target) -> Estimate:
 
 def lies_across(instruction: hlo.Instruction, left: hlo.Array, right: hlo.Array) -> bool:
     """Whether neither operand of a product lies along what is contracted."""
-    found = []
-    for array, side in ((left, "lhs"), (right, "rhs")):
-        over = instruction.numbers(f"{side}_contracting_dims") or instruction.numbers(f"{side}_contracting_dimensions")
-        order = [int(each) for each in array.layout.partition(":")[0].split(",") if each.strip()]
-        minor = order[0] if order else len(array.dims) - 1
-        found.append(bool(over) and minor not in over)
-    return all(found)
-
-
-def lies_across(instruction: hlo.Instruction, left: hlo.Array, right: hlo.Array) -> bool:
-    """Whether neither operand of a product lies along what is contracted."""
     for array, side in ((left, "lhs"), (right, "rhs")):
         over = instruction.numbers(f"{side}_contracting_dims") or instruction.numbers(f"{side}_contracting_dimensions")
         order = [int(each) for each in array.layout.partition(":")[0].split(",") if each.strip()]
@@ -355,7 +343,7 @@ def in_place(computation: hlo.Computation, made: hlo.Instruction) -> hlo.Instruc
     """The update in place that makes a fusion's result, if one does."""
     while made.opcode in ("bitcast", "reshape") and (operands := computation.operands(made)):
         made = operands[0]
-    return made if made.opcode in ("dynamic-update-slice", "scatter") else None
+    return made if made.opcode in IN_PLACE else None
 
 
 def shares(computation: hlo.Computation) -> dict[str, float]:
@@ -457,14 +445,14 @@ class Reader:
 
     def changes(self, each: hlo.Instruction) -> str | None:
         """Which operand is changed in place, by an update or a fusion that ends in one."""
-        if each.opcode in ("dynamic-update-slice", "scatter"):
+        if each.opcode in IN_PLACE:
             return each.operands[0]
         names = each.called("calls") if each.opcode == "fusion" else []
         within = self.module.computations.get(names[0]) if names else None
         into = in_place(within, within.root) if within else None
         while into and into.opcode != "parameter":
             operands = within.operands(into)
-            into = operands[0] if operands and into.opcode in ("dynamic-update-slice", "scatter", *hlo_cache.SAME) else None
+            into = operands[0] if operands and into.opcode in IN_PLACE | hlo_cache.SAME else None
         return each.operands[int(into.argument)] if into and into.argument.isdigit() else None
 
     def felt(self, each: hlo.Instruction, reads: Sequence[tuple[hlo.Instruction, float]], written: float, *, whole: bool = True) -> float:
@@ -556,7 +544,7 @@ class Reader:
         """An instruction outside of fusions."""
         operands = within.operands(each)
         if each.opcode in ("dot", "convolution"):
-            return self.product(within, each, operands)
+            return self.product(each, operands)
         if each.opcode == "sort":
             return self.sort(each, operands)
         if self.to_host(each, operands):
@@ -568,7 +556,7 @@ class Reader:
             written = self.arrays_size(each.arrays[:1])
         elif each.opcode in SLICES:
             read = min(read, written)
-        elif each.opcode in ("dynamic-update-slice", "scatter"):
+        elif each.opcode in IN_PLACE:
             read = written = self.moved(operands[1:])
         steps = self.steps_of(within, each)
         if each.opcode == "fft":
@@ -581,7 +569,7 @@ class Reader:
         elif each.opcode in ("cholesky", "triangular-solve") and each.arrays[0].dims:
             steps = float(each.elements * each.arrays[0].dims[-1])
         part = read / max(1.0, self.moved(operands))
-        felt = self.felt(each, [(one, part * self.size(one)) for one in operands], written, whole=each.opcode not in IN_PLACE)
+        felt = self.felt(each, self.reads(operands, part), written, whole=each.opcode not in IN_PLACE)
         seconds = max(felt / self.rates.bandwidth, steps / self.rates.scalar)
         return self.kernel("other", seconds, read + written)
 
@@ -596,19 +584,23 @@ class Reader:
     def size(self, each: hlo.Instruction) -> float:
         return self.arrays_size(each.arrays)
 
+    def reads(self, operands: list[hlo.Instruction], part: float = 1.0) -> list[tuple[hlo.Instruction, float]]:
+        """Operands, each once, and the bytes of them that are read if it is so much of each."""
+        return [(operand, part * self.size(operand)) for operand in {operand.name: operand for operand in operands}.values()]
+
     def moved(self, operands: list[hlo.Instruction]) -> float:
         """Bytes of all of the operands, each once."""
-        return sum(self.size(operand) for operand in {operand.name: operand for operand in operands}.values())
+        return sum(size for _, size in self.reads(operands))
 
-    def product(self, within: hlo.Computation, each: hlo.Instruction, operands: list[hlo.Instruction], launches: int = 1) -> Estimate:
+    def product(self, each: hlo.Instruction, operands: list[hlo.Instruction]) -> Estimate:
         """One by a library, whose results but the first are workspace."""
         operations = product_operations(each, operands)
         written = self.arrays_size(each.arrays[:1])
-        moving = self.felt(each, [(one, self.size(one)) for one in operands], written) / self.rates.bandwidth
+        moving = self.felt(each, self.reads(operands), written) / self.rates.bandwidth
         multiplying = self.multiplying(each, operands, operations or 0.0)
         # What convolutions take to start was not measured.
         starting = 0.0 if each.text("dim_labels") else self.rates.product
-        made = self.kernel("products", self.both(moving, multiplying) + starting, self.moved(operands) + written, launches)
+        made = self.kernel("products", self.both(moving, multiplying) + starting, self.moved(operands) + written)
         made.operations = operations or 0.0
         if operations is None:
             made.unknown["products of unknown size"] += 1
@@ -754,16 +746,17 @@ class Reader:
         if not sizes or not each.arrays or len(sizes) != len(each.arrays[0].dims):
             return seconds
         blocks = math.prod(-(-size // tile) for size, tile in zip(each.arrays[0].dims, sizes, strict=True))
-        masks = [one for one in computation if one.opcode == "broadcast" and one.arrays[0].dims == each.arrays[0].dims]
-        for mask in masks:
-            made = computation.operands(mask)[0]
-            own = mask.numbers("dimensions")
-            rows = math.prod(tile for dim, tile in enumerate(sizes) if dim not in own)
-            one_row = len(own) > 1 and sizes[own[-2]] == 1
-            if made.opcode == "compare" and one_row and rows >= SHARED_MASK_ROWS:
-                seconds *= SHARED_MASK
-                break
+        repeated = [one for one in computation if one.opcode == "broadcast" and one.arrays[0].dims == each.arrays[0].dims]
+        masks = [one for one in repeated if computation.operands(one)[0].opcode == "compare"]
+        if any(self.shares_row(mask, sizes) for mask in masks):
+            seconds *= SHARED_MASK
         return max(seconds, blocks / BLOCKS)
+
+    def shares_row(self, mask: hlo.Instruction, tile: list[int]) -> bool:
+        """Whether a tile has one row of what a mask is a broadcast of, for several of its own."""
+        own = mask.numbers("dimensions")
+        rows = math.prod(size for dim, size in enumerate(tile) if dim not in own)
+        return len(own) > 1 and tile[own[-2]] == 1 and rows >= SHARED_MASK_ROWS
 
     def columns(self, computation: hlo.Computation, traffic: Traffic, felt: float) -> float:
         """Seconds that a reduction of columns takes with the blocks that it has: each of some columns, and all of their rows."""
@@ -868,7 +861,7 @@ class Reader:
         if known := next((known for name, known in FACTORIZATIONS.items() if name in call), None):
             return self.factorization(each, operands, *known)
         if "cublas" in call or "cudnn$conv" in call or "$conv" in call:
-            return self.product(within, each, operands)
+            return self.product(each, operands)
         if "RadixSort" in call or "cub_sort" in call:
             keys = operands[0].arrays[0] if operands and operands[0].arrays else None
             passes = -(-hlo.bits_of(keys.element) // RADIX_BITS) if keys else 1
@@ -881,7 +874,7 @@ class Reader:
         # X64: a TPU has the halves of 64-bit arrays apart.
         if re.search("TopK|threefry|X64", call):
             return self.kernel("libraries", moved / self.rates.bandwidth, moved)
-        felt = self.felt(each, [(one, self.size(one)) for one in operands], self.arrays_size(each.arrays[:1]))
+        felt = self.felt(each, self.reads(operands), self.arrays_size(each.arrays[:1]))
         made = self.kernel("libraries", felt / self.rates.bandwidth, moved)
         made.unknown[f"library call {call}"] += 1
         return made
@@ -929,16 +922,3 @@ def group_size(attributes: str) -> int:
         return max(1, len(listed[1].split(",")))
     counted = re.search(r"replica_groups=\[\d+,(\d+)\]", attributes)
     return int(counted[1]) if counted else 1
-
-
-def xla_models(attributes: str) -> dict[str, float]:
-    """Seconds that XLA's models of a GPU's kernels say of one, by the model's name; "" is the first."""
-    start = attributes.find('"reification_cost":')
-    if start < 0:
-        return {}
-    try:
-        costs, _ = json.JSONDecoder().raw_decode(attributes, start + len('"reification_cost":'))
-    except json.JSONDecodeError:
-        return {}
-    # Numbers of some releases are in quotes.
-    return {cost.get("name", ""): 1e-6 * float(cost["exec_time_us"]) for cost in costs if "exec_time_us" in cost}

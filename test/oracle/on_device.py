@@ -10,10 +10,10 @@ JOBS is a folder with jobs.json, a list of objects (what prepares it is calibrat
     {"name": ..., "package": "x", "inputs": ["a.npy", ...]}         run a package once; its results go into OUT/kept.zip
     {"name": ..., "package": "x", "below": 8}                       time a package of slimhlo's own kernels
 
-OUT/results.jsonl gets a line per job as it ends, so that a run that is cut off leaves what it had, those that are listed first; with --kernels OUT/kernels.json gets
-each kernel's microseconds of one run of each module, and OUT/hlo.json.gz what XLA compiled for this GPU. Nothing is timed while something
-is compiled. This file imports nothing of its neighbours and asks JAX for little, so that it runs
-where only they were prepared.
+OUT/results.jsonl gets a line per job as it ends, so that a run that is cut off leaves what it had, those that are listed
+first; with --kernels OUT/kernels.json gets each kernel's microseconds of one run of each module, and OUT/hlo.json.gz what
+XLA compiled for this GPU. Nothing is timed while something is compiled. This file imports nothing of its neighbours and
+asks JAX for little, so that it runs where only they were prepared.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ jax.config.update("jax_enable_x64", True)
 Job = dict[str, Any]
 Found = dict[str, Any]
 
-COSTS = {"xla_gpu_collect_cost_model_stats": "True"}
 SECONDS_TIMED = 0.04
 REPEATS = 3
 MOST_CALLS = 500
@@ -74,21 +73,14 @@ class Program:
             self.kinds = [str(kind) for kind in main.type.inputs]
             self.reused = self.donations(main)
             started = time.perf_counter()
-            try:
-                self.executable = self.compiled(module, device, COSTS)
-            except Exception as error:
-                if "xla_gpu_collect" not in str(error):
-                    raise
-                self.executable = self.compiled(module, device, {})
+            options = compiler.get_compile_options(
+                num_replicas=1, num_partitions=1, device_assignment=np.zeros((1, 1), np.int64)
+            )
+            self.executable: xla_client.LoadedExecutable = device.client.compile_and_load(
+                module, xla_client.DeviceList((device,)), options
+            )
             self.seconds = time.perf_counter() - started
         self.device = device
-
-    @staticmethod
-    def compiled(module: ir.Module, device: jax.Device, flags: dict[str, str]) -> xla_client.LoadedExecutable:
-        options = compiler.get_compile_options(
-            num_replicas=1, num_partitions=1, device_assignment=np.zeros((1, 1), np.int64), env_options_overrides=flags
-        )
-        return device.client.compile_and_load(module, xla_client.DeviceList((device,)), options)
 
     @staticmethod
     def donations(main: ir.OpView) -> dict[int, int]:

@@ -3,26 +3,23 @@
 
     python test/oracle/pools.py --opt target/debug/slimhlo-opt --count 100 --seed 1
 
-Each program is one select_and_scatter: windows that lie apart, overlap or leave elements out, of floats with many equals, NaN, infinities and zeros of both
-signs, chosen by any comparison, and added to any initial value. XLA for CPU hands each element what windows have for it from the first window on, as the
-pass does, so that no bit may differ. A second run must change nothing. Most of the programs have to change.
+Each program is one select_and_scatter: windows that lie apart, overlap or leave elements out, of floats with many equals,
+NaN, infinities and zeros of both signs, chosen by any comparison, and added to any initial value. XLA for CPU hands each
+element what windows have for it from the first window on, as the pass does, so that no bit may differ. A second run must
+change nothing. Most of the programs have to change.
 """
 
 from __future__ import annotations
 
 import itertools
 import sys
-import time
 
 import xla_cpu  # noqa: F401  # first: it sets the flags with which JAX starts
 
 # isort: split
 import numpy as np
-from opt import Driver
-from stream import Program, Source, arguments, before_and_after, report
+from stream import PassTest, Program, Source
 
-CHANGED_SHARE = 0.7
-PASS = "--slimhlo-pool-gradients"
 TYPES = {"float32": "f32", "float64": "f64", "int32": "i32", "uint8": "ui8"}
 
 
@@ -80,24 +77,5 @@ def generate(count: int, seed: int) -> list[Program]:
     ]
 
 
-def main() -> int:
-    args = arguments(__doc__, 100)
-    started = time.monotonic()
-    programs = generate(args.count, args.seed)
-    driver = Driver(args.opt).ready()
-    plain = driver.run([program.text for program in programs])
-    once = driver.run([outcome.output or "" for outcome in plain], [PASS])
-    twice = driver.run([outcome.output or "" for outcome in once], [PASS])
-    findings, kinds, _ = before_and_after(programs, plain, once, twice)
-    changed = kinds.total()
-    wrong = report(findings, args.dump)
-    share = changed / max(1, len(programs))
-    print(
-        f"{len(programs) - wrong} passed, {wrong} failed: {changed} changed ({share:.1%}) and executed before and after; "
-        f"{time.monotonic() - started:.0f} s"
-    )
-    return 0 if share >= CHANGED_SHARE and not findings else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(PassTest("--slimhlo-pool-gradients", generate, 0.7).main(__doc__, 100))

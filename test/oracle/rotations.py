@@ -11,7 +11,6 @@ same order, so that no bit may differ. A second run must change nothing. A third
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 
 import xla_cpu  # noqa: F401  # first: it sets the flags with which JAX starts
@@ -21,12 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from opt import Driver
-from stream import Program, Source, arguments, before_and_after, report
+from stream import PassTest, Program, Source
 
-CHANGED_SHARE = 0.3
-SIMPLE = ["--inline", "--symbol-dce", "--canonicalize", "--cse"]
-PASS = "--slimhlo-unroll-rotations=least-bytes=1"
 
 Array = jax.Array
 
@@ -85,24 +80,5 @@ def generate(count: int, seed: int) -> list[Program]:
     return programs
 
 
-def main() -> int:
-    args = arguments(__doc__, 200)
-    started = time.monotonic()
-    programs = generate(args.count, args.seed)
-    driver = Driver(args.opt).ready()
-    plain = driver.run([program.text for program in programs], SIMPLE)
-    once = driver.run([outcome.output or "" for outcome in plain], [PASS])
-    twice = driver.run([outcome.output or "" for outcome in once], [PASS])
-    findings, kinds, _ = before_and_after(programs, plain, once, twice)
-    changed = kinds.total()
-    wrong = report(findings, args.dump)
-    share = changed / max(1, len(programs))
-    print(
-        f"{len(programs) - wrong} passed, {wrong} failed: {changed} changed ({share:.1%}) and executed before and after; "
-        f"{time.monotonic() - started:.0f} s"
-    )
-    return 0 if share >= CHANGED_SHARE and not findings else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(PassTest("--slimhlo-unroll-rotations=least-bytes=1", generate, 0.3, ("--inline", "--symbol-dce", "--canonicalize", "--cse")).main(__doc__, 200))

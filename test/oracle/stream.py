@@ -776,6 +776,36 @@ def before_and_after(
     return findings, changed, same
 
 
+@dataclasses.dataclass(frozen=True)
+class PassTest:
+    """What random programs are before and after a pass."""
+
+    flag: str
+    generate: Callable[[int, int], list[Program]]
+    """So many programs, from a seed."""
+    changed_share: float
+    """Of the programs, that it has to change."""
+    simple: tuple[str, ...] = ()
+    """What runs before it."""
+
+    def main(self, description: str | None, count: int) -> int:
+        args = arguments(description, count)
+        started = time.monotonic()
+        programs = self.generate(args.count, args.seed)
+        driver = Driver(args.opt).ready()
+        plain = driver.run([program.text for program in programs], self.simple)
+        once = driver.run([outcome.output or "" for outcome in plain], [self.flag])
+        twice = driver.run([outcome.output or "" for outcome in once], [self.flag])
+        findings, kinds, _ = before_and_after(programs, plain, once, twice)
+        wrong = report(findings, args.dump)
+        share = kinds.total() / max(1, len(programs))
+        print(
+            f"{len(programs) - wrong} passed, {wrong} failed: {kinds.total()} changed ({share:.1%}) and executed before and after; "
+            f"{time.monotonic() - started:.0f} s"
+        )
+        return 0 if share >= self.changed_share and not findings else 1
+
+
 def report(findings: list[tuple[Program, str, str]], dump: pathlib.Path | None) -> int:
     """Prints what is wrong with which programs, and writes those before and after to `dump`; how many they are."""
     for program, text, after in findings:

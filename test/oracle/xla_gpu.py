@@ -23,8 +23,6 @@ from targets import H100, MOST_DEVICES, Gpu
 
 # Tuning runs candidates on the device.
 FLAGS = {"xla_gpu_autotune_level": "0"}
-# Costs are kept in the compiled module, for hlo_time.py.
-COSTS = {"xla_gpu_collect_cost_model_stats": "True"}
 
 # The same for all three chips: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". CUDA and cuDNN
 # are the releases that JAX 0.10.2 asks for (its metadata: extra with-cuda of jax-cuda12-plugin).
@@ -82,7 +80,7 @@ def compile_module(module: ir.Module, flags: dict[str, str] | None = None, chip:
         raise ValueError(f"the module wants {count} devices; a board has {MOST_DEVICES}")
     chosen = devices(chip, count)
     with module.context:
-        options = xla_options.options(module, FLAGS | (COSTS if chip.costs else {}) | (flags or {}))
+        options = xla_options.options(module, FLAGS | (flags or {}))
         return chosen[0].client.compile(
             module, executable_devices=xla_client.DeviceList(chosen), compile_options=options
         )

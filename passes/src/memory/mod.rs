@@ -279,7 +279,7 @@ pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Repor
     if let Some(rates) = target.rates() {
         let time::Time { seconds, launches } = time::time(&graph, &plan, target.storage(), rates);
         report.time = Some((seconds, launches));
-        time::spent(&graph, &plan, (target.storage(), rates), (1.0, false), &mut report.kernels);
+        time::spent(&graph, &plan, (target.storage(), rates), (1.0, near::Runs::Once), &mut report.kernels);
         report.kernels.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
     }
     Ok(report)

@@ -12,7 +12,7 @@ use super::assign::Plan;
 use super::blocks::{in_columns, shared_mask};
 use super::fuse::{Kernel, Read};
 use super::graph::{Class, Graph, Id, Node, placement};
-use super::near::Near;
+use super::near::{Runs, is_own, near_bytes};
 use super::stages::{comparing, in_library, left_by_first, passes, places, stages};
 use crate::counted::Counter;
 use crate::ir::i64_array;
@@ -61,14 +61,6 @@ fn around_convolutions(turn: &Graph<'_, '_>, storage: &Storage, rates: &Rates) -
 /// What running a graph takes, once or as a turn of a loop among many.
 pub(super) fn time(graph: &Graph<'_, '_>, plan: &Plan, storage: &Storage, rates: &Rates) -> Time {
     once(graph, plan, (storage, rates), Runs::Once)
-}
-
-/// How often a graph runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Runs {
-    Once,
-    /// The second cache has what the last turn left.
-    Again,
 }
 
 fn once(graph: &Graph<'_, '_>, plan: &Plan, (storage, rates): (&Storage, &Rates), runs: Runs) -> Time {
@@ -122,10 +114,9 @@ struct Own<'g, 'c, 'a> {
 impl<'g, 'c, 'a> Own<'g, 'c, 'a> {
     fn new(graph: &'g Graph<'c, 'a>, plan: &Plan, (storage, rates): (&Storage, &Rates), runs: Runs) -> Self {
         let in_place = InPlace::new(graph, plan);
-        let near = nearness(graph, plan, &in_place, rates, runs);
+        let near = near_bytes(graph, plan, &in_place.memory, rates, runs);
         let one = |(index, kernel): (usize, &Kernel)| {
-            let class = graph.nodes[kernel.node as usize].class;
-            if matches!(class, Class::Parameter | Class::Constant | Class::Loop | Class::Branch) {
+            if !is_own(graph.nodes[kernel.node as usize].class) {
                 return (0.0, 0.0);
             }
             let work = work(graph, plan, *kernel, &in_place, near[index], (storage, rates));
@@ -152,92 +143,27 @@ fn launches(graph: &Graph<'_, '_>, plan: &Plan, kernel: Kernel, storage: &Storag
     nodes.map(|node| stages(graph, node, storage)).fold(1.0, f64::max)
 }
 
-/// For each kernel the bytes that it moves to and from the second cache instead of memory.
-fn nearness(
-    graph: &Graph<'_, '_>,
-    plan: &Plan,
-    in_place: &InPlace<'_, '_, '_>,
-    rates: &Rates,
-    runs: Runs,
-) -> Vec<f64> {
-    let mut found = vec![0.0; plan.kernels.kernels.len()];
-    if rates.cached.is_infinite() {
-        return found;
-    }
-    let mut near = Near::of(rates.cache);
-    // What goes by has no place that is asked for again.
-    let mut passing = u32::MAX;
-    for _ in 0..if runs == Runs::Again { 2 } else { 1 } {
-        for &index in &plan.order {
-            let kernel = plan.kernels.kernels[index as usize];
-            let class = graph.nodes[kernel.node as usize].class;
-            if matches!(class, Class::Loop | Class::Branch) {
-                near.forget();
-            }
-            if matches!(class, Class::Loop | Class::Branch | Class::Parameter | Class::Constant) {
-                continue;
-            }
-            let place = |value: Id| in_place.memory[value as usize];
-            let mut bytes = 0;
-            let mut uses = |value: Id, part: u64, is_whole: bool| {
-                if !is_whole || place(value) == u32::MAX {
-                    passing -= 1;
-                    near.uses(passing, part);
-                } else if near.uses(place(value), part) {
-                    bytes += part;
-                }
-            };
-            // Of what is changed in place no more is written than is put there.
-            let put = match class {
-                Class::Update => graph.nodes[kernel.node as usize].operands.get(1),
-                Class::Scatter => graph.nodes[kernel.node as usize].operands.last(),
-                _ => None,
-            };
-            let reads = plan.kernels.reads(kernel);
-            let takes_place = |made: Id| reads.iter().any(|read| place(read.value) == place(made));
-            let written = |made: Id| graph.values[*put.unwrap_or(&made) as usize].bytes;
-            let made = || plan.kernels.made(graph, kernel);
-            // What is written pushes out what is not read yet, unless it takes that one's place, and is what was used last.
-            let apart: Vec<Id> = made().filter(|&made| !takes_place(made)).collect();
-            apart.iter().for_each(|&made| uses(made, written(made), put.is_none()));
-            for read in reads {
-                uses(read.value, read.bytes, read.bytes >= graph.values[read.value as usize].bytes);
-            }
-            made()
-                .filter(|&made| takes_place(made))
-                .for_each(|made| uses(made, written(made), put.is_none()));
-            if put.is_none() {
-                apart.iter().filter(|&&made| place(made) != u32::MAX).for_each(|&made| {
-                    near.uses(place(made), written(made));
-                });
-            }
-            found[index as usize] = bytes as f64;
-        }
-    }
-    found
-}
-
 /// Adds what each kernel of a graph takes that runs so often, those of loops and of all arms of branches too.
 pub(super) fn spent<'c>(
     graph: &Graph<'c, '_>,
     plan: &Plan,
     (storage, rates): (&Storage, &Rates),
-    (turns, among): (f64, bool),
+    (turns, runs): (f64, Runs),
     into: &mut Vec<Spent<'c>>,
 ) {
-    let own = Own::new(graph, plan, (storage, rates), if among { Runs::Again } else { Runs::Once });
+    let own = Own::new(graph, plan, (storage, rates), runs);
     for (index, kernel) in plan.kernels.kernels.iter().enumerate() {
         let node = &graph.nodes[kernel.node as usize];
-        let is_loop = node.class == Class::Loop;
-        let inner = match node.class {
-            Class::Parameter | Class::Constant => continue,
-            Class::Loop => node.op.and_then(Counter::of).map_or(1, |counter| counter.turns()) as f64,
-            _ => 1.0,
+        let (inner, runs) = match node.class {
+            Class::Loop => {
+                (node.op.and_then(Counter::of).map_or(1, |counter| counter.turns()) as f64, Runs::Again)
+            }
+            _ => (1.0, Runs::Once),
         };
         for (region, inner_plan) in node.regions.iter().zip(&plan.inner[index]) {
-            spent(region, inner_plan, (storage, rates), (turns * inner, is_loop), into);
+            spent(region, inner_plan, (storage, rates), (turns * inner, runs), into);
         }
-        if !matches!(node.class, Class::Loop | Class::Branch) {
+        if is_own(node.class) {
             into.push(Spent {
                 seconds: turns * own.kernel(index).seconds,
                 runs: turns,

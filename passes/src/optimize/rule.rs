@@ -51,12 +51,13 @@ impl Rule<'_> {
             Judge::NotWorse => after.peak() <= before.peak(),
             Judge::Nearly => after.peak() <= with_slack(before.peak()),
             Judge::Better => after.peak() < before.peak(),
-            Judge::Worth if after.seconds <= before.seconds => after.peak() < before.peak(),
+            Judge::Worth if self.target.rates().is_none() || after.seconds <= before.seconds => {
+                after.peak() < before.peak()
+            }
             Judge::Worth | Judge::Much if self.target.rates().is_some() => {
                 after.peak() < before.peak() - before.peak() / SLACK
             }
-            Judge::Worth => after.peak() < before.peak(),
-            Judge::Much => {
+            Judge::Worth | Judge::Much => {
                 let least = (before.footprint.temporaries / MATTERS).clamp(1, MATTERS_BYTES);
                 after.peak() <= before.peak().saturating_sub(least)
             }

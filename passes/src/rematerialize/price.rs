@@ -8,7 +8,6 @@ use crate::memory::{EXPENSIVE, known, product_seconds};
 use crate::ops::class::{self, is_costly, is_elementwise};
 use crate::tables::Table;
 use crate::target::{Rates, Target};
-use crate::ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, ValueLike};
 use slimhlo_dialect::ffi::op_name;
@@ -44,9 +43,6 @@ impl Prices {
     }
 }
 
-/// Bytes of a sum that is compared with itself, and may be done again.
-const ENOUGH: f64 = 1_048_576.0;
-
 /// Seconds, as a kernel of its own if it is one; `None` for what is not to be done twice.
 fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
     let result = ir::first_result(op).filter(|_| op.result_count() == 1)?;
@@ -59,12 +55,6 @@ fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
     let read: f64 = op.operands().map(|operand| bytes(operand) as f64).sum();
     let local = name.strip_prefix("stablehlo.").or_else(|| name.strip_prefix("chlo."))?;
     match local {
-        // Two computations instead of a comparison's one: not for what the memory model may be off by.
-        "dot_general" | "convolution" | "reduce"
-            if made < ENOUGH && ties::is_compared_with_itself(result) =>
-        {
-            None
-        }
         "dot_general" | "convolution" => {
             let computing = product_seconds(op, elements(result) as u64, rates);
             let starting = if local == "dot_general" { rates.product } else { 0.0 };

@@ -58,7 +58,8 @@ pub(super) const PREFIX: &str = "kernels-";
 /// What an H100 was measured to do under XLA, but for products: no tensor cores, and half of what it multiplies without
 /// them, 67 TFLOP/s of f32 and 34 of f64 by NVIDIA's data sheet. That half is assumed, not measured. A product of few
 /// rows takes longer than its operations: 8,192 by 128 by 128 take 9 us by that rate, and took 25 along rows and 60
-/// across (`message_passing_gradient`). All launches are in graphs. Updates of one place are counted in the memory of each block first (`emit/roots/private.rs`).
+/// across (`slimhlo-run --bench` of `message_passing_gradient`). All launches are in graphs. Updates of one place are
+/// counted in the memory of each block first (`emit/roots/private.rs`).
 pub(super) const H100: Rates = Rates {
     narrow_products: 30e12,
     products: 30e12,

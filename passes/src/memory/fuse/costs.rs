@@ -41,7 +41,7 @@ impl Fusion<'_, '_, '_> {
     pub(super) fn is_worth_storing(&self, node: Id, homes: Homes) -> bool {
         let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
         let each = value.bytes as f32 / value.elements.max(1) as f32;
-        let kernels = homes.told_apart().len().max(1) as f32;
+        let kernels = homes.told_apart().len() as f32;
         // Of a chain some is stored on the way, which is not known yet.
         const SURE: f32 = 4.0;
         // What is stored for one reader takes `work_per_byte`.
@@ -140,11 +140,7 @@ impl Fusion<'_, '_, '_> {
     }
 
     pub(super) fn grows(&self, node: Id) -> bool {
-        let node = &self.graph.nodes[node as usize];
-        node.class == Class::Broadcast
-            && node.operands.first().is_some_and(|&operand| {
-                self.graph.values[operand as usize].elements < self.graph.values[node.first as usize].elements
-            })
+        self.growth(node) > 1.0
     }
 
     /// Bytes that a node takes of its operand at `place`.
@@ -197,12 +193,14 @@ impl Fusion<'_, '_, '_> {
         for node in (0..count as Id).rev().filter(|&node| self.graph.nodes[node as usize].live) {
             let index = node as usize;
             let own = self.own_work(node, &mut known);
-            let loads = self.loads(node);
-            let reduces = |home: Id| matches!(self.class(home), Class::Reduce(_));
+            // What reductions load is work, too.
+            let loads = |home: Id| match self.class(home) {
+                Class::Reduce(_) => self.loads(node),
+                _ => 0.0,
+            };
             if self.stored[index] {
                 scale[index] = 1.0;
-                let loads = if reduces(node) { loads } else { 0.0 };
-                work[leader(node).unwrap_or(node) as usize] += own + loads + self.stepping(node);
+                work[leader(node).unwrap_or(node) as usize] += own + loads(node) + self.stepping(node);
                 continue;
             }
             for &user in self.users.of(node) {
@@ -219,7 +217,7 @@ impl Fusion<'_, '_, '_> {
             }
             let mut homes: SmallVec<[Id; 4]> = SmallVec::new();
             for &home in self.homes[index].told_apart() {
-                let loads = if reduces(home) { loads } else { 0.0 };
+                let loads = loads(home);
                 let home = leader(home).unwrap_or(home);
                 if !homes.contains(&home) {
                     homes.push(home);
