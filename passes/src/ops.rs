@@ -7,5 +7,6 @@ pub mod class;
 pub mod loops;
 pub mod products;
 pub mod reducers;
+pub mod related;
 pub mod updates;
 pub mod written;

@@ -46,6 +46,11 @@
 //! normalization reads a convolution's result in f32, which takes no memory, while the result in bf16 does. What is
 //! computed on the fly cannot be kept then, only what it is made of. The pipeline tries both: windows differ.
 //!
+//! In a program for several devices a value counts as what one of them has of it, and computing it as what one of them
+//! does, with what is then handed over ([`memory::OnDevice`]). XLA orders such a program for the links between devices and
+//! puts off what nothing waits for: gradients of parameters, for which all that is computed again would stay. So each
+//! window begins with all products of the one before, and what is summed over devices is summed window by window.
+//!
 //! # Why it is right
 //!
 //! The same ops are done on the same values. Where something is compared with its own sum ([`crate::ties`]), both sides are made
@@ -64,14 +69,12 @@
 //!   a [`LEAST_SHARE`]th of what is alive would go.
 //! * Back ends that drop barriers before they look for what is computed twice (`Storage::barriers_hold`), or whose
 //!   rates nobody knows.
-//! * Programs for more than one partition: what is large there depends on the partitioner.
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::memory::{self, Profile};
 use crate::ops::class;
 use crate::rewrite::{ops_in, uses};
-use crate::shards::is_partitioned;
 use crate::tables::{Keys, Table};
 use crate::target::Target;
 use melior::ir::block::BlockLike;
@@ -137,9 +140,6 @@ impl Pass for Rematerialize {
         let Some(rates) = self.target.rates().filter(|_| self.target.storage().barriers_hold) else {
             return Ok(Changed::No);
         };
-        if is_partitioned(root) {
-            return Ok(Changed::No);
-        }
         let prices = Prices::new(root, self.target, rates);
         for (block, profile) in memory::profiles(root, self.target) {
             let Some(mut kept) = Kept::of(block, profile) else { continue };
@@ -169,12 +169,12 @@ impl Rematerialize {
         let windows = Windows::of(kept, self.windows);
         let choices = Choices::of(kept, &windows, self.moves, prices);
         let alive: u64 = kept.profile.alive.values().sum();
-        let saved = choices.saved(kept);
+        let saved = choices.saved(kept, prices);
         let least = if kept.in_loop { LEAST_SHARE_IN_LOOPS } else { LEAST_SHARE };
         if saved == 0 || saved < alive / least {
             return false;
         }
-        let again = emit::run(kept, &windows, &choices, &Builder::new(root));
+        let again = emit::run(kept, &windows, &choices, prices, &Builder::new(root));
         context.count(&AGAIN, again as u64);
         context.count(&SAVED, saved);
         again > 0

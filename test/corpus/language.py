@@ -164,7 +164,7 @@ def llama_haiku(batch: int = 4, length: int = 2048, layers: int = 16) -> Traced:
     return train_step(loss, optax.adam(3e-4), parameters, tokens)
 
 
-@program(SHARDED, "haiku", "optax", devices=4)
+@program(SHARDED, "haiku", "optax", devices=4, small={"batch": 4, "length": 128, "layers": 3})
 def fsdp_haiku(batch: int = 16, length: int = 1024, layers: int = 12) -> Traced:
     """The same on four devices: parameters and optimizer's state cut along their largest dimension (FSDP), the batch as
     well."""
@@ -196,7 +196,7 @@ def fsdp_haiku(batch: int = 16, length: int = 1024, layers: int = 12) -> Traced:
     return jax.jit(step, donate_argnums=(0, 1), out_shardings=out).trace(parameters, state, tokens)
 
 
-@program(SHARDED, "equinox", "optax", devices=4)
+@program(SHARDED, "equinox", "optax", devices=4, small={"batch": 4, "length": 128, "layers": 3})
 def tensor_parallel_equinox(batch: int = 8, length: int = 1024, layers: int = 8) -> Traced:
     """Equinox's attention and MLPs on two by two devices: heads and hidden units cut along one axis, the batch along the
     other."""

@@ -126,7 +126,7 @@ def recurrent_replay_rlax(batch: int = 64, steps: int = 80) -> Traced:
     return train_step(loss, optax.adam(1e-4), parameters, parameters, frames, state, flat(jnp.int32), flat(), flat())
 
 
-@program(CONVOLUTIONS, "flax", "optax", devices=4)
+@program(CONVOLUTIONS, "flax", "optax", devices=4, small={"batch": 16, "size": 64})
 def data_parallel_linen(batch: int = 512, size: int = 128) -> Traced:
     """A deep residual network without normalization over batches, its batch on four devices: gradients are reduced."""
     import flax.linen as nn

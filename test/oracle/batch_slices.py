@@ -13,6 +13,7 @@ operands are far apart. Sizes of slices are drawn, too.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import sys
 import time
 from collections.abc import Callable
@@ -160,8 +161,20 @@ def network(source: Source) -> tuple[str, tuple[int, ...], Callable[[Array, Weig
     return kind, shape, apply
 
 
-def program(number: int, seed: int) -> Program:
-    source = Source(seed * 100_003 + number)
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A function of a network, its inputs, and what is known of both."""
+
+    name: str
+    function: Callable[..., object]
+    inputs: list[np.ndarray]
+    weights: int
+    """How many of the inputs, the first ones, are parameters; all others but the table, the one after the first of them, have a batch in front."""
+    batch: int
+    dtype: str
+
+
+def draw(source: Source, number: int) -> Step:
     kind, shape, apply = network(source)
     dtype = str(source.one(("float32", "float32", "float64", "bfloat16")))
     batch = int(source.one(BATCHES))
@@ -211,25 +224,36 @@ def program(number: int, seed: int) -> Program:
     def flat(*given: Array) -> object:
         return step(list(given[:-5]), *given[-5:])
 
-    text = jax.jit(flat, keep_unused=True).lower(*inputs).as_text()
+    return Step(f"{kind} {wanted} {number}", flat, inputs, len(weights.made), batch, dtype)
+
+
+def program(step: Step, chunk_bytes: int, **shardings: object) -> Program:
+    """A step as JAX writes it, its inputs and results cut or not (`in_shardings`, `out_shardings`)."""
+    text = jax.jit(step.function, keep_unused=True, **shardings).lower(*step.inputs).as_text()
     return Program(
-        name=f"{kind} {wanted} {number}",
+        name=step.name,
         text=text,
         reference=text,
-        inputs=inputs,
-        terms=batch * 64,
+        inputs=step.inputs,
+        terms=step.batch * 64,
         exact=False,
         cancels=True,
-        chunk_bytes=int(source.one(CHUNKS)),
-        rounds=jnp.dtype(dtype),
+        chunk_bytes=chunk_bytes,
+        rounds=jnp.dtype(step.dtype),
     )
+
+
+def generate(count: int, seed: int) -> list[Program]:
+    sources = [Source(seed * 100_003 + number) for number in range(count)]
+    steps = [draw(source, number) for number, source in enumerate(sources)]
+    return [program(step, int(source.one(CHUNKS))) for step, source in zip(steps, sources, strict=True)]
 
 
 def main() -> int:
     jax.config.update("jax_enable_x64", True)
     args = arguments(__doc__, 60)
     started = time.monotonic()
-    programs = [program(number, args.seed) for number in range(args.count)]
+    programs = generate(args.count, args.seed)
     driver = Driver(args.opt).ready()
     findings: list[tuple[Program, str, str]] = []
     changed: collections.Counter[str] = collections.Counter()

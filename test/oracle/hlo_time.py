@@ -916,9 +916,17 @@ class Reader:
 
 
 def group_size(attributes: str) -> int:
-    """How many devices take part in each of a collective's groups: of {{0,1},{2,3}} or [2,2]<=[4] two."""
+    """How many devices take part in each of a collective's groups: of {{0,1},{2,3}}, of [2,2]<=[4], and of
+    mesh['a'=2,'b'=2] {'b'} two. A part of an axis is written 'b':(1)2."""
     listed = re.search(r"replica_groups=\{\{([\d,]*)\}", attributes)
     if listed:
         return max(1, len(listed[1].split(",")))
     counted = re.search(r"replica_groups=\[\d+,(\d+)\]", attributes)
-    return int(counted[1]) if counted else 1
+    if counted:
+        return int(counted[1])
+    of_mesh = re.search(r"replica_groups=mesh\[([^\]]*)\][^{]*\{([^}]*)\}", attributes)
+    if not of_mesh:
+        return 1
+    sizes = dict(re.findall(r"'([^']+)'=(\d+)", of_mesh[1]))
+    axes = re.findall(r"'([^']+)'(?::\(\d+\)(\d+))?", of_mesh[2])
+    return math.prod(int(part or sizes[axis]) for axis, part in axes)

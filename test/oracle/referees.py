@@ -286,6 +286,13 @@ def check_others() -> None:
   ROOT %r = f32[1048576]{0} all-reduce(%a), replica_groups=[2,4]<=[8], to_apply=%add""")
     found = hlo_time.estimate(text, H100)
     near("all-reduce of 4 MiB among 4", found.kinds["collectives"], 2 * 4 * MIB * 3 / 4 / 450e9 + H100.rates.exchange)
+    for groups, size in (
+        ("{{0,1,2},{3,4,5}}", 3),
+        ("mesh['a'=2,'b'=4] {'b'}", 4),
+        ("mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'a','b'}", 8),
+        ("mesh['a'=2,'b'=4] {'b':(1)2}", 2),
+    ):
+        same(f"devices of {groups}", hlo_time.group_size(f"replica_groups={groups}, to_apply=%add"), size)
     text = entry("""  %a = f32[65536]{0} parameter(0)
   ROOT %s = f32[65536]{0} sort(%a), dimensions={0}, is_stable=true, to_apply=%less""")
     same("passes of a sort of 32 tiles", hlo_time.estimate(text, H100).kernels, 1 + 2 + 3 + 4 + 5 + 6)

@@ -28,7 +28,7 @@ impl Part {
     }
 
     /// Whether the two share devices' steps.
-    fn overlaps(self, other: Self) -> bool {
+    pub fn overlaps(self, other: Self) -> bool {
         let same_place = self.before == other.before && self.size == other.size;
         self.axis == other.axis && (same_place || (self.before < other.end() && other.before < self.end()))
     }

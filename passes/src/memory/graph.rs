@@ -5,7 +5,7 @@
 
 use super::ffi;
 use super::lists::Ids;
-use super::shards::{Shards, share};
+use super::shards::{Exchange, Shards, local_type};
 use crate::addresses::AddressMap;
 use crate::ir::key;
 use crate::rewrite::walk;
@@ -73,6 +73,8 @@ pub(super) enum Class {
     Dot { joins: bool },
     /// Anything that is computed from whole operands to whole results.
     Opaque,
+    /// What devices hand to each other: parts of a value, or what so many of them have added up by themselves.
+    Exchange { summands: u32 },
     /// `while`
     Loop,
     /// `if`, `case`
@@ -219,6 +221,10 @@ struct Scope<'c, 'a> {
     held: AddressMap<u32>,
     /// The last barrier that an operand of the op at hand comes out of.
     after: Option<u32>,
+    /// What devices have gathered, by what each of them has and the type of what they have then.
+    gathered: FxHashMap<(Id, usize), Id>,
+    /// The result of the op at hand of which each device makes a part of each sum, and the type of that.
+    partial: Option<(usize, Type<'c>)>,
 }
 
 impl<'c: 'a, 'a> Import<'c, 'a> {
@@ -240,6 +246,8 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             filters: AddressMap::default(),
             held: AddressMap::default(),
             after: None,
+            gathered: FxHashMap::default(),
+            partial: None,
         }
     }
 
@@ -291,8 +299,21 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
         results
     }
 
-    /// Adds an op, or what stands for it.
+    /// Adds an op, or what stands for it, and what devices exchange for it.
     fn op(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, name: &'c str) {
+        let shards = self.shards.clone();
+        match shards.exchange(op) {
+            Some(exchange) => {
+                let own = scope.gather(op, exchange);
+                self.by_itself(scope, op, name);
+                scope.known.extend(own);
+                scope.add_up(op, exchange);
+            }
+            None => self.by_itself(scope, op, name),
+        }
+    }
+
+    fn by_itself(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, name: &'c str) {
         self.made += 1;
         scope.after = op.operands().filter_map(|operand| scope.held.get(&key(operand)).copied()).max();
         let local = name.strip_prefix("stablehlo.").or_else(|| name.strip_prefix("chlo.")).unwrap_or(name);
@@ -408,10 +429,51 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     /// The type of the part of a value that one device has.
     fn local(&self, value: Value<'c, 'a>) -> Type<'c> {
         let ty = value.r#type();
-        let (Some(pieces), Some(tensor)) = (self.shards.of(value), Tensor::new(ty)) else { return ty };
-        let shape: Vec<i64> =
-            tensor.shape.iter().zip(pieces).map(|(&size, &count)| share(size, count)).collect();
-        if shape.len() == tensor.rank() { Tensor::get(&shape, tensor.element, None) } else { ty }
+        if let Some((of, ty)) = self.partial
+            && of == key(value)
+        {
+            return ty;
+        }
+        self.shards.of(value).map_or(ty, |pieces| local_type(ty, pieces))
+    }
+
+    /// Has an op read what devices gather for it. What they have of these operands is handed back, by their keys.
+    fn gather(&mut self, op: OperationRef<'c, 'a>, exchange: &Exchange) -> Vec<(usize, Id)> {
+        let operands: SmallVec<[Value<'c, 'a>; 4]> = op.operands().collect();
+        let mut own = Vec::new();
+        for (number, pieces) in &exchange.gathered {
+            let value = operands[*number];
+            let id = self.operand(value);
+            let ty = local_type(value.r#type(), pieces);
+            let known = self.gathered.get(&(id, ty.to_raw().ptr as usize)).copied();
+            let whole = known.unwrap_or_else(|| {
+                let whole = self.one(Class::Exchange { summands: 1 }, op, ids![id], ty);
+                self.gathered.insert((id, ty.to_raw().ptr as usize), whole);
+                whole
+            });
+            own.push((key(value), id));
+            self.known.insert(key(value), whole);
+        }
+        if exchange.summands > 1
+            && let Ok(result) = op.result(0)
+        {
+            let result: Value = result.into();
+            self.partial = Some((key(result), local_type(result.r#type(), &exchange.before)));
+        }
+        own
+    }
+
+    /// Adds up the sums of which each device has made a part.
+    fn add_up(&mut self, op: OperationRef<'c, 'a>, exchange: &Exchange) {
+        if self.partial.take().is_some()
+            && let Ok(result) = op.result(0)
+        {
+            let part = self.operand(result.into());
+            let ty = self.local(result.into());
+            let class = Class::Exchange { summands: exchange.summands as u32 };
+            let sum = self.one(class, op, ids![part], ty);
+            self.forward(op, &[sum]);
+        }
     }
 
     /// What pieces do not divide is handed out whole along that dimension.

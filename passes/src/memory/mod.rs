@@ -84,8 +84,9 @@ mod time;
 
 pub(crate) use fuse::EXPENSIVE;
 pub use print::{PrintMemory, bytes};
+pub(crate) use shards::OnDevice;
 pub use source::{Source, source_of};
-pub(crate) use time::product as product_seconds;
+pub(crate) use time::{exchanging, product as product_seconds};
 
 use crate::cost::Cost;
 use crate::ir::op_key;
@@ -405,7 +406,9 @@ impl<'c, 'a> Profile<'c, 'a> {
             });
             for &value in alive.flat_map(|memory| &memory.values) {
                 let content = &graph.values[value as usize];
-                if let Some(op) = graph.nodes[content.node as usize].op {
+                let node = &graph.nodes[content.node as usize];
+                // What devices hand to each other for an op is not what it makes.
+                if let Some(op) = node.op.filter(|_| !matches!(node.class, Class::Exchange { summands: 1 })) {
                     *profile.alive.entry(op_key(op)).or_default() += content.bytes;
                 }
             }

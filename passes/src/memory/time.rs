@@ -24,6 +24,7 @@ use melior::ir::{OperationRef, Type, TypeLike, ValueLike};
 use slimhlo_dialect::ffi::{attribute_of, op_name};
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, Precision};
 use slimhlo_dialect::types::Tensor;
+use smallvec::SmallVec;
 
 /// What running something takes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -258,7 +259,10 @@ fn work(
         Class::Opaque if node.op.and_then(placement).is_some() => {
             (read + made) * rates.bytes / rates.host_link
         }
-        Class::Opaque if moves_between_devices(name) => (read + made) * rates.bytes / rates.link,
+        Class::Opaque if moves_between_devices(name) => {
+            (handed(name, read, made) / rates.link + rates.exchange) * rates.bytes
+        }
+        Class::Exchange { summands } => exchanging(read, made, summands, rates) * rates.bytes,
         _ => {
             // Between the stages of a reduction.
             let left = plan.kernels.nodes(kernel).map(|node| left_by_first(graph, node, storage));
@@ -268,7 +272,7 @@ fn work(
     let computing = kernel.inside.product.map_or(0.0, |id| {
         let node = &graph.nodes[id as usize];
         let Some((op, made)) = node.op.zip(graph.values.get(node.first as usize)) else { return 0.0 };
-        product(op, made.elements / parts(op, made.ty), rates)
+        product(op, made.elements / parts(op, made.ty), rates) / sharing(graph, node, op)
     });
     let (counting, overlap) = match storage.operations {
         // In a product's kernel operations are done while it multiplies.
@@ -339,6 +343,51 @@ fn parts(op: OperationRef<'_, '_>, made: Type<'_>) -> u64 {
     let (Some(whole), Some(made)) = (whole, Tensor::new(made)) else { return 1 };
     let first = made.shape.first().filter(|_| made.rank() > whole.rank());
     first.and_then(|&parts| u64::try_from(parts).ok()).unwrap_or(1).max(1)
+}
+
+/// Seconds to gather what a device has not, or to add up what each of so many devices has summed up: a ring hands each of
+/// its shares by all others, and where it keeps all sums the others' shares as well.
+///
+/// Sums are collected until there are some 30 MiB of them (XLA's `all_reduce_combine_threshold_bytes`), and handed over at once.
+pub(crate) fn exchanging(read: f64, made: f64, summands: u32, rates: &Rates) -> f64 {
+    const TOGETHER: f64 = (30 << 20) as f64;
+    let others = 1.0 - 1.0 / f64::from(summands.max(1));
+    let (handed, starts) = match summands {
+        0 | 1 if made > read => (made - read, 1.0),
+        0 | 1 => (made, 1.0),
+        _ if made < read => (read * others, f64::min(1.0, read / TOGETHER)),
+        _ => (2.0 * read * others, f64::min(1.0, read / TOGETHER)),
+    };
+    handed / rates.link + starts * rates.exchange
+}
+
+/// Bytes that a device is handed by a collective that is written down, or by what a partitioner makes of an op.
+fn handed(name: &str, read: f64, made: f64) -> f64 {
+    match name {
+        "stablehlo.all_gather" => (made - read).max(0.0),
+        "stablehlo.all_reduce" => 2.0 * read,
+        "stablehlo.reduce_scatter" => (read - made).max(0.0),
+        _ => read.max(made),
+    }
+}
+
+/// Among how many devices what a product contracts is shared.
+fn sharing(graph: &Graph<'_, '_>, node: &Node<'_, '_>, op: OperationRef<'_, '_>) -> f64 {
+    let contracted: SmallVec<[i64; 2]> = match dot_numbers(op) {
+        Some(numbers) => numbers.lhs_contracting_dimensions().iter().copied().collect(),
+        None => attribute_of(op, "dimension_numbers")
+            .and_then(|numbers| ConvDimensionNumbers::try_from(numbers).ok())
+            .map(|numbers| numbers.input_feature_dimension())
+            .into_iter()
+            .collect(),
+    };
+    let all = op.operand(0).ok().and_then(|value| Tensor::new(value.r#type()));
+    let own = node.operands.first().and_then(|&id| Tensor::new(graph.values[id as usize].ty));
+    let Some((all, own)) = all.zip(own).filter(|(all, own)| all.rank() == own.rank()) else { return 1.0 };
+    let size =
+        |tensor: &Tensor<'_>, dim: usize| tensor.shape.get(dim).map_or(1.0, |&size| size.max(1) as f64);
+    let dims = contracted.iter().filter_map(|&dim| usize::try_from(dim).ok());
+    dims.map(|dim| size(&all, dim) / size(&own, dim)).product()
 }
 
 /// Whether what an op stores comes from other devices: a collective, or what a partitioner makes of an op that has no result like it.

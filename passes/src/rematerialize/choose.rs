@@ -7,7 +7,7 @@ use super::versions::Again;
 use super::windows::Windows;
 use super::{Kept, Late};
 use crate::ir;
-use crate::ir::{bytes, plain};
+use crate::ir::plain;
 use crate::min_cut::{ENDLESS, Network};
 use crate::rewrite::defining_op;
 use crate::tables::Keys;
@@ -87,7 +87,7 @@ impl Choices {
     }
 
     /// Bytes less at the peak.
-    pub fn saved(&self, kept: &Kept<'_, '_>) -> u64 {
+    pub fn saved(&self, kept: &Kept<'_, '_>, prices: &Prices) -> u64 {
         let Some(all) = self.kept.first() else { return 0 };
         let gone = kept.spans.iter().filter(|span| !all.contains(&ir::key(span.value)));
         let gone: u64 = gone.map(|span| span.bytes).sum();
@@ -96,7 +96,7 @@ impl Choices {
             let stored = defining_op(*value).is_some_and(|op| kept.alive(op) > 0);
             all.contains(&ir::key(*value)) && !stored
         });
-        gone.saturating_sub(new.map(|value| bytes(value).cast_unsigned()).sum())
+        gone.saturating_sub(new.map(|value| prices.bytes(value)).sum())
     }
 }
 
@@ -122,7 +122,7 @@ fn cut<'c: 'a, 'a>(
         // What is computed on the fly would be so whoever kept it: what it is made of is there or not.
         let can_be_kept = plain(value).is_some() && (far || !kept.light.contains(&ir::key(value)));
         // Of choices of as many bytes, the one that keeps fewer values is better.
-        let price = || if can_be_kept { bytes(value).cast_unsigned().saturating_mul(4) + 1 } else { ENDLESS };
+        let price = || if can_be_kept { prices.bytes(value).saturating_mul(4) + 1 } else { ENDLESS };
         if network.add(value, price) {
             pending.push_back((value, far));
         }

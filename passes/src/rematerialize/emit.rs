@@ -4,6 +4,7 @@
 
 use super::Kept;
 use super::choose::Choices;
+use super::price::Prices;
 use super::windows::Windows;
 use crate::hold::Way;
 use crate::ir::{self, Builder};
@@ -21,6 +22,7 @@ pub fn run<'c: 'a, 'a>(
     kept: &Kept<'c, 'a>,
     windows: &Windows,
     choices: &Choices,
+    prices: &Prices,
     build: &Builder<'c, 'a>,
 ) -> usize {
     let mut wanted: Vec<Vec<(Place<'c, 'a>, Value<'c, 'a>)>> = vec![Vec::new(); windows.count()];
@@ -44,7 +46,8 @@ pub fn run<'c: 'a, 'a>(
     for (window, mut wanted) in wanted.into_iter().enumerate().rev() {
         wanted.sort_by_key(|((place, user, operand), _)| (*place, ir::op_key(*user), *operand));
         let Some(&((first, ..), _)) = wanted.first() else { continue };
-        let mut maker = Maker { kept, choices, build, window, made: Table::default(), again: 0 };
+        let mut maker =
+            Maker { kept, windows, choices, prices, build, window, made: Table::default(), again: 0 };
         maker.hold(&wanted, first);
         for ((place, user, operand), value) in wanted {
             build.set_insertion_point_before(kept.ops[place]);
@@ -59,7 +62,9 @@ pub fn run<'c: 'a, 'a>(
 /// Makes values again in a window.
 struct Maker<'m, 'c, 'a> {
     kept: &'m Kept<'c, 'a>,
+    windows: &'m Windows,
     choices: &'m Choices,
+    prices: &'m Prices,
     build: &'m Builder<'c, 'a>,
     window: usize,
     /// What values are called in the window.
@@ -78,7 +83,7 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         let mut leaves = self.leaves(wanted.iter().map(|(_, value)| *value).collect());
         let begins = self.kept.ops[first];
         let last = self.last_before(first);
-        leaves.extend(last);
+        leaves.extend(&last);
         if leaves.is_empty() {
             // What is made of constants alone needs none.
             return;
@@ -87,16 +92,13 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         let types: Vec<Type> = leaves.iter().map(|leaf| leaf.r#type()).collect();
         let held = Way::Barrier.hold(self.build, &types, begins.location(), || leaves.clone());
         let barrier = defining_op(held[0]).expect("it was made just now");
-        if let (Some(last), Some(&held)) = (last, held.last()) {
-            let later = uses(last).filter(|used| {
-                used.user != barrier
-                    && self
-                        .kept
-                        .place(used.user, begins.block().expect("it is in a block"))
-                        .is_none_or(|at| at >= first)
+        let block = begins.block().expect("it is in a block");
+        for (value, held) in last.iter().zip(&held[leaves.len() - last.len()..]) {
+            let later = uses(*value).filter(|used| {
+                used.user != barrier && self.kept.place(used.user, block).is_none_or(|at| at >= first)
             });
             for used in later.collect::<Vec<_>>() {
-                self.build.set_operand(used.user, used.operand, held);
+                self.build.set_operand(used.user, used.operand, *held);
             }
         }
         self.made.extend(leaves.iter().map(|leaf| ir::key(*leaf)).zip(held));
@@ -137,16 +139,21 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         leaves
     }
 
-    /// The last product or loop between the peak and a place, if something from there on uses it.
-    fn last_before(&self, first: usize) -> Option<Value<'c, 'a>> {
-        let block = self.kept.ops.get(first)?.block()?;
-        let between = self.kept.ops[self.kept.after..first].iter().rev();
+    /// What is computed before a place, in the window before, and used from there on: the last product or loop. In a
+    /// program for several devices all of them: XLA orders these for the links between devices, and would leave gradients
+    /// of parameters, and all that is computed again for them, for last.
+    fn last_before(&self, first: usize) -> Vec<Value<'c, 'a>> {
+        let Some(block) = self.kept.ops.get(first).and_then(|op| op.block()) else { return Vec::new() };
+        let begins =
+            if self.prices.are_many() { self.windows.start_before(self.window) } else { self.kept.after };
+        let between = self.kept.ops[begins.min(first)..first].iter().rev();
         let stored = between.filter(|op| {
             matches!(op_name(**op), "stablehlo.dot_general" | "stablehlo.convolution" | "stablehlo.while")
         });
-        stored.flat_map(|op| op.results()).map(Value::from).find(|value| {
+        let used = stored.flat_map(|op| op.results()).map(Value::from).filter(|value| {
             uses(*value).any(|used| self.kept.place(used.user, block).is_some_and(|at| at >= first))
-        })
+        });
+        used.take(if self.prices.are_many() { usize::MAX } else { 1 }).collect()
     }
 
     /// A value as the window has it.

@@ -3,15 +3,14 @@
 //! How long it takes to do an op again.
 
 use crate::ir;
-use crate::ir::{bytes, plain};
-use crate::memory::{EXPENSIVE, known, product_seconds};
+use crate::ir::plain;
+use crate::memory::{EXPENSIVE, OnDevice, exchanging, known, product_seconds};
 use crate::ops::class::{self, is_costly, is_elementwise};
 use crate::tables::Table;
 use crate::target::{Rates, Target};
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, RegionLike, ValueLike};
+use melior::ir::{OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi::op_name;
-use slimhlo_dialect::types::Tensor;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -25,17 +24,33 @@ pub struct Prices {
     /// The number of each op, by its key.
     numbers: Table<usize, u32>,
     known: Rc<Known>,
+    devices: OnDevice,
 }
 
 impl Prices {
     pub fn new(function: OperationRef<'_, '_>, target: Target, rates: &'static Rates) -> Self {
         let numbers = known::numbers(&known::numbered(function));
-        Self { rates, numbers, known: known::once("again", function, target, Known::default) }
+        Self {
+            rates,
+            numbers,
+            known: known::once("again", function, target, Known::default),
+            devices: OnDevice::new(function),
+        }
+    }
+
+    /// Bytes that one device has of a value.
+    pub fn bytes(&self, value: Value<'_, '_>) -> u64 {
+        self.devices.size(value).0
+    }
+
+    /// Whether the program is for several devices.
+    pub fn are_many(&self) -> bool {
+        self.devices.are_many()
     }
 
     /// See [`seconds`].
     pub fn of(&self, op: OperationRef<'_, '_>) -> Option<f64> {
-        let seconds = || seconds(op, self.rates);
+        let seconds = || seconds(op, self.rates, &self.devices);
         match self.numbers.get(&ir::op_key(op)) {
             Some(number) => *self.known.borrow_mut().entry(*number).or_insert_with(seconds),
             None => seconds(),
@@ -43,24 +58,27 @@ impl Prices {
     }
 }
 
-/// Seconds, as a kernel of its own if it is one; `None` for what is not to be done twice.
-fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
+/// Seconds of one device, as a kernel of its own if it is one; `None` for what is not to be done twice.
+///
+/// What operands are gathered for an op is there already: back ends gather a value once.
+fn seconds(op: OperationRef<'_, '_>, rates: &Rates, devices: &OnDevice) -> Option<f64> {
     let result = ir::first_result(op).filter(|_| op.result_count() == 1)?;
     plain(result)?;
     let name = op_name(op);
-    let elements = |value: melior::ir::Value<'_, '_>| {
-        Tensor::new(value.r#type()).and_then(|tensor| tensor.element_count()).unwrap_or(0)
-    };
-    let made = bytes(result) as f64;
-    let read: f64 = op.operands().map(|operand| bytes(operand) as f64).sum();
+    let (own, part) = (devices.size(result), devices.part(op));
+    let (summands, (made, elements)) = part.unwrap_or((1, own));
+    let (own, made) = (own.0 as f64, made as f64);
+    let read: f64 =
+        op.operands().enumerate().map(|(number, value)| devices.read(op, number, value) as f64).sum();
+    let adding_up = if summands > 1 { exchanging(made, own, summands, rates) } else { 0.0 };
     let local = name.strip_prefix("stablehlo.").or_else(|| name.strip_prefix("chlo."))?;
     match local {
         "dot_general" | "convolution" => {
-            let computing = product_seconds(op, elements(result) as u64, rates);
+            let computing = product_seconds(op, elements, rates) / f64::from(summands);
             let starting = if local == "dot_general" { rates.product } else { 0.0 };
-            Some(rates.launch_in_graph + starting + computing.max((read + made) / rates.bytes))
+            Some(rates.launch_in_graph + starting + computing.max((read + made) / rates.bytes) + adding_up)
         }
-        "reduce" if has_body(op) => Some(rates.launch_in_graph + read / rates.bytes),
+        "reduce" if has_body(op) => Some(rates.launch_in_graph + read / rates.bytes + adding_up),
         "transpose" | "concatenate" | "gather" | "pad" | "dynamic_slice" => {
             Some(rates.launch_in_graph + 2.0 * made / rates.bytes)
         }
@@ -68,7 +86,7 @@ fn seconds(op: OperationRef<'_, '_>, rates: &Rates) -> Option<f64> {
         // Computed within what reads it.
         _ if is_elementwise(name) || class::is_fusible(name) => {
             let each = if is_costly(name) { EXPENSIVE } else { 1.0 };
-            Some(elements(result) as f64 * each / rates.elementwise)
+            Some(elements as f64 * each / rates.elementwise)
         }
         _ => None,
     }

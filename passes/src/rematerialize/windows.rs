@@ -32,6 +32,11 @@ impl Windows {
         self.starts.len()
     }
 
+    /// Where the window before one begins, or that one if it is the first.
+    pub fn start_before(&self, window: usize) -> usize {
+        self.starts[window.saturating_sub(1)]
+    }
+
     /// The window that a place after the peak is in.
     pub fn at(&self, place: usize) -> usize {
         self.starts.partition_point(|&start| start <= place).saturating_sub(1)

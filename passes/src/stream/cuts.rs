@@ -12,10 +12,9 @@
 //!
 //! Inside of manual computations over all axes of their mesh values are what one device has: nothing is cut there.
 
-mod relate;
-
 use crate::ir;
 use crate::ops::access;
+use crate::ops::related::{Dim, Related, related};
 use crate::rewrite::walk;
 use crate::shards::{Layout, Mesh, is_entry, is_manual_throughout, partitions, parts_in};
 use crate::tables::{Keys, Table};
@@ -171,7 +170,7 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
         (first, rank)
     }
 
-    fn dim(&mut self, value: Value<'c, 'a>, dim: usize) -> Option<u32> {
+    fn dim(&mut self, (value, dim): Dim<'c, 'a>) -> Option<u32> {
         let (first, rank) = self.dims(value);
         (dim < rank).then(|| first + dim as u32)
     }
@@ -190,19 +189,32 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
         self.parent[left as usize] = right;
     }
 
-    /// A dimension of one value is one of another.
-    fn same_dim(&mut self, left: (Value<'c, 'a>, usize), right: (Value<'c, 'a>, usize)) {
-        if let (Some(left), Some(right)) = (self.dim(left.0, left.1), self.dim(right.0, right.1)) {
-            self.join(left, right);
+    /// Joins the dimensions that an op keeps; gives those along which it needs all there is, those that it only sums up
+    /// first, how many these are, and whether the op is known.
+    fn relate(&mut self, op: OperationRef<'c, 'a>) -> (Vec<u32>, usize, bool) {
+        let Some(Related { pairs, regrouped, summed, along }) = related(op) else {
+            let values: Vec<_> = op.operands().chain(op.results().map(Value::from)).collect();
+            let mut all: Vec<u32> = Vec::new();
+            for value in values {
+                let (first, rank) = self.dims(value);
+                all.extend(first..first + rank as u32);
+            }
+            all.windows(2).for_each(|pair| self.join(pair[0], pair[1]));
+            return (all, 0, false);
+        };
+        for (one, other) in pairs {
+            if let (Some(one), Some(other)) = (self.dim(one), self.dim(other)) {
+                self.join(one, other);
+            }
         }
-    }
-
-    /// All dimensions of one value are those of another, if it has as many.
-    fn same(&mut self, left: Value<'c, 'a>, right: Value<'c, 'a>) {
-        let ((left, rank), (right, other)) = (self.dims(left), self.dims(right));
-        if rank == other {
-            (0..rank as u32).for_each(|dim| self.join(left + dim, right + dim));
+        let sums = summed.len();
+        let mut needed: Vec<u32> = summed.into_iter().chain(along).filter_map(|dim| self.dim(dim)).collect();
+        for (from, to) in regrouped {
+            let group: Vec<u32> = from.into_iter().chain(to).filter_map(|dim| self.dim(dim)).collect();
+            group.windows(2).for_each(|pair| self.join(pair[0], pair[1]));
+            needed.extend(group);
         }
+        (needed, sums, true)
     }
 
     fn say(&mut self, user: OperationRef<'c, 'a>, value: Value<'c, 'a>, sharding: TensorSharding<'c>) -> i64 {
@@ -279,8 +291,15 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
         for value in op.operands().chain(op.results().map(Value::from)) {
             self.dims(value);
         }
-        let (mut along, known) = self.relate(op, name);
-        let sums = self.split_sums(op, name, &mut along);
+        let (along, sums, known) = self.relate(op);
+        if let "sdy.sharding_constraint" | "sdy.reshard" = name
+            && let Some(result) = op.results().next().map(Value::from)
+        {
+            match ffi::attribute_of(op, "sharding").and_then(TensorSharding::view) {
+                Some(sharding) => _ = self.say(op, result, sharding),
+                None => self.all_mixed(result),
+            }
+        }
         let simple = known && is_simple(op, name);
         self.seen.push(Seen { op, along, sums, simple });
     }
@@ -430,7 +449,17 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
 
 /// Whether an op can be done on shards of its operands for shards of its result, if these correspond.
 pub(crate) fn is_simple(op: OperationRef<'_, '_>, name: &str) -> bool {
-    const NOT: &[&str] = &["while", "if", "case", "return", "constant", "optimization_barrier"];
+    const NOT: &[&str] = &[
+        "while",
+        "if",
+        "case",
+        "return",
+        "constant",
+        "optimization_barrier",
+        "convolution",
+        "reduce_window",
+        "select_and_scatter",
+    ];
     let known = match name.strip_prefix("stablehlo.") {
         Some(name) => !NOT.contains(&name),
         None => name.starts_with("chlo.") || name == "sdy.sharding_constraint",

@@ -231,8 +231,10 @@ pub struct Rates {
     pub iteration: f64,
     /// Seconds to choose a branch.
     pub branch: f64,
-    /// Bytes per second between devices.
+    /// Bytes per second that a device is handed by others: of NVLink in one direction, by NVIDIA's data sheets.
     pub link: f64,
+    /// Seconds to start what devices exchange: taken to be what nccl-tests print for a few bytes.
+    pub exchange: f64,
     /// Bytes per second to the host's memory, in one direction.
     pub host_link: f64,
     /// Updates of a scatter per second, of `run` neighbours each, and updates of one place; infinite where their bytes decide.

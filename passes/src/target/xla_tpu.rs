@@ -63,6 +63,7 @@ pub(super) const V5P: Rates = Rates {
     iteration: 0.0,
     branch: 2e-6,
     link: 300e9,
+    exchange: 2e-6,
     host_link: 32e9,
     // Rows are sorted by where they go, and written by tiles: the bytes decide.
     updates: 300e9,

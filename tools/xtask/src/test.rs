@@ -100,6 +100,8 @@ pub enum Step {
     ShardedFields,
     /// Programs spread over devices and computed in chunks do, with no more collectives
     ShardedStreams,
+    /// Networks and their gradients, spread over devices, do, with values computed again
+    ShardedNetworks,
     /// Gradients of loops do, with less stored for them
     Residuals,
     /// Loops whose values change places do, several turns at once
@@ -158,6 +160,7 @@ impl Step {
             | Step::Shards
             | Step::ShardedFields
             | Step::ShardedStreams
+            | Step::ShardedNetworks
             | Step::Residuals
             | Step::Rotations
             | Step::Pools
@@ -196,6 +199,7 @@ impl Step {
                 | Step::Shards
                 | Step::ShardedFields
                 | Step::ShardedStreams
+                | Step::ShardedNetworks
                 | Step::Residuals
                 | Step::Rotations
                 | Step::Pools
@@ -246,6 +250,7 @@ impl Step {
             Step::Shards => oracle::generated(run, "shards.py", 150),
             Step::ShardedFields => oracle::sharded_fields(run),
             Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 100),
+            Step::ShardedNetworks => oracle::generated(run, "sharded_networks.py", 40),
             Step::Residuals => oracle::generated(run, "residuals.py", 80),
             Step::Rotations => oracle::generated(run, "rotations.py", 100),
             Step::Pools => oracle::generated(run, "pools.py", 100),

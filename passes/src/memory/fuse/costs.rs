@@ -276,6 +276,7 @@ impl Fusion<'_, '_, '_> {
             Class::Scatter => of(node.operands.last()),
             Class::Dot { .. }
             | Class::Opaque
+            | Class::Exchange { .. }
             | Class::Parameter
             | Class::Constant
             | Class::Loop

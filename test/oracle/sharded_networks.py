@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random networks and their gradients on four devices, before and after --slimhlo-rematerialize.
+
+    python test/oracle/sharded_networks.py --opt target/debug/slimhlo-opt --count 60 --seed 1
+
+The networks are batch_slices.py's, on a mesh of two by two virtual CPU devices: the batch is cut along one axis or both,
+parameters and results along any of their dimensions, or not at all. The pass is asked to spare no time, for XLA for GPUs, and what it
+makes runs under XLA for CPU: each device has the same shards of the same results, but that partitioners may add up in
+another order what they cut otherwise.
+"""
+
+from __future__ import annotations
+
+import collections
+import sys
+import time
+
+import xla_cpu  # noqa: F401  # first: it sets the flags with which JAX starts
+
+# isort: split
+import jax
+import numpy as np
+from batch_slices import SIMPLE, Step, draw, program
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from sharded_streams import run, sharding
+from stream import Program, Source, arguments, difference, largest_of, report
+
+from opt import Driver
+
+CHANGED_SHARE = 0.3
+PASS = "--slimhlo-rematerialize=target=h100 moves=1000000000 windows=3"
+
+
+def cuts_of(source: Source, step: Step, mesh: Mesh) -> tuple[NamedSharding, ...]:
+    """Parameters and the table of rows as it comes, what has a batch along that."""
+    whole = step.batch % 4 == 0 and source.random.integers(3) == 0
+    batch = NamedSharding(mesh, PartitionSpec(("x", "y") if whole else "x"))
+    none = NamedSharding(mesh, PartitionSpec())
+    # Data, table, rows, labels, mask.
+    rest = (batch, none, batch, batch, batch)
+    weights = step.inputs[: step.weights]
+    return (*(sharding(source, value.shape, mesh) for value in weights), *rest)
+
+
+def generate(count: int, seed: int) -> list[Program]:
+    mesh = Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("x", "y"))
+    programs = []
+    for number in range(count):
+        source = Source(seed * 100_003 + number)
+        step = draw(source, number)
+        made = jax.eval_shape(step.function, *step.inputs)
+        out = jax.tree.map(lambda result, source=source: sharding(source, result.shape, mesh), made)
+        programs.append(program(step, 1, in_shardings=cuts_of(source, step, mesh), out_shardings=out))
+    return programs
+
+
+def wrong(each: Program, before: str, after: str) -> tuple[list[str], bool]:
+    """What is not as it was on some device, and whether all bits are."""
+    try:
+        old, new = run(before, each.inputs).results, run(after, each.inputs).results
+    except Exception as error:  # XLA's errors have no common base
+        return [f"it does not run: {error}"], False
+    largest = largest_of(shard for shards in old for shard in shards)
+    pairs = [pair for one, two in zip(old, new, strict=True) for pair in zip(one, two, strict=True)]
+    same = all(one.tobytes() == two.tobytes() for one, two in pairs)
+    return [text for one, two in pairs if (text := difference(each, one, two, largest))], same
+
+
+def main() -> int:
+    jax.config.update("jax_enable_x64", True)
+    args = arguments(__doc__, 60)
+    started = time.monotonic()
+    programs = generate(args.count, args.seed)
+    driver = Driver(args.opt).ready()
+    plain = driver.run([each.text for each in programs], SIMPLE)
+    again = driver.run([each.text for each in programs], [*SIMPLE, PASS])
+    findings: list[tuple[Program, str, str]] = []
+    changed: collections.Counter[str] = collections.Counter()
+    same = 0
+    for each, before, after in zip(programs, plain, again, strict=True):
+        if before.output is None or after.output is None:
+            findings.append((each, f"the driver fails: {after.crash or after.message}", ""))
+        elif after.output != before.output:
+            changed[each.name.partition(" ")[0]] += 1
+            found, is_same = wrong(each, before.output, after.output)
+            same += is_same
+            findings.extend((each, text, after.output) for text in found)
+    failed = report(findings, args.dump)
+    share = changed.total() / max(1, len(programs))
+    print(
+        f"{len(programs) - failed} passed, {failed} failed: {changed.total()} changed ({share:.1%}; {dict(sorted(changed.items()))}) and "
+        f"executed before and after on 4 devices, {same} of them with the same bits; {time.monotonic() - started:.0f} s"
+    )
+    return 0 if share >= CHANGED_SHARE and not findings else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
