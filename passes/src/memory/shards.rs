@@ -16,6 +16,7 @@
 use super::ffi;
 use super::graph::{body, bytes_of};
 use crate::ir::{first_result, key, op_key};
+use crate::ops::class;
 use crate::ops::related::{Dim, Related, related};
 use crate::rewrite::{defining_op, walk};
 use crate::tables::Table;
@@ -24,7 +25,7 @@ use melior::ir::attribute::{
 };
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{Attribute, OperationRef, Type, Value, ValueLike};
+use melior::ir::{Attribute, BlockRef, OperationRef, Type, Value, ValueLike};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, integer_value, op_name, string_value};
 use slimhlo_dialect::sdy::attrs::{TensorSharding, TensorShardingPerValue};
@@ -94,6 +95,33 @@ pub(super) struct Exchange {
     pub before: Vec<i64>,
 }
 
+/// When an op hands on how what it takes is cut. What elements keep their places in comes first: a batch is cut as the
+/// batch that it is added to, not as the few elements that are repeated for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    /// Ops that leave elements where they are.
+    Kept,
+    /// All others.
+    Related,
+    /// What repeats elements, to what is made of them.
+    Repeated,
+}
+
+impl Turn {
+    fn of(op: OperationRef<'_, '_>) -> Self {
+        let elements =
+            |value: Value<'_, '_>| Tensor::new(value.r#type()).and_then(|tensor| tensor.element_count());
+        let repeats = || op.operands().next().and_then(elements) != first_result(op).and_then(elements);
+        match op_name(op) {
+            "stablehlo.broadcast_in_dim" if repeats() => Self::Repeated,
+            "stablehlo.broadcast_in_dim" => Self::Kept,
+            "stablehlo.transpose" | "stablehlo.reshape" | "sdy.sharding_constraint" => Self::Kept,
+            name if class::is_elementwise(name) => Self::Kept,
+            _ => Self::Related,
+        }
+    }
+}
+
 /// How values are cut; those that are not are missing.
 #[derive(Default)]
 pub(super) struct Shards {
@@ -161,43 +189,59 @@ impl Shards {
             functions.get(name.value()).and_then(|callee| body(*callee, 0))
         };
         let relations: Vec<_> = ops.iter().map(|&op| relations(op)).collect();
-        // What a callee is given is known when its caller has been seen, and what becomes of its results, too; what a loop
-        // carries, when its body has been.
-        const ROUNDS: usize = 4;
-        for _ in 0..ROUNDS {
-            let mut changed = false;
-            for (&op, related) in ops.iter().zip(&relations) {
-                if let Some(block) = callee(op) {
-                    for (at, operand) in op.operands().enumerate().take(block.argument_count()) {
-                        if let Ok(argument) = block.argument(at) {
-                            changed |= self.same(operand, argument.into());
-                        }
-                    }
-                    for (value, result) in
-                        block.terminator().iter().flat_map(|last| last.operands()).zip(op.results())
-                    {
-                        changed |= self.same(value, result.into());
-                    }
-                }
-                changed |= self.forwards(op, related);
-            }
-            for (&op, related) in ops.iter().zip(&relations).rev() {
-                if let Some(block) = callee(op) {
-                    for (value, result) in
-                        block.terminator().iter().flat_map(|last| last.operands()).zip(op.results())
-                    {
-                        changed |= self.same(result.into(), value);
-                    }
-                }
-                changed |= self.backwards(op, related);
-            }
-            if !changed {
-                break;
-            }
+        for first in [Turn::Kept, Turn::Related, Turn::Repeated] {
+            self.settle(ops, &relations, &callee, first);
         }
         for (&op, related) in ops.iter().zip(&relations) {
             if let Some(exchange) = self.exchanged(op, related) {
                 self.exchanges.insert(op_key(op), exchange);
+            }
+        }
+    }
+
+    /// Carries what is known along ops whose turn it is, up and down until nothing changes.
+    fn settle<'c: 'a, 'a>(
+        &mut self,
+        ops: &[OperationRef<'c, 'a>],
+        relations: &[Related<'c, 'a>],
+        callee: &impl Fn(OperationRef<'c, 'a>) -> Option<BlockRef<'c, 'a>>,
+        turn: Turn,
+    ) {
+        // What a callee is given is known when its caller has been seen, and what becomes of its results, too; what a loop
+        // carries, when its body has been.
+        const ROUNDS: usize = 4;
+        let given = |op: OperationRef<'c, 'a>, block: BlockRef<'c, 'a>| {
+            let arguments = (0..block.argument_count()).filter_map(move |at| block.argument(at).ok());
+            op.operands().zip(arguments.map(Value::from)).collect::<Vec<_>>()
+        };
+        let returned = |op: OperationRef<'c, 'a>, block: BlockRef<'c, 'a>| {
+            let values = block.terminator().into_iter().flat_map(|last| last.operands().collect::<Vec<_>>());
+            values.zip(op.results().map(Value::from)).collect::<Vec<_>>()
+        };
+        for _ in 0..ROUNDS {
+            let mut changed = false;
+            for (&op, related) in ops.iter().zip(relations) {
+                if let Some(block) = callee(op) {
+                    for (from, to) in given(op, block).into_iter().chain(returned(op, block)) {
+                        changed |= self.same(from, to);
+                    }
+                }
+                if Turn::of(op) <= turn {
+                    changed |= self.forwards(op, related);
+                }
+            }
+            for (&op, related) in ops.iter().zip(relations).rev() {
+                if let Some(block) = callee(op) {
+                    for (value, result) in returned(op, block) {
+                        changed |= self.same(result, value);
+                    }
+                }
+                if Turn::of(op).min(Turn::Related) <= turn {
+                    changed |= self.backwards(op, related);
+                }
+            }
+            if !changed {
+                break;
             }
         }
     }

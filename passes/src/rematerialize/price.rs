@@ -6,6 +6,7 @@ use crate::ir;
 use crate::ir::plain;
 use crate::memory::{EXPENSIVE, OnDevice, exchanging, known, product_seconds};
 use crate::ops::class::{self, is_costly, is_elementwise};
+use crate::rewrite::defining_op;
 use crate::tables::Table;
 use crate::target::{Rates, Target};
 use melior::ir::operation::OperationLike;
@@ -60,7 +61,7 @@ impl Prices {
 
 /// Seconds of one device, as a kernel of its own if it is one; `None` for what is not to be done twice.
 ///
-/// What operands are gathered for an op is there already: back ends gather a value once.
+/// Of what is gathered arguments are there already: back ends gather a value once. What is made again is gathered again.
 fn seconds(op: OperationRef<'_, '_>, rates: &Rates, devices: &OnDevice) -> Option<f64> {
     let result = ir::first_result(op).filter(|_| op.result_count() == 1)?;
     plain(result)?;
@@ -68,25 +69,33 @@ fn seconds(op: OperationRef<'_, '_>, rates: &Rates, devices: &OnDevice) -> Optio
     let (own, part) = (devices.size(result), devices.part(op));
     let (summands, (made, elements)) = part.unwrap_or((1, own));
     let (own, made) = (own.0 as f64, made as f64);
-    let read: f64 =
-        op.operands().enumerate().map(|(number, value)| devices.read(op, number, value) as f64).sum();
-    let adding_up = if summands > 1 { exchanging(made, own, summands, rates) } else { 0.0 };
+    let (mut read, mut exchanged) = (0.0, 0.0);
+    for (number, value) in op.operands().enumerate() {
+        let (there, needed) = (devices.size(value).0, devices.read(op, number, value));
+        read += needed as f64;
+        if there != needed && defining_op(value).is_some() {
+            exchanged += exchanging(there as f64, needed as f64, 1, rates);
+        }
+    }
+    if summands > 1 {
+        exchanged += exchanging(made, own, summands, rates);
+    }
     let local = name.strip_prefix("stablehlo.").or_else(|| name.strip_prefix("chlo."))?;
     match local {
         "dot_general" | "convolution" => {
             let computing = product_seconds(op, elements, rates) / f64::from(summands);
             let starting = if local == "dot_general" { rates.product } else { 0.0 };
-            Some(rates.launch_in_graph + starting + computing.max((read + made) / rates.bytes) + adding_up)
+            Some(rates.launch_in_graph + starting + computing.max((read + made) / rates.bytes) + exchanged)
         }
-        "reduce" if has_body(op) => Some(rates.launch_in_graph + read / rates.bytes + adding_up),
+        "reduce" if has_body(op) => Some(rates.launch_in_graph + read / rates.bytes + exchanged),
         "transpose" | "concatenate" | "gather" | "pad" | "dynamic_slice" => {
-            Some(rates.launch_in_graph + 2.0 * made / rates.bytes)
+            Some(rates.launch_in_graph + 2.0 * made / rates.bytes + exchanged)
         }
         _ if op.region_count() > 0 => None,
         // Computed within what reads it.
         _ if is_elementwise(name) || class::is_fusible(name) => {
             let each = if is_costly(name) { EXPENSIVE } else { 1.0 };
-            Some(elements as f64 * each / rates.elementwise)
+            Some(elements as f64 * each / rates.elementwise + exchanged)
         }
         _ => None,
     }
