@@ -88,6 +88,8 @@ pub(super) fn shared_mask(graph: &Graph<'_, '_>, plan: &Plan, kernel: Kernel) ->
     if is_long && plan.kernels.reads(kernel).iter().filter(|read| elements(read.value) > 1).count() > 1 {
         return 1.0;
     }
+    // What is repeated for some rows only, and added to others as a number, is no such mask: XLA repeats it in the end.
+    let most = plan.kernels.reads(kernel).iter().map(|read| elements(read.value)).max().unwrap_or(0);
     let mut found = vec![kernel.node];
     let mut next = 0;
     while let Some(&at) = found.get(next) {
@@ -95,7 +97,8 @@ pub(super) fn shared_mask(graph: &Graph<'_, '_>, plan: &Plan, kernel: Kernel) ->
         let node = &graph.nodes[at as usize];
         for &operand in &node.operands {
             let before = graph.values[operand as usize].node;
-            let repeats = node.class == Class::Broadcast && elements(node.first) >= ROWS * elements(operand);
+            let repeats =
+                node.class == Class::Broadcast && elements(node.first) >= most.max(ROWS * elements(operand));
             if repeats && is_mask_made(graph, plan, operand) {
                 return TIMES;
             }

@@ -5,6 +5,7 @@
 mod clusters;
 mod collect;
 mod costs;
+mod leaves;
 mod products;
 mod rows;
 mod siblings;
@@ -173,6 +174,10 @@ struct Fusion<'g, 'c, 'a> {
     moved: Vec<f32>,
     /// Stored because what is read for it would be read for each of those that ask for other elements of it.
     spilled: Vec<bool>,
+    /// Stored because too much would be read for it in each of several kernels.
+    collected: Vec<bool>,
+    /// In how many kernels it would be computed if it were not stored, as far as they are told apart.
+    kernels: Vec<u8>,
     /// Elements are read more than once on the way to the root.
     repeats: Vec<bool>,
     stored: Vec<bool>,
@@ -232,6 +237,8 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         chain: Vec::new(),
         moved: Vec::new(),
         spilled: vec![false; count],
+        collected: vec![false; count],
+        kernels: vec![0; count],
         repeats: vec![false; count],
         stored: vec![false; count],
         often: vec![1.0; count],
@@ -255,6 +262,12 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         fusion.spilled = fusion.spill(rereads);
     }
     fusion.decide();
+    if storage.weighs_copies && fusion.look_again() {
+        fusion.decide();
+        if fusion.take_back() {
+            fusion.decide();
+        }
+    }
     let mut kernels = fusion.collect();
     if storage.joins_kernels {
         kernels = kernels.joined(graph);
@@ -464,9 +477,11 @@ impl Fusion<'_, '_, '_> {
                     || repeats && (self.is_expensive(node) || self.repeats_more(node, homes, often))
                     || places > 1 && self.computes_more(node, places)
                     || self.spilled[index]
+                    || self.collected[index]
             } else {
                 self.is_expensive(node) && (alone || repeats) || alone && self.reads_more(node)
             };
+            self.kernels[index] = homes.count;
             if !in_cluster && (better_stored || self.is_too_often(node, places)) {
                 stored = true;
                 homes = Homes::NONE;
