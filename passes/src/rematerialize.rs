@@ -46,10 +46,11 @@
 //! normalization reads a convolution's result in f32, which takes no memory, while the result in bf16 does. What is
 //! computed on the fly cannot be kept then, only what it is made of. The pipeline tries both: windows differ.
 //!
+//! XLA's schedulers put off what nothing waits for: gradients of parameters, for which all that is computed again would stay.
+//! So each window begins with all products of the one before, behind the barrier of what it computes from.
+//!
 //! In a program for several devices a value counts as what one of them has of it, and computing it as what one of them
-//! does, with what is then handed over ([`memory::OnDevice`]). XLA orders such a program for the links between devices and
-//! puts off what nothing waits for: gradients of parameters, for which all that is computed again would stay. So each
-//! window begins with all products of the one before, and what is summed over devices is summed window by window.
+//! does, with what is then handed over ([`memory::OnDevice`]); what is summed over devices is summed window by window.
 //!
 //! # Why it is right
 //!
@@ -174,7 +175,7 @@ impl Rematerialize {
         if saved == 0 || saved < alive / least {
             return false;
         }
-        let again = emit::run(kept, &windows, &choices, prices, &Builder::new(root));
+        let again = emit::run(kept, &windows, &choices, &Builder::new(root));
         context.count(&AGAIN, again as u64);
         context.count(&SAVED, saved);
         again > 0

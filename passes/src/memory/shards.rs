@@ -478,11 +478,6 @@ impl OnDevice {
         Self(ffi::parent(function).map_or_else(Shards::default, Shards::new))
     }
 
-    /// Whether there are several devices that have anything cut.
-    pub fn are_many(&self) -> bool {
-        !self.0.layouts.is_empty()
-    }
-
     /// Bytes and elements of what a device has of a value.
     pub fn size(&self, value: Value<'_, '_>) -> (u64, u64) {
         bytes_of(self.0.of(value).map_or(value.r#type(), |pieces| local_type(value.r#type(), pieces)))

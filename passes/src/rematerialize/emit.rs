@@ -4,7 +4,6 @@
 
 use super::Kept;
 use super::choose::Choices;
-use super::price::Prices;
 use super::windows::Windows;
 use crate::hold::Way;
 use crate::ir::{self, Builder};
@@ -22,7 +21,6 @@ pub fn run<'c: 'a, 'a>(
     kept: &Kept<'c, 'a>,
     windows: &Windows,
     choices: &Choices,
-    prices: &Prices,
     build: &Builder<'c, 'a>,
 ) -> usize {
     let mut wanted: Vec<Vec<(Place<'c, 'a>, Value<'c, 'a>)>> = vec![Vec::new(); windows.count()];
@@ -46,8 +44,7 @@ pub fn run<'c: 'a, 'a>(
     for (window, mut wanted) in wanted.into_iter().enumerate().rev() {
         wanted.sort_by_key(|((place, user, operand), _)| (*place, ir::op_key(*user), *operand));
         let Some(&((first, ..), _)) = wanted.first() else { continue };
-        let mut maker =
-            Maker { kept, windows, choices, prices, build, window, made: Table::default(), again: 0 };
+        let mut maker = Maker { kept, windows, choices, build, window, made: Table::default(), again: 0 };
         maker.hold(&wanted, first);
         for ((place, user, operand), value) in wanted {
             build.set_insertion_point_before(kept.ops[place]);
@@ -64,7 +61,6 @@ struct Maker<'m, 'c, 'a> {
     kept: &'m Kept<'c, 'a>,
     windows: &'m Windows,
     choices: &'m Choices,
-    prices: &'m Prices,
     build: &'m Builder<'c, 'a>,
     window: usize,
     /// What values are called in the window.
@@ -139,21 +135,18 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         leaves
     }
 
-    /// What is computed before a place, in the window before, and used from there on: the last product or loop. In a
-    /// program for several devices all of them: XLA orders these for the links between devices, and would leave gradients
-    /// of parameters, and all that is computed again for them, for last.
+    /// Products and loops that are computed in the window before, and used from a place on: XLA puts off what nothing waits
+    /// for, gradients of parameters above all, and with them all that is computed again for them.
     fn last_before(&self, first: usize) -> Vec<Value<'c, 'a>> {
         let Some(block) = self.kept.ops.get(first).and_then(|op| op.block()) else { return Vec::new() };
-        let begins =
-            if self.prices.are_many() { self.windows.start_before(self.window) } else { self.kept.after };
-        let between = self.kept.ops[begins.min(first)..first].iter().rev();
-        let stored = between.filter(|op| {
+        let between = &self.kept.ops[self.windows.start_before(self.window).min(first)..first];
+        let stored = between.iter().rev().filter(|op| {
             matches!(op_name(**op), "stablehlo.dot_general" | "stablehlo.convolution" | "stablehlo.while")
         });
-        let used = stored.flat_map(|op| op.results()).map(Value::from).filter(|value| {
+        let is_used_later = |value: &Value<'c, 'a>| {
             uses(*value).any(|used| self.kept.place(used.user, block).is_some_and(|at| at >= first))
-        });
-        used.take(if self.prices.are_many() { usize::MAX } else { 1 }).collect()
+        };
+        stored.flat_map(|op| op.results()).map(Value::from).filter(is_used_later).collect()
     }
 
     /// A value as the window has it.

@@ -44,11 +44,6 @@ impl Prices {
         self.devices.size(value).0
     }
 
-    /// Whether the program is for several devices.
-    pub fn are_many(&self) -> bool {
-        self.devices.are_many()
-    }
-
     /// See [`seconds`].
     pub fn of(&self, op: OperationRef<'_, '_>) -> Option<f64> {
         let seconds = || seconds(op, self.rates, &self.devices);
