@@ -12,7 +12,6 @@ operands are far apart. Sizes of slices are drawn, too.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import sys
 import time
@@ -25,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from stream import Program, Source, arguments, executed, report
+from stream import Changed, Program, Source, arguments
 
 from opt import Driver
 
@@ -255,31 +254,13 @@ def main() -> int:
     started = time.monotonic()
     programs = generate(args.count, args.seed)
     driver = Driver(args.opt).ready()
-    findings: list[tuple[Program, str, str]] = []
-    changed: collections.Counter[str] = collections.Counter()
-    same = 0
+    changed = Changed()
     for chunk_bytes in sorted(set(CHUNKS)):
         some = [each for each in programs if each.chunk_bytes == chunk_bytes]
         texts = [each.text for each in some]
         plain = driver.run(texts, SIMPLE)
-        sliced = driver.run(texts, [*SIMPLE, f"--slimhlo-batch-slices=chunk-bytes={chunk_bytes}"])
-        for each, before, after in zip(some, plain, sliced, strict=True):
-            if before.output is None or after.output is None:
-                findings.append((each, f"the driver fails: {after.crash or after.message}", ""))
-                continue
-            if after.output == before.output:
-                continue
-            changed[each.name.rpartition(" ")[0]] += 1
-            wrong, same_bits = executed(each, before.output, after.output)
-            same += same_bits
-            findings.extend((each, text, after.output) for text in wrong)
-    wrong = report(findings, args.dump)
-    share = changed.total() / max(1, len(programs))
-    print(
-        f"{len(programs) - wrong} passed, {wrong} failed: {changed.total()} changed ({share:.1%}; {dict(sorted(changed.items()))}) and executed "
-        f"before and after, {same} of them with the same bits; {time.monotonic() - started:.0f} s"
-    )
-    return 0 if share >= CHANGED_SHARE and not findings else 1
+        changed.compare(some, plain, driver.run(texts, [*SIMPLE, f"--slimhlo-batch-slices=chunk-bytes={chunk_bytes}"]))
+    return changed.verdict(programs, CHANGED_SHARE, args.dump, started)
 
 
 if __name__ == "__main__":

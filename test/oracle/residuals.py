@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from opt import Driver
-from stream import Program, Source, arguments, before_and_after, report
+from stream import Changed, Program, Source, arguments
 
 CHANGED_SHARE = 0.5
 SIMPLE = ["--inline", "--canonicalize", "--cse", "--slimhlo-simplify", "--canonicalize", "--cse"]
@@ -177,15 +177,10 @@ def main() -> int:
     plain = driver.run(texts, SIMPLE)
     once = driver.run(texts, [*SIMPLE, PASS])
     twice = driver.run([outcome.output or "" for outcome in once], [PASS])
-    findings, changed, same = before_and_after(programs, plain, once, twice)
-
-    wrong = report(findings, args.dump)
-    share = changed.total() / max(1, len(programs))
-    print(
-        f"{len(programs) - wrong} passed, {wrong} failed: {changed.total()} changed ({share:.1%}; {dict(sorted(changed.items()))}) and executed "
-        f"before and after, {same} of them with the same bits; {time.monotonic() - started:.0f} s"
-    )
-    return 0 if share >= CHANGED_SHARE and not findings else 1
+    changed = Changed()
+    changed.compare(programs, plain, once)
+    changed.settle(programs, once, twice)
+    return changed.verdict(programs, CHANGED_SHARE, args.dump, started)
 
 
 if __name__ == "__main__":

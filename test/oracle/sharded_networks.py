@@ -11,7 +11,6 @@ another order what they cut otherwise.
 
 from __future__ import annotations
 
-import collections
 import sys
 import time
 
@@ -23,7 +22,7 @@ import numpy as np
 from batch_slices import SIMPLE, Step, draw, program
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from sharded_streams import run, sharding
-from stream import Program, Source, arguments, difference, largest_of, report
+from stream import Changed, Program, Source, arguments, difference, largest_of
 
 from opt import Driver
 
@@ -54,7 +53,7 @@ def generate(count: int, seed: int) -> list[Program]:
     return programs
 
 
-def wrong(each: Program, before: str, after: str) -> tuple[list[str], bool]:
+def on_devices(each: Program, before: str, after: str) -> tuple[list[str], bool]:
     """What is not as it was on some device, and whether all bits are."""
     try:
         old, new = run(before, each.inputs).results, run(after, each.inputs).results
@@ -72,26 +71,10 @@ def main() -> int:
     started = time.monotonic()
     programs = generate(args.count, args.seed)
     driver = Driver(args.opt).ready()
-    plain = driver.run([each.text for each in programs], SIMPLE)
-    again = driver.run([each.text for each in programs], [*SIMPLE, PASS])
-    findings: list[tuple[Program, str, str]] = []
-    changed: collections.Counter[str] = collections.Counter()
-    same = 0
-    for each, before, after in zip(programs, plain, again, strict=True):
-        if before.output is None or after.output is None:
-            findings.append((each, f"the driver fails: {after.crash or after.message}", ""))
-        elif after.output != before.output:
-            changed[each.name.partition(" ")[0]] += 1
-            found, is_same = wrong(each, before.output, after.output)
-            same += is_same
-            findings.extend((each, text, after.output) for text in found)
-    failed = report(findings, args.dump)
-    share = changed.total() / max(1, len(programs))
-    print(
-        f"{len(programs) - failed} passed, {failed} failed: {changed.total()} changed ({share:.1%}; {dict(sorted(changed.items()))}) and "
-        f"executed before and after on 4 devices, {same} of them with the same bits; {time.monotonic() - started:.0f} s"
-    )
-    return 0 if share >= CHANGED_SHARE and not findings else 1
+    texts = [each.text for each in programs]
+    changed = Changed()
+    changed.compare(programs, driver.run(texts, SIMPLE), driver.run(texts, [*SIMPLE, PASS]), on_devices)
+    return changed.verdict(programs, CHANGED_SHARE, args.dump, started, " on 4 devices")
 
 
 if __name__ == "__main__":

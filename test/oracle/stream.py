@@ -753,27 +753,52 @@ def largest_of(values: Iterable[np.ndarray]) -> float:
     return max((float(np.max(value, where=np.isfinite(value), initial=0)) for value in wide), default=0.0)
 
 
-def before_and_after(
-    programs: list[Program], plain: list[Outcome], once: list[Outcome], twice: list[Outcome]
-) -> tuple[list[tuple[Program, str, str]], collections.Counter[str], int]:
-    """Executes the programs that a pass, run `once`, has changed, without it and with it; it must change nothing when it runs `twice`. What is
-    wrong with which, and what it was made of it; how many were changed, by the first word of their names; and how many have the same bits."""
-    findings: list[tuple[Program, str, str]] = []
-    changed: collections.Counter[str] = collections.Counter()
-    same = 0
-    for program, before, after, again in zip(programs, plain, once, twice, strict=True):
-        if after.output is None or before.output is None:
-            findings.append((program, f"the driver fails: {after.crash or after.message}", ""))
-            continue
-        if again.output != after.output:
-            findings.append((program, "a second run changes it", after.output))
-        if after.output == before.output:
-            continue
-        changed[program.name.partition(" ")[0]] += 1
-        wrong, same_bits = executed(program, before.output, after.output)
-        same += same_bits
-        findings.extend((program, text, after.output) for text in wrong)
-    return findings, changed, same
+Execute = Callable[[Program, str, str], tuple[list[str], bool]]
+
+
+@dataclasses.dataclass
+class Changed:
+    """What came of the programs that a pass has changed."""
+
+    findings: list[tuple[Program, str, str]] = dataclasses.field(default_factory=list)
+    """What is wrong with which, and what the pass made of it."""
+    kinds: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    """How many there are, by their names without the last word, a number."""
+    same: int = 0
+    """How many have the same bits."""
+
+    def compare(
+        self, programs: list[Program], plain: list[Outcome], made: list[Outcome], execute: Execute = executed
+    ) -> None:
+        """Executes programs that the pass has changed, without it and with it."""
+        for program, before, after in zip(programs, plain, made, strict=True):
+            if after.output is None or before.output is None:
+                self.findings.append((program, f"the driver fails: {after.crash or after.message}", ""))
+                continue
+            if after.output == before.output:
+                continue
+            self.kinds[program.name.rpartition(" ")[0]] += 1
+            wrong, same_bits = execute(program, before.output, after.output)
+            self.same += same_bits
+            self.findings.extend((program, text, after.output) for text in wrong)
+
+    def settle(self, programs: list[Program], once: list[Outcome], twice: list[Outcome]) -> None:
+        """A second run of the pass is to change nothing."""
+        for program, after, again in zip(programs, once, twice, strict=True):
+            if after.output is not None and again.output != after.output:
+                self.findings.append((program, "a second run changes it", after.output))
+
+    def verdict(
+        self, programs: list[Program], least: float, dump: pathlib.Path | None, started: float, where: str = ""
+    ) -> int:
+        """Prints all that; the exit status: nothing is to be wrong, and at least such a share changed."""
+        wrong = report(self.findings, dump)
+        share = self.kinds.total() / max(1, len(programs))
+        print(
+            f"{len(programs) - wrong} passed, {wrong} failed: {self.kinds.total()} changed ({share:.1%}; {dict(sorted(self.kinds.items()))}) "
+            f"and executed before and after{where}, {self.same} of them with the same bits; {time.monotonic() - started:.0f} s"
+        )
+        return 0 if share >= least and not self.findings else 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -796,14 +821,10 @@ class PassTest:
         plain = driver.run([program.text for program in programs], self.simple)
         once = driver.run([outcome.output or "" for outcome in plain], [self.flag])
         twice = driver.run([outcome.output or "" for outcome in once], [self.flag])
-        findings, kinds, _ = before_and_after(programs, plain, once, twice)
-        wrong = report(findings, args.dump)
-        share = kinds.total() / max(1, len(programs))
-        print(
-            f"{len(programs) - wrong} passed, {wrong} failed: {kinds.total()} changed ({share:.1%}) and executed before and after; "
-            f"{time.monotonic() - started:.0f} s"
-        )
-        return 0 if share >= self.changed_share and not findings else 1
+        changed = Changed()
+        changed.compare(programs, plain, once)
+        changed.settle(programs, once, twice)
+        return changed.verdict(programs, self.changed_share, args.dump, started)
 
 
 def report(findings: list[tuple[Program, str, str]], dump: pathlib.Path | None) -> int:

@@ -379,8 +379,7 @@ impl<'c: 'a, 'a> Related<'c, 'a> {
                     self.pair((indices, own), (updates, dim));
                     if !paired.contains(&(own as i64)) {
                         // Updates come from all devices.
-                        let needed =
-                            if counts_once && number == 0 { &mut self.summed } else { &mut self.along };
+                        let needed = if counts_once { &mut self.summed } else { &mut self.along };
                         needed.push((updates, dim));
                     }
                     batch += 1;

@@ -32,8 +32,14 @@ impl Fusion<'_, '_, '_> {
                 taken = taken.saturating_add(content.bytes.min(most));
             }
         }
-        let each = taken.saturating_mul(kernels);
-        each > taken.saturating_add(own.saturating_mul(kernels + 1)).saturating_add(self.storage.launch_bytes)
+        self.is_less_stored(own, taken, kernels)
+    }
+
+    /// Whether it is fewer bytes that `kernels` read a value of `own` bytes once one has made it from `taken` bytes and stored it than that each
+    /// makes it for itself.
+    pub(super) fn is_less_stored(&self, own: u64, taken: u64, kernels: u64) -> bool {
+        let stored = taken.saturating_add(own.saturating_mul(kernels + 1));
+        taken.saturating_mul(kernels) > stored.saturating_add(self.storage.launch_bytes)
     }
 
     /// Whether computing it in each of the kernels that need it takes longer than to store it once and read it in each: random bits for a

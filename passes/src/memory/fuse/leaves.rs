@@ -73,13 +73,11 @@ impl Fusion<'_, '_, '_> {
         any
     }
 
-    /// Whether all kernels that need a value move more bytes to compute it, each from so many bytes, than to read it once one has stored
-    /// it.
+    /// Whether the kernels that need a value, which is made of so many bytes, had better read it.
     fn reads_more_than_stored(&self, node: Id, taken: u64) -> bool {
-        let made = self.graph.values[self.graph.nodes[node as usize].first as usize].bytes;
+        let own = self.graph.values[self.graph.nodes[node as usize].first as usize].bytes;
         let kernels = u64::from(self.kernels[node as usize]);
-        let stored = taken.saturating_add(made.saturating_mul(kernels + 1));
-        kernels > 1 && taken.saturating_mul(kernels) > stored.saturating_add(self.storage.launch_bytes)
+        kernels > 1 && self.is_less_stored(own, taken, kernels)
     }
 
     /// What is read for a node that is computed on the fly. Of what is much larger no more is read than comes of it, and what neighbours
