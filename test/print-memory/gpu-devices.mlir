@@ -74,3 +74,18 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     return %4 : tensor<512x64xf32>
   }
 }
+
+// -----
+
+// Cut along another dimension by the same axis: each hands on what it has, and nobody has all of it. 8388608 bytes, 46.6 us with a transpose, an all-to-all.
+// CHECK: temporaries 8388608
+// CHECK: time 39.4 us, 3 launches
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @main(%x: tensor<4096x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4096x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+    %0 = stablehlo.sine %x : tensor<4096x2048xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{}, {"x"}]> : tensor<4096x2048xf32>
+    %2 = stablehlo.cosine %1 : tensor<4096x2048xf32>
+    return %2 : tensor<4096x2048xf32>
+  }
+}

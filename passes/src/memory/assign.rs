@@ -281,8 +281,8 @@ impl<'g, 'c, 'a> Assignment<'g, 'c, 'a> {
                 })
                 .into_iter()
                 .collect(),
-            // What is handed on where it lies.
-            Class::Exchange { .. } => operand.into_iter().collect(),
+            // Sums are added up where they lie; what is only handed around goes elsewhere.
+            Class::Exchange { summands } if summands > 1 => operand.into_iter().collect(),
             Class::Scatter => operand
                 .filter(|operand| node.operands.iter().filter(|other| *other == operand).count() == 1)
                 .into_iter()

@@ -429,22 +429,22 @@ impl Shards {
                 kept.extend(cut_of(own).iter().copied());
             }
         }
-        let mut sums: Vec<Dim> = related.summed.clone();
-        let partner = |dim: &Dim<'c, 'a>| {
-            related.pairs.iter().find_map(|&(one, other)| match () {
-                () if one == *dim && !is_of(op, other.0) => Some(other),
-                () if other == *dim && !is_of(op, one.0) => Some(one),
-                () => None,
-            })
-        };
-        sums.extend(related.summed.iter().filter_map(partner));
+        // What is summed along two operands' dimensions is named by the first; no result has either.
+        let partner = |dim: &Dim<'c, 'a>| related.pairs.iter().find(|(one, _)| one == dim).map(|pair| pair.1);
+        let sums: Vec<Dim> =
+            related.summed.iter().flat_map(|dim| [Some(*dim), partner(dim)]).flatten().collect();
         let mut exchange = Exchange::default();
         let mut summed = Cut::new();
         for (number, operand) in op.operands().enumerate() {
             let Some(layout) = self.layouts.get(&key(operand)) else { continue };
             let mut cuts = layout.cuts.clone();
             for (own, made) in related.pairs.iter().filter_map(|&pair| operand_and_result(op, pair)) {
-                if own.0 == operand && !cuts[own.1].is_empty() {
+                // Axes that only change dimensions are no more than handed around; those that are summed along stay.
+                let moves = || {
+                    let dims = (0..layout.cuts.len()).filter(|&dim| !sums.contains(&(operand, dim)));
+                    dims.map(|dim| &layout.cuts[dim]).any(|own| clash(own, cut_of(made)))
+                };
+                if own.0 == operand && (!cuts[own.1].is_empty() || moves()) {
                     cuts[own.1].clone_from(cut_of(made));
                 }
             }
