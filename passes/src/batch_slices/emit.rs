@@ -82,6 +82,14 @@ fn again<'c: 'a, 'a>(
     copy
 }
 
+/// What a convolution reads from its other end: libraries for GPUs do so themselves where both ops are side by side, and
+/// take more time for what has been turned before.
+fn turned_filter<'c: 'a, 'a>(op: OperationRef<'c, 'a>, operand: usize) -> Option<Value<'c, 'a>> {
+    let is_filter = op_name(op) == "stablehlo.convolution" && operand == 1;
+    let reverse = defining_op(op.operand(operand).ok().filter(|_| is_filter)?)?;
+    (op_name(reverse) == "stablehlo.reverse").then(|| reverse.operand(0).ok()).flatten()
+}
+
 /// Whether slices of a value from outside are made of nothing.
 fn is_made_of_nothing(value: Value<'_, '_>) -> bool {
     ir::splat_constant(value).is_some()
@@ -102,6 +110,8 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
                     // What is scattered into is what the loop carries.
                     None => is_made_again(operand) || into && index == 0,
                 };
+                let turned = along.is_none().then(|| turned_filter(*op, index)).flatten();
+                let operand = turned.unwrap_or(operand);
                 if !made && known.insert(ir::key(operand)) {
                     captured.push(operand);
                 }
@@ -202,7 +212,8 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
         if let Some(known) = self.inside.get(&ir::key(value)) {
             return *known;
         }
-        let Some(op) = defining_op(value).filter(|_| is_made_again(value)) else { return value };
+        let is_here = |op: &OperationRef<'c, 'a>| is_made_again(value) || op_name(*op) == "stablehlo.reverse";
+        let Some(op) = defining_op(value).filter(is_here) else { return value };
         let operands: Vec<Value> = op.operands().map(|operand| self.whole(operand)).collect();
         let copy = self.build.copy_with(op, &operands, &[], &[value.r#type()]);
         let copy = copy.result(0).expect("it has one result").into();

@@ -10,7 +10,7 @@ use melior::ir::attribute::FlatSymbolRefAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, RegionLike};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::attribute_of;
 use smallvec::smallvec as ids;
 
@@ -40,29 +40,28 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
     pub(super) fn control(&mut self, scope: &mut Scope<'c, 'a>, op: OperationRef<'c, 'a>, name: &str) {
         let mut operands = scope.operands(op);
         let mut regions = Vec::new();
+        // What a loop hands through is what it was given.
+        let mut through: Vec<bool> = Vec::new();
+        let mut filters = Ids::new();
         for index in 0..op.region_count() {
             let Some(block) = body(op, index) else { continue };
             let mut inner = self.scope();
             inner.add_parameters(block);
             inner.capture(scope, op, index);
             inner.graph.results = self.block(&mut inner, block);
+            if name == "while" && index == 1 {
+                let carried = inner.graph.results.iter().zip(&inner.graph.parameters);
+                through = carried.map(|(result, parameter)| result == parameter).collect();
+                filters = scope.order_filters(op, &mut inner, &through);
+            }
             let mut graph = inner.graph;
             prune(&mut graph);
             operands.extend_from_slice(&graph.captures);
             regions.push(graph);
         }
         let class = if name == "while" { Class::Loop } else { Class::Branch };
-        // What a loop hands through is what it was given.
-        let through: Vec<bool> = match (name, regions.get(1)) {
-            ("while", Some(body)) => body
-                .results
-                .iter()
-                .zip(&body.parameters)
-                .map(|(result, parameter)| result == parameter)
-                .collect(),
-            _ => Vec::new(),
-        };
         let given = operands.clone();
+        operands.extend(filters);
         // Slices of 16-bit floats are read as 32-bit ones; of what does not change, all of it is converted before.
         if let ("while", Some(body)) = (name, regions.get(1)) {
             let sliced = sliced(body, &through);
@@ -95,6 +94,42 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Scope<'c, 'a> {
+    /// Brings filters that a loop does not change into order before it, as back ends do that give what a loop carries
+    /// the order in which its body reads it; what they are then.
+    fn order_filters(&mut self, op: OperationRef<'c, 'a>, body: &mut Scope<'c, 'a>, through: &[bool]) -> Ids {
+        let graph = &mut body.graph;
+        let mut ordered = Ids::new();
+        let mut same: FxHashMap<Id, Id> = FxHashMap::default();
+        let mut copies: Vec<(usize, Id)> =
+            body.filters.iter().map(|(&filter, &copy)| (filter, copy)).collect();
+        copies.sort_unstable_by_key(|&(_, copy)| copy);
+        for (filter, copy) in copies {
+            let node = &graph.nodes[graph.values[copy as usize].node as usize];
+            let (Some(convolution), [taken]) = (node.op, &node.operands[..]) else { continue };
+            let Some(at) = graph.parameters.iter().position(|parameter| parameter == taken) else { continue };
+            let (outside, given) = match at.checked_sub(op.operand_count()) {
+                // A value from outside, which is the same value of the IR.
+                Some(at) => (filter, graph.captures[at]),
+                None if through.get(at) == Some(&true) => {
+                    let Ok(operand) = op.operand(at) else { continue };
+                    (key(operand), self.operand(operand))
+                }
+                None => continue,
+            };
+            let before = match self.filters.get(&outside) {
+                Some(&known) => known,
+                None => self.in_order(convolution, given),
+            };
+            self.filters.insert(outside, before);
+            ordered.push(before);
+            same.insert(copy, *taken);
+        }
+        for operand in graph.nodes.iter_mut().flat_map(|node| node.operands.iter_mut()) {
+            *operand = same.get(operand).copied().unwrap_or(*operand);
+        }
+        ordered
+    }
+
     /// Values of `outer` that a region of `op` reads become parameters; scalar constants and what repeats them are
     /// made again inside.
     fn capture(&mut self, outer: &Scope<'c, 'a>, op: OperationRef<'c, 'a>, region: usize) {

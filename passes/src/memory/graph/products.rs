@@ -96,7 +96,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     }
 
     /// A copy whose elements lie in another order.
-    fn in_order(&mut self, op: OperationRef<'c, 'a>, value: Id) -> Id {
+    pub(super) fn in_order(&mut self, op: OperationRef<'c, 'a>, value: Id) -> Id {
         let ty = self.graph.values[value as usize].ty;
         self.one(Class::Move, op, ids![value], ty)
     }
