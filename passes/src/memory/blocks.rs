@@ -5,7 +5,7 @@
 use super::assign::Plan;
 use super::fuse::Kernel;
 use super::graph::{Class, Graph, Id};
-use super::stages::left_by_first;
+use super::stages::{first_of_several, left_by_first};
 use crate::ir::i64_array;
 use crate::target::{Rates, Storage};
 use melior::ir::operation::OperationLike;
@@ -26,7 +26,11 @@ pub(super) fn in_columns(
     let op = node.op.filter(|_| matches!(node.class, Class::Reduce(_)));
     let (Some(op), Some(&of)) = (op, node.operands.first()) else { return 0.0 };
     let taken = graph.values[of as usize].elements.max(1) as f64;
-    if read < taken || !goes_across(graph, op, of) {
+    let across = match first_of_several(graph, kernel.node) {
+        Some(is_of_rows) => !is_of_rows,
+        None => goes_across(graph, op, of),
+    };
+    if read < taken || !across {
         return 0.0;
     }
     let own: u64 = graph.results_of(kernel.node).map(|id| graph.values[id as usize].bytes).sum();

@@ -353,7 +353,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
                     return;
                 }
             }
-            "transpose" if scope.is_transposed_product(op) => {
+            "transpose" if scope.is_transposed_product(op) || scope.is_order_of_scaled(op) => {
                 let operands = scope.operands(op);
                 return scope.forward(op, &operands);
             }
@@ -545,15 +545,16 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         if matches!(class, Class::Map(_)) {
             self.take_filters(op, &mut operands);
         }
-        if let Class::Map(map) = &mut class {
-            let constant = |&id: &Id| self.node_of(id).class == Class::Constant;
-            if operands.iter().all(constant) {
-                // It is computed at compile time.
-                class = Class::Constant;
-            } else if local == "divide" && is_splat(&self.graph, self.node_of(operands[1])) {
-                // Multiplied by the inverse.
-                map.expensive = false;
-            }
+        let constant = |&id: &Id| self.node_of(id).class == Class::Constant;
+        if !operands.is_empty() && operands.iter().all(constant) && is_folded(op, class) {
+            // It is computed at compile time.
+            class = Class::Constant;
+        } else if let Class::Map(map) = &mut class
+            && local == "divide"
+            && is_splat(&self.graph, self.node_of(operands[1]))
+        {
+            // Multiplied by the inverse.
+            map.expensive = false;
         }
         let mergeable = op.region_count() == 0 && class != Class::Opaque;
         let (hash, node) = if mergeable { self.like(op, &operands) } else { (0, None) };
@@ -568,14 +569,20 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         }
     }
 
-    /// A hash of all that tells an op apart, and a node of one that is the same.
+    /// A hash of all that tells an op apart, and a node of one that is the same. What comes out of a barrier is another value
+    /// than what went in, for back ends that keep barriers.
     fn like(&self, op: OperationRef<'c, 'a>, operands: &Ids) -> (usize, Option<Id>) {
         const ODD: usize = 0x517c_c1b7_2722_0a95;
+        let after = self.after.filter(|_| self.storage.barriers_hold);
         let signature = signature_of(op, operands);
-        let hash = signature.iter().fold(0usize, |hash, part| (hash.rotate_left(5) ^ part).wrapping_mul(ODD));
+        let hash = signature
+            .iter()
+            .chain(after.map(|after| after as usize).as_ref())
+            .fold(0usize, |hash, part| (hash.rotate_left(5) ^ part).wrapping_mul(ODD));
         let node = self.same.get(&hash).copied().filter(|&node| {
             let node = &self.graph.nodes[node as usize];
-            node.op.is_some_and(|op| signature_of(op, &node.operands) == signature)
+            let same = node.op.is_some_and(|op| signature_of(op, &node.operands) == signature);
+            same && (!self.storage.barriers_hold || node.after == after)
         });
         (hash, node)
     }
@@ -680,6 +687,22 @@ fn wide<'c>(op: OperationRef<'c, '_>, ty: Type<'c>) -> Option<Type<'c>> {
 fn is_transpose(op: OperationRef<'_, '_>) -> bool {
     op_name(op) == "stablehlo.transpose"
 }
+
+/// Whether back ends compute what an op makes of constants: keys of random numbers, mostly, that are made of one another. What
+/// is repeated they do not, but for a single element.
+fn is_folded(op: OperationRef<'_, '_>, class: Class) -> bool {
+    match class {
+        Class::Map(_) => true,
+        Class::Move | Class::Join { .. } | Class::Broadcast => {
+            let elements = op.results().map(|result| bytes_of(result.r#type()).1).max().unwrap_or_default();
+            elements <= if class == Class::Broadcast { 1 } else { MOST_FOLDED }
+        }
+        _ => false,
+    }
+}
+
+/// More elements than these need not be looked at: no key has as many.
+const MOST_FOLDED: u64 = 1 << 10;
 
 /// Whether a broadcast repeats a constant.
 pub(super) fn is_splat(graph: &Graph<'_, '_>, node: &Node<'_, '_>) -> bool {

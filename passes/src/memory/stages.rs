@@ -85,6 +85,13 @@ pub(super) fn stages(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> f64 
     f64::max(1.0, runs(graph, node).iter().map(each).sum())
 }
 
+/// Of a reduction of dimensions that are not side by side, as a normalization by groups of channels has, whether what it
+/// reduces first are rows.
+pub(super) fn first_of_several(graph: &Graph<'_, '_>, node: Id) -> Option<bool> {
+    let runs = runs(graph, node);
+    runs.first().filter(|_| runs.len() > 1).map(|first| first.rows)
+}
+
 /// Into how many parts the first of two stages goes: the next divisor below the square root, and parts that one stage can do
 /// (`TreeReductionRewriter` in openxla/xla).
 fn parts(elements: u64, longest: u64) -> u64 {

@@ -54,7 +54,8 @@ impl Fusion<'_, '_, '_> {
         let stored = each * self.storage.work_per_byte * (kernels + 1.0) / 2.0;
         // Elements from elsewhere are the business of stencils (`spill.rs`).
         let here = self.chain[node as usize] - self.moved[node as usize];
-        kernels > 1.0 && here * (kernels - 1.0) > SURE * stored
+        // What is only made wider is stored as it was.
+        kernels > 1.0 && here * (kernels - 1.0) > SURE * stored && !self.widens(node)
     }
 
     /// Whether computing an element at so many places of a kernel takes longer than to store it and read it there.
@@ -212,6 +213,8 @@ impl Fusion<'_, '_, '_> {
             for &user in self.users.of(node) {
                 let often = match self.class(user) {
                     _ if self.along_rows[user as usize] => 1.0,
+                    // What is more than a few operations for a number, keys of random numbers mostly, XLA does once, and stores.
+                    Class::Broadcast if elements(node) <= 1.0 => 1.0,
                     // Where a slice begins is the same for all of its elements.
                     Class::Read if !self.is_first_operand(node, user) => 1.0,
                     Class::Broadcast | Class::Move | Class::Read | Class::Gather => {

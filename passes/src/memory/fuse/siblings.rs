@@ -191,14 +191,17 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
         }
         let node = self.kernels.kernels[kernel as usize].node;
         let mut reading: Ids = Ids::new();
-        let mut is_result = false;
+        let (mut is_result, mut apart) = (false, false);
         for value in self.graph.results_of(node) {
             is_result |= self.graph.results.contains(&value);
+            let is_apart = |&reader: &Id| self.groups[self.leader[reader as usize] as usize].is_none();
+            apart |= self.readers.of(value).iter().any(is_apart);
             reading.extend(self.reading(value));
         }
         // One that only one kernel reads would have been computed within that if it could.
         if let [reader] = reading[..]
             && !is_result
+            && !apart
             && self.rank(reader) < 2
         {
             return;

@@ -10,7 +10,7 @@
 use super::super::graph::{Class, Id, Node};
 use super::Fusion;
 use crate::target::Rereads;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// Values that are read for elements at the same place, and who asks for others, as many as are told apart.
 const MOST: usize = 8;
@@ -46,13 +46,27 @@ impl Fusion<'_, '_, '_> {
                 let wanted = askers[index].iter().map(|&(_, share)| share).sum();
                 spilled[index] = self.rereads_more(node, self.bytes(&own), wanted, rereads);
             }
-            if spilled[index] {
+            let narrow = self.node_of_narrow(index as Id).filter(|_| spilled[index]);
+            if let Some(narrow) = narrow {
+                // What is only made wider is stored as it was.
+                spilled[index] = false;
+                spilled[narrow as usize] = true;
+                let first = self.graph.nodes[narrow as usize].first;
+                taken[narrow as usize] = Taken { here: smallvec![first], elsewhere: 0.0 };
+                taken[index] = taken[narrow as usize].clone();
+            } else if spilled[index] {
                 taken[index].here.push(node.first);
             } else {
                 taken[index] = own;
             }
         }
         spilled
+    }
+
+    /// What a node only makes wider, if that is computed, too.
+    fn node_of_narrow(&self, node: Id) -> Option<Id> {
+        let before = self.node_of(*self.graph.nodes[node as usize].operands.first()?);
+        (self.widens(node) && matches!(self.class(before), Class::Map(_))).then_some(before)
     }
 
     /// Whether it takes longer to read what it is made of for each that asks than to store it.

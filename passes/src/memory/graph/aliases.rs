@@ -2,6 +2,7 @@
 
 //! Ops whose results are their operands under other names, to a compiler.
 
+use super::products::order_of;
 use super::{CONVERT, Class, Scope};
 use crate::ir::{constant_attribute, i64_array};
 use crate::rewrite::defining_op;
@@ -69,6 +70,20 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let Some(part) = part else { return false };
         self.forward(op, &[part]);
         true
+    }
+
+    /// Whether a transpose brings what a product that sums nothing has scaled back into the order in which it lies.
+    pub(super) fn is_order_of_scaled(&mut self, op: OperationRef<'c, 'a>) -> bool {
+        let Some(&operand) = self.operands(op).first() else { return false };
+        let node = self.node_of(operand);
+        let scaled = node
+            .op
+            .filter(|op| matches!(node.class, Class::Map(_)) && op_name(*op) == "stablehlo.dot_general");
+        let order = scaled.and_then(order_of).zip(i64_array(op, "permutation"));
+        order.is_some_and(|(order, back)| {
+            let now = back.iter().map(|&dim| order.get(dim as usize).copied());
+            now.eq((0..order.len() as i64).map(Some))
+        })
     }
 
     /// A transposed product is the product of the other way round.

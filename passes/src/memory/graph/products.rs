@@ -5,6 +5,7 @@
 //! Products whose result is too small to keep all of a chip busy fall into parts: back ends let several groups of
 //! threads each add up a part of what is contracted, and add their sums up in another kernel.
 
+use super::classes::class_of;
 use super::{Class, Id, Ids, Reduce, Scope, bytes_of, element_bytes, is_transpose, key};
 use crate::ir::constant_attribute;
 use crate::ops::products::{dot_numbers, is_matrix_product};
@@ -30,6 +31,9 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             .then(|| attribute_of(op, "dot_dimension_numbers"))
             .flatten()
             .and_then(|attribute| DotDimensionNumbers::try_from(attribute).ok());
+        if name == "dot_general" && sums_nothing(op) {
+            return self.scaled(op, operands);
+        }
         for (index, operand) in operands.iter_mut().enumerate() {
             let Ok(value) = op.operand(index) else { continue };
             let Some(tensor) = Tensor::new(value.r#type()) else { continue };
@@ -53,6 +57,21 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         if !self.split_product(op, &operands) {
             self.add_wide(Class::Dot { joins: is_matrix_product(op) }, op, operands);
         }
+    }
+
+    /// A product that sums nothing is one of elements, for which back ends repeat what has fewer of them. It is computed in
+    /// the order of an operand that has as many as the result: nothing is moved for it.
+    fn scaled(&mut self, op: OperationRef<'c, 'a>, mut operands: Ids) {
+        let Some(ty) = self.local_types(op).first().copied() else { return };
+        let elements = |scope: &Self, id: Id| scope.graph.values[id as usize].elements;
+        let all = operands.iter().map(|&id| elements(self, id)).max().unwrap_or_default();
+        for operand in &mut operands {
+            if elements(self, *operand) < all {
+                *operand = self.one(Class::Broadcast, op, ids![*operand], ty);
+            }
+        }
+        let class = class_of(op, "multiply", self.storage);
+        self.add(class, op, operands, false);
     }
 
     /// Convolutions want features innermost, and libraries for GPUs the features that a filter makes outermost.
@@ -207,6 +226,27 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         self.forward(op, &[sum]);
         true
     }
+}
+
+/// Whether a dot contracts nothing, or one element.
+pub(super) fn sums_nothing(op: OperationRef<'_, '_>) -> bool {
+    let left = op.operand(0).ok().and_then(|operand| Tensor::new(operand.r#type()));
+    let contracted = dot_numbers(op).map(|numbers| numbers.lhs_contracting_dimensions());
+    contracted
+        .zip(left)
+        .is_some_and(|(dims, left)| dims.iter().all(|&dim| left.shape.get(dim as usize) == Some(&1)))
+}
+
+/// Where each dimension of the result of a dot that contracts none is in one of its operands, which has them all.
+pub(super) fn order_of(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
+    let numbers = dot_numbers(op)?;
+    let rank =
+        |at: usize| op.operand(at).ok().and_then(|value| Tensor::new(value.r#type())).map(|of| of.rank());
+    let all = op.result(0).ok().and_then(|result| Tensor::new(result.r#type()))?.rank();
+    let at = (0..2).find(|&at| rank(at) == Some(all))?;
+    let batch = if at == 0 { numbers.lhs_batching_dimensions() } else { numbers.rhs_batching_dimensions() };
+    let free = (0..all as i64).filter(|dim| !batch.contains(dim));
+    Some(batch.iter().copied().chain(free).collect())
 }
 
 /// Whether dimensions come in the order in which they are named.
