@@ -47,7 +47,8 @@
 //! computed on the fly cannot be kept then, only what it is made of. The pipeline tries both: windows differ.
 //!
 //! XLA's schedulers put off what nothing waits for: gradients of parameters, for which all that is computed again would stay.
-//! So each window begins with all products of the one before, behind the barrier of what it computes from.
+//! So each window begins with all products and sums of the one before, and what a loop or the function adds them up in,
+//! behind the barrier of what it computes from; the first one with what is computed at the peak.
 //!
 //! In a program for several devices a value counts as what one of them has of it, and computing it as what one of them
 //! does, with what is then handed over ([`memory::OnDevice`]); what is summed over devices is summed window by window.
@@ -68,6 +69,7 @@
 //!
 //! * Nothing much is alive at the peak that only later ops need, or what would be kept instead is as large: less than
 //!   a [`LEAST_SHARE`]th of what is alive would go.
+//! * A loop's body without products.
 //! * Back ends that drop barriers before they look for what is computed twice (`Storage::barriers_hold`), or whose
 //!   rates nobody knows.
 
@@ -118,7 +120,7 @@ crate::pass_options! {
         /// About how many parts what comes after the peak falls into.
         pub windows: u64 = 8,
         /// Also takes values that are needed late only by what is computed of them on the fly; does nothing where
-        /// there are none, and nothing in loops.
+        /// there are none.
         pub through: bool = false,
     }
 }
@@ -128,11 +130,6 @@ const SAVED: Statistic = Statistic::new(c"bytes-saved", c"bytes less that are al
 
 /// The least share of what is alive at the peak that has to go.
 const LEAST_SHARE: u64 = 16;
-/// The same in the body of a loop, which pays in each turn. What is saved a little there is not seen in XLA's own
-/// count: of `layers_gradient`, whose loop's body would have 9 % less by the model, `cargo xtask bench memory --target
-/// gpu` says 302 MiB for 265.
-const LEAST_SHARE_IN_LOOPS: u64 = 4;
-
 impl Pass for Rematerialize {
     const ARGUMENT: &'static str = "slimhlo-rematerialize";
     const STATISTICS: &'static [Statistic] = &[AGAIN, SAVED];
@@ -144,10 +141,11 @@ impl Pass for Rematerialize {
         let prices = Prices::new(root, self.target, rates);
         for (block, profile) in memory::profiles(root, self.target) {
             let Some(mut kept) = Kept::of(block, profile) else { continue };
+            if kept.is_loop_without_products() {
+                continue;
+            }
             kept.find_spans(self.through);
-            // In loops' bodies XLA's own count does not fall: a UNet's step in slices of its batch takes 2,662 MiB
-            // with and without (`referee.py` on the step of test/corpus), at 1.42 and 1.18 of the time.
-            if self.through && (kept.light.is_empty() || kept.in_loop) {
+            if self.through && kept.light.is_empty() {
                 continue;
             }
             if self.again(&kept, &prices, root, context) {
@@ -171,8 +169,7 @@ impl Rematerialize {
         let choices = Choices::of(kept, &windows, self.moves, prices);
         let alive: u64 = kept.profile.alive.values().sum();
         let saved = choices.saved(kept, prices);
-        let least = if kept.in_loop { LEAST_SHARE_IN_LOOPS } else { LEAST_SHARE };
-        if saved == 0 || saved < alive / least {
+        if saved == 0 || saved < alive / LEAST_SHARE {
             return false;
         }
         let again = emit::run(kept, &windows, &choices, &Builder::new(root));
@@ -186,8 +183,6 @@ impl Rematerialize {
 pub(crate) struct Kept<'c, 'a> {
     /// What is from outside of it is there.
     block: BlockRef<'c, 'a>,
-    /// Whether it is a loop's body.
-    in_loop: bool,
     /// The ops of the block, but for the one that ends it.
     pub(crate) ops: Vec<OperationRef<'c, 'a>>,
     /// Where each is among them, by its key.
@@ -237,10 +232,8 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
         let places = places_of(&ops);
         let after = places.get(&ir::op_key(profile.peak?))? + 1;
         let returned = end.operands().map(ir::key).collect();
-        let in_loop = block.parent_operation().is_some_and(|op| op_name(op) == "stablehlo.while");
         let mut kept = Self {
             block,
-            in_loop,
             ops,
             places,
             after,
@@ -253,6 +246,17 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
         kept.sink();
         kept.values = kept.late(block);
         Some(kept)
+    }
+
+    /// Whether it is a loop's body in which nothing is multiplied: what back ends store of elementwise ops, gathers and sums
+    /// the model does not know well enough. Of neighbours_jax_md it has 52 MiB, and 37 in less time with some of it done
+    /// again, where XLA for an H100 says 89 and 89 at 1.47 times the time (`cargo xtask bench corpus`).
+    fn is_loop_without_products(&self) -> bool {
+        let in_loop = self.block.parent_operation().is_some_and(|op| op_name(op) == "stablehlo.while");
+        let is_product = |op: &OperationRef<'c, 'a>| {
+            matches!(op_name(*op), "stablehlo.dot_general" | "stablehlo.convolution")
+        };
+        in_loop && !self.ops.iter().any(is_product)
     }
 
     /// Has each op after the peak that is computed on the fly come right before the first that reads it, in `ops` and

@@ -44,7 +44,7 @@ func.func @body(%x: tensor<2048x64xf32>, %y: tensor<64x512xf32>, %x1: tensor<102
 
 // -----
 
-// Where that is less than a quarter of what is alive, a loop stays as it is.
+// Where that is less than a sixteenth of what is alive, a loop stays as it is.
 // CHECK-LABEL: func.func @little
 // CHECK-NOT: optimization_barrier
 // CHECK: return

@@ -9,6 +9,7 @@ use crate::hold::Way;
 use crate::ir::{self, Builder};
 use crate::rewrite::{defining_op, uses};
 use crate::tables::{Keys, Table};
+use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
@@ -135,18 +136,33 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         leaves
     }
 
-    /// Products and loops that are computed in the window before, and used from a place on: XLA puts off what nothing waits
-    /// for, gradients of parameters above all, and with them all that is computed again for them.
+    /// Products, sums and loops that are computed in the window before, and used from a place on, and what they are added
+    /// up in: XLA puts off what nothing waits for, gradients of parameters above all, and with them all that is computed
+    /// again for them.
     fn last_before(&self, first: usize) -> Vec<Value<'c, 'a>> {
         let Some(block) = self.kept.ops.get(first).and_then(|op| op.block()) else { return Vec::new() };
         let between = &self.kept.ops[self.windows.start_before(self.window).min(first)..first];
-        let stored = between.iter().rev().filter(|op| {
-            matches!(op_name(**op), "stablehlo.dot_general" | "stablehlo.convolution" | "stablehlo.while")
-        });
-        let is_used_later = |value: &Value<'c, 'a>| {
-            uses(*value).any(|used| self.kept.place(used.user, block).is_some_and(|at| at >= first))
+        let end = block.terminator();
+        let is_last = |op: OperationRef<'c, 'a>, value: Value<'c, 'a>| {
+            let stored = matches!(
+                op_name(op),
+                "stablehlo.dot_general" | "stablehlo.convolution" | "stablehlo.reduce" | "stablehlo.while"
+            );
+            // What the block returns is stored, whatever makes it; a loop's counter is none of that (`leaves`).
+            !ir::is_rank_zero(value)
+                && uses(value).any(|used| match self.kept.place(used.user, block) {
+                    Some(at) => stored && at >= first,
+                    None => end == Some(used.user),
+                })
         };
-        stored.flat_map(|op| op.results()).map(Value::from).filter(is_used_later).collect()
+        let results = |op: OperationRef<'c, 'a>| op.results().map(Value::from).collect::<Vec<_>>();
+        let made = between.iter().rev().flat_map(|op| results(*op).into_iter().map(|value| (*op, value)));
+        // What is made at the peak may be made again itself.
+        let is_there = |op: OperationRef<'c, 'a>, value: Value<'c, 'a>| {
+            self.kept.place(op, block).is_some_and(|at| at >= self.kept.after) || self.has(value)
+        };
+        let lasts = made.filter(|&(op, value)| is_last(op, value) && is_there(op, value));
+        lasts.map(|(_, value)| value).collect()
     }
 
     /// A value as the window has it.

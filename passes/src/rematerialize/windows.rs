@@ -32,9 +32,12 @@ impl Windows {
         self.starts.len()
     }
 
-    /// Where the window before one begins, or that one if it is the first.
+    /// Where the window before one begins; before the first there is the op at the peak.
     pub fn start_before(&self, window: usize) -> usize {
-        self.starts[window.saturating_sub(1)]
+        match window.checked_sub(1) {
+            Some(before) => self.starts[before],
+            None => self.starts[0].saturating_sub(1),
+        }
     }
 
     /// The window that a place after the peak is in.
