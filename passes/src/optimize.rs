@@ -168,14 +168,8 @@ pub fn optimize_once<'c>(
 ) -> PassResult<'c> {
     let before = fingerprint(module);
     let target = options.target;
-    let originals: Costs =
+    let mut originals: Costs =
         functions(module).map(|function| (name_of(function), Cost::of(function, target))).collect();
-    let rule = Rule {
-        target,
-        limit: options.max_slowdown,
-        enough: options.memory_limit.map(|bytes| bytes.0),
-        originals: &originals,
-    };
     let marked = mark(module);
     let original = copy_of(module);
     let mut snapshots = Snapshots::new();
@@ -193,6 +187,12 @@ pub fn optimize_once<'c>(
             if idle || stage.finishes != is_settled || settled[index] == Some(now) {
                 continue;
             }
+            let rule = Rule {
+                target,
+                limit: options.max_slowdown,
+                enough: options.memory_limit.map(|bytes| bytes.0),
+                originals: &originals,
+            };
             let room = options.memory_limit;
             let without = options.without;
             let stepper = Stepper { module, round, index, stage, run, target, room, without, tried };
@@ -217,6 +217,9 @@ pub fn optimize_once<'c>(
             settled[index] = (after == now).then_some(now);
             searched[index] = standing.filter(|_| after == now);
             now = after;
+            if round == 0 && stage.name == SIMPLIFIED {
+                snapshots.iter().for_each(|(name, snapshot)| lower_time(&mut originals, name, snapshot.cost));
+            }
         }
         if is_settled {
             break;
@@ -241,6 +244,18 @@ pub fn optimize_once<'c>(
     }
     let after = if grew || marked || unmarked { fingerprint(module) } else { now };
     Ok((after != before).into())
+}
+
+/// The last of the stages after which a program's time counts as the original's, if it is less: what they simplify back
+/// ends do, too. Of eleven programs of the corpus whose time it changes by more than 2 % nine come closer to what XLA for
+/// an H100 takes, one from 3.7 times that to 0.94 (`cargo xtask bench corpus`, and the model on both forms).
+const SIMPLIFIED: &str = "simplify";
+
+/// Notes that a function takes no longer than this.
+fn lower_time(originals: &mut Costs, name: &str, now: Option<Cost>) {
+    if let (Some(Some(original)), Some(now)) = (originals.get_mut(name), now) {
+        original.seconds = original.seconds.min(now.seconds);
+    }
 }
 
 impl Optimize {

@@ -2,7 +2,7 @@
 
 //! Levers: what the pipeline has to trade with, each a stage that people can switch off.
 
-use super::stages::STAGES;
+use super::stages::{STAGES, Stage};
 use crate::framework::OptionValue;
 
 /// Stages that are left out: `none`, or names of passes without `slimhlo-`, as in `rematerialize,offload`.
@@ -22,8 +22,26 @@ impl Without {
 
     /// The same, and stages that use other memory than the device's.
     pub(super) fn and_host(self) -> Self {
-        let elsewhere = STAGES.iter().enumerate().filter(|(_, stage)| stage.pipeline.contains("$room"));
-        Self(elsewhere.fold(self.0, |left_out, (number, _)| left_out | 1 << bit(number, false)))
+        self.and(|stage, _| stage.pipeline.contains("$room"))
+    }
+
+    /// The same, and what a stage tries in its own place: slices of a batch, for chunks.
+    pub(super) fn and_slices(self) -> Self {
+        self.and(|_, other| other)
+    }
+
+    /// The same, and stages that try something in their place, with that: all loops over chunks and slices of a batch.
+    pub(super) fn and_chunks(self) -> Self {
+        self.and(|stage, _| stage.other.is_some())
+    }
+
+    fn and(self, is_left_out: impl Fn(&Stage, bool) -> bool) -> Self {
+        let forms = STAGES.iter().enumerate().flat_map(|(number, stage)| {
+            let forms: &[bool] = if stage.other.is_some() { &[false, true] } else { &[false] };
+            forms.iter().map(move |&other| (number, stage, other))
+        });
+        let left_out = forms.filter(|&(_, stage, other)| is_left_out(stage, other));
+        Self(left_out.fold(self.0, |bits, (number, _, other)| bits | 1 << bit(number, other)))
     }
 }
 
@@ -104,6 +122,14 @@ mod tests {
         let chunks = STAGES.iter().position(|stage| stage.name == "chunks").expect("there is one");
         let without = Without::parse("batch-slices").expect("it is a pass");
         assert!(without.has_form(chunks, true) && !without.has_form(chunks, false) && !without.has(chunks));
+    }
+
+    #[test]
+    fn what_else_is_left_out_is_a_form_or_a_stage() {
+        let none = Without::default();
+        assert_eq!(none.and_host().print(), "offload");
+        assert_eq!(none.and_slices(), Without::parse("batch-slices").expect("it is a pass"));
+        assert_eq!(none.and_chunks(), Without::parse("stream,batch-slices").expect("they are passes"));
     }
 
     #[test]

@@ -5,10 +5,11 @@
 //!
 //! Within one bound the pipeline makes a program as small as the limit asks for, and no smaller. A tighter bound may
 //! find another one that fits as well and is faster, a wider one one that fits at all. So: the usual bound; if what
-//! it makes does not fit, what it makes without a limit, by this bound and a tighter one, since stages are greedy, and one that
-//! stops at enough may leave others less to do; then no bound, which makes the smallest; and then halves between the fastest that fits and the
-//! original's time, as ratios, until both are within a [`Limit::OTHERWISE`] of each other, which is what models and
-//! machines differ by anyway. Each is a run of the pipeline: two where the usual bound does, some nine at most.
+//! it makes does not fit, what it makes without a limit, since stages are greedy, and one that stops at enough may leave
+//! others less to do; then the bound for half of the temporaries, with all stages, without slices of a batch and without
+//! chunks; then no bound, which makes the smallest; and then halves between the fastest that fits and the original's time,
+//! as ratios, until both are within a [`Limit::OTHERWISE`] of each other, which is what models and machines differ by
+//! anyway. Each is a run of the pipeline: two where the usual bound does, a dozen at most.
 //!
 //! Back ends take more than the model says in some programs, less in others. So what is looked for leaves some of what the limit has for
 //! temporaries ([`KEPT_BACK`]).
@@ -16,7 +17,7 @@
 //! Where nothing fits, what costs more than the usual bound is kept only if it saves more than the model errs by: a
 //! program that is slower, does not fit either, and may not even be smaller is of no use.
 //!
-//! Without a limit there are three runs at most.
+//! Without a limit there are four runs at most.
 //!
 //! The host's memory is for what does not fit otherwise: it takes part only where nothing fits without it. Stages are
 //! greedy, and bytes that it takes off a peak early leave others no time to take off more.
@@ -43,11 +44,13 @@ fn wanted(room: u64, floor: u64) -> u64 {
     room - room.saturating_sub(floor) / KEPT_BACK
 }
 
-/// Without a memory limit: what the usual bound makes of `module`, or, where temporaries are most of its peak, what
-/// other bounds make, if it may take its time in the end. The bound for half of the temporaries, where more than that
-/// is left: a stage that saves not quite half is not refused then for the time that later ones take off. A tighter
-/// one, where they are most of what is left: stages are greedy, and the first could spend all the time that there is
-/// on what a later one does for less.
+/// Without a memory limit: what the usual bound makes of `module`, or, where temporaries are most of its peak, the least of
+/// what several attempts make, if it may take its time in the end. All of them have the bound for half of the temporaries:
+/// a stage that saves not quite half is not refused then for the time that later ones take off; if what comes of it takes
+/// longer than the usual bound allows, that is the bound. Stages are greedy, and what the first spends time on may save
+/// less than what a later one would for it: so where temporaries are most of what is left, others have to do without
+/// slices of a batch, and without any loops over chunks (`cargo xtask bench corpus` without limits: of bert_transformers
+/// 3,539, 1,558 and 3,760 MiB by the model, of convnext_equinox 1,713, 3,429 and 1,366).
 fn usual<'c, T, E>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
@@ -63,16 +66,20 @@ fn usual<'c, T, E>(
         return attempt(module, options);
     }
     let original = copy_of(module);
-    let mut found = attempt(module, options)?;
+    let halved = |without| Optimize { max_slowdown: Limit::Times(Limit::HALVED), without, ..options.clone() };
+    let mut found = attempt(module, &halved(options.without))?;
+    if !Limit::Usual.allows(&before, &largest(module)) {
+        move_body(module, copy_of(borrowed(&original)));
+        found = attempt(module, options)?;
+    }
     let mut after = largest(module);
     let mut made = copy_of(module);
-    for (bound, is_tighter) in [(Limit::HALVED, false), (Limit::HALVED.sqrt(), true)] {
-        let of = if is_tighter { after.peak() } else { before.footprint.temporaries };
-        if after.footprint.temporaries <= of / 2 {
+    for without in [options.without.and_slices(), options.without.and_chunks()] {
+        if without == options.without || after.footprint.temporaries <= after.peak() / 2 {
             continue;
         }
         move_body(module, copy_of(borrowed(&original)));
-        let other = attempt(module, &Optimize { max_slowdown: Limit::Times(bound), ..options.clone() })?;
+        let other = attempt(module, &halved(without))?;
         let again = largest(module);
         if Limit::Usual.allows(&before, &again) && again.peak() < after.peak() - after.peak() / ALIKE {
             (found, after, made) = (other, again, copy_of(module));
@@ -159,9 +166,17 @@ fn fastest<'c, T, E>(
     let mut levers = on_device;
     let mut best = within(Limit::Usual, levers, Some(room))?;
     let smallest = |levers| (Limit::Times(f64::INFINITY), levers, Some(room));
-    // Without a limit a tighter bound may do better, too (`usual`).
-    let tighter = Limit::Times(Limit::HALVED.sqrt());
-    let others = [(Limit::Usual, on_device, None), (tighter, on_device, None), smallest(on_device)];
+    let halved = |levers| (Limit::Times(Limit::HALVED), levers, Some(room));
+    // Without slices, or without chunks, there is more time for what is computed again (`usual`).
+    let (slices, chunks) = (on_device.and_slices(), on_device.and_chunks());
+    let others = [
+        (Limit::Usual, on_device, None),
+        halved(on_device),
+        halved(slices),
+        halved(chunks),
+        smallest(on_device),
+        smallest(slices),
+    ];
     for (bound, next, limit) in others.into_iter().chain((all != on_device).then(|| smallest(all))) {
         if best.fits {
             break;
