@@ -26,6 +26,7 @@ mod ties;
 pub mod batch_slices;
 pub mod coalesce_pads;
 pub mod dus_to_pad;
+pub mod early_updates;
 pub mod even_products;
 pub mod fuse_concatenates;
 pub mod gpu;
@@ -70,6 +71,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<coalesce_pads::CoalescePads>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<gpu::emit::EmitGpu>(),
+            PassInfo::of::<early_updates::EarlyUpdates>(),
             PassInfo::of::<even_products::EvenProducts>(),
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
             PassInfo::of::<fuse_concatenates::FuseConcatenates>(),

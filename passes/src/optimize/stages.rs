@@ -264,6 +264,15 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "early updates",
+        pipeline: "func.func(slimhlo-early-updates{target=$target})",
+        tidy: TIDY,
+        // To the model updates are early anyway.
+        judge: Judge::Nearly,
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
         name: "own splats",
         pipeline: "func.func(slimhlo-own-splats{target=$target})",
         tidy: TIDY,

@@ -100,6 +100,8 @@ pub struct Storage {
     pub joins_kernels: bool,
     /// A splat that is in memory for one op is read there by all others.
     pub shares_splats: bool,
+    /// What nothing waits for is done last, though it would take the place of something that is then free.
+    pub puts_off_updates: bool,
     /// Operations that the back end counts for an element of an op, by the op's name without its dialect and the type of its operand's
     /// elements; `None` where all count alike, but for those that are known to be costly.
     pub operations: Option<fn(&str, Type<'_>) -> f64>,

@@ -38,6 +38,7 @@ pub(super) static STORAGE: Storage = Storage {
     host_memory: true,
     joins_kernels: true,
     shares_splats: true,
+    puts_off_updates: true,
     operations: Some(operations),
     divides_work: false,
     // As `test/oracle/products.py` finds them, but for some of 64 columns and some that contract 65,536 elements.
