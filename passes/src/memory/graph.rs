@@ -29,9 +29,10 @@ mod host;
 mod moves;
 mod products;
 mod sums;
+mod wide;
 
 use aliases::added_to_nothing;
-use classes::{class_of, has_effects};
+use classes::{class_of, has_effects, is_folded};
 use host::is_annotation;
 pub(super) use host::placement;
 
@@ -635,74 +636,13 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     fn node_of(&self, value: Id) -> &Node<'c, 'a> {
         &self.graph.nodes[self.graph.values[value as usize].node as usize]
     }
-
-    /// Converts a 16-bit float to 32 bits.
-    fn widen(&mut self, op: OperationRef<'c, 'a>, value: Id) -> Id {
-        let Some(ty) = self.wide_type(op, self.graph.values[value as usize].ty) else { return value };
-        if let Some(&known) = self.wide.get(&value) {
-            return known;
-        }
-        let wider = self.one(Class::Map(CONVERT), op, ids![value], ty);
-        self.wide.insert(value, wider);
-        wider
-    }
-
-    /// The type with 32-bit floats where it has 16-bit ones, for a back end that computes in no others.
-    fn wide_type(&self, op: OperationRef<'c, 'a>, ty: Type<'c>) -> Option<Type<'c>> {
-        self.storage.widens.then(|| wide(op, ty)).flatten()
-    }
-
-    /// Adds an op whose result is computed in 32 bits where it has 16.
-    fn add_wide(&mut self, class: Class, op: OperationRef<'c, 'a>, operands: Ids) {
-        let types = self.local_types(op);
-        let wider: Types<'c> = types.iter().map(|&ty| self.wide_type(op, ty).unwrap_or(ty)).collect();
-        if types == wider {
-            self.add(class, op, operands, false);
-            return;
-        }
-        let node = self.push(class, Some(op), operands, &wider);
-        let values: Vec<Id> = self
-            .graph
-            .results_of(node)
-            .zip(types.iter().zip(&wider))
-            .map(
-                |(value, (&ty, &wider))| {
-                    if ty == wider { value } else { self.one(Class::Map(CONVERT), op, ids![value], ty) }
-                },
-            )
-            .collect();
-        self.forward(op, &values);
-    }
 }
 
 const CONVERT: Map = Map { expensive: false, library: true };
 
-/// The type with 32-bit floats where it has 16-bit ones.
-fn wide<'c>(op: OperationRef<'c, '_>, ty: Type<'c>) -> Option<Type<'c>> {
-    let tensor = Tensor::new(ty)?;
-    let half = tensor.element.is_bf16() || tensor.element.is_f16();
-    half.then(|| Tensor::get(tensor.shape, Type::float32(crate::rewrite::context_of(op)), None))
-}
-
 fn is_transpose(op: OperationRef<'_, '_>) -> bool {
     op_name(op) == "stablehlo.transpose"
 }
-
-/// Whether back ends compute what an op makes of constants: keys of random numbers, mostly, that are made of one another. What
-/// is repeated they do not, but for a single element.
-fn is_folded(op: OperationRef<'_, '_>, class: Class) -> bool {
-    match class {
-        Class::Map(_) => true,
-        Class::Move | Class::Join { .. } | Class::Broadcast => {
-            let elements = op.results().map(|result| bytes_of(result.r#type()).1).max().unwrap_or_default();
-            elements <= if class == Class::Broadcast { 1 } else { MOST_FOLDED }
-        }
-        _ => false,
-    }
-}
-
-/// More elements than these need not be looked at: no key has as many.
-const MOST_FOLDED: u64 = 1 << 10;
 
 /// Whether a broadcast repeats a constant.
 pub(super) fn is_splat(graph: &Graph<'_, '_>, node: &Node<'_, '_>) -> bool {

@@ -2,7 +2,7 @@
 
 //! What each op is to a compiler that fuses.
 
-use super::{Class, Map};
+use super::{Class, Map, bytes_of};
 use crate::target::Storage;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
@@ -87,3 +87,19 @@ fn is_copied(op: OperationRef<'_, '_>, storage: &Storage) -> bool {
     op.operand_count() > storage.most_joined
         || result.zip(dim).is_some_and(|(result, dim)| storage.copies_rows_of(result.shape, dim))
 }
+
+/// Whether back ends compute what an op makes of constants: keys of random numbers, mostly, that are made of one another. What
+/// is repeated they do not, but for a single element.
+pub(super) fn is_folded(op: OperationRef<'_, '_>, class: Class) -> bool {
+    match class {
+        Class::Map(_) => true,
+        Class::Move | Class::Join { .. } | Class::Broadcast => {
+            let elements = op.results().map(|result| bytes_of(result.r#type()).1).max().unwrap_or_default();
+            elements <= if class == Class::Broadcast { 1 } else { MOST_FOLDED }
+        }
+        _ => false,
+    }
+}
+
+/// More elements than these need not be looked at: no key has as many.
+const MOST_FOLDED: u64 = 1 << 10;
