@@ -67,6 +67,7 @@ mod emit;
 pub(crate) mod region;
 pub(crate) mod rules;
 
+use crate::body::Body;
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::memory::{self, Profile, known};
@@ -77,7 +78,7 @@ use crate::target::Target;
 use crate::ties::Ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Type, Value};
-use region::{Body, Grown, Reach, Region};
+use region::{Grown, Reach, Region};
 use rules::Rules;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;

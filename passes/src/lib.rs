@@ -6,6 +6,7 @@
 //! help and docs/passes.md all come from there.
 
 mod addresses;
+mod body;
 pub mod cost;
 mod counted;
 pub mod docs;

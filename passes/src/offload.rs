@@ -65,9 +65,8 @@ use crate::shards::is_partitioned;
 use crate::tables::{Keys, Table};
 use crate::target::{Rates, Target};
 use melior::ir::attribute::{BoolAttribute, DictionaryAttribute, StringAttribute};
-use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, BlockRef, Identifier, Location, OperationRef, Value, ValueLike};
+use melior::ir::{Attribute, Identifier, Location, OperationRef, Value, ValueLike};
 use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::op_name;
 use std::collections::BTreeMap;
@@ -146,20 +145,20 @@ struct Stay<'c, 'a> {
 
 /// What leaves: the longest unused, until what is left fits.
 fn choose<'c: 'a, 'a>(kept: &Kept<'c, 'a>, light: &Light, needed: u64, rates: &Rates) -> Vec<Stay<'c, 'a>> {
-    let Some(block) = kept.ops.first().and_then(|op| op.block()) else { return Vec::new() };
     let peak = kept.after - 1;
     let stored: Keys = kept.profile.steps.iter().map(|(op, _)| ir::op_key(*op)).collect();
-    let is_stored = |at: &usize| stored.contains(&ir::op_key(kept.ops[*at])) && is_array(kept.ops[*at]);
+    let is_stored =
+        |at: &usize| stored.contains(&ir::op_key(kept.body.ops[*at])) && is_array(kept.body.ops[*at]);
     let worth = |late: &&Late<'c, 'a>| late.alive as f64 / rates.host_link > rates.launch;
     let mut idle: Vec<(usize, Stay)> = Vec::new();
     for late in kept.values.iter().filter(worth) {
         let needs = light.first_need.get(&ir::key(late.value)).copied();
         let Some(back) = late.places.first().copied().into_iter().chain(needs).min() else { continue };
-        let early = last_early_use(kept, late.value, block);
+        let early = last_early_use(kept, late.value);
         let left = (early..peak).filter(is_stored);
-        let left = left.filter_map(|at| Some((at, used_from(kept, at, at + 1, block)?))).next();
+        let left = left.filter_map(|at| Some((at, used_from(kept, at, at + 1)?))).next();
         let comes = (kept.after..back).rev().filter(is_stored);
-        let comes = comes.filter_map(|at| used_from(kept, at, back, block)).next();
+        let comes = comes.filter_map(|at| used_from(kept, at, back)).next();
         if let (Some((at, left)), Some(comes)) = (left, comes) {
             let stay = Stay { value: late.value, bytes: late.alive, left, comes, back };
             idle.push((back - at, stay));
@@ -184,9 +183,9 @@ fn is_array(op: OperationRef<'_, '_>) -> bool {
 }
 
 /// The last place up to the peak that makes or uses a value.
-fn last_early_use<'c: 'a, 'a>(kept: &Kept<'c, 'a>, value: Value<'c, 'a>, block: BlockRef<'c, 'a>) -> usize {
-    let made = defining_op(value).and_then(|op| kept.place(op, block)).unwrap_or(0);
-    let places = uses(value).filter_map(|used| kept.place(used.user, block));
+fn last_early_use<'c: 'a, 'a>(kept: &Kept<'c, 'a>, value: Value<'c, 'a>) -> usize {
+    let made = defining_op(value).and_then(|op| kept.body.place(op)).unwrap_or(0);
+    let places = uses(value).filter_map(|used| kept.body.place(used.user));
     places.filter(|&place| place < kept.after).max().map_or(made, |last| last.max(made))
 }
 
@@ -248,16 +247,11 @@ fn roots<'c: 'a, 'a>(kept: &Kept<'c, 'a>, value: Value<'c, 'a>) -> Option<Keys> 
 }
 
 /// A result of the op at a place that ops from another place on use.
-fn used_from<'c: 'a, 'a>(
-    kept: &Kept<'c, 'a>,
-    at: usize,
-    from: usize,
-    block: BlockRef<'c, 'a>,
-) -> Option<Value<'c, 'a>> {
+fn used_from<'c: 'a, 'a>(kept: &Kept<'c, 'a>, at: usize, from: usize) -> Option<Value<'c, 'a>> {
     let is_used = |value: &Value<'c, 'a>| {
-        uses(*value).any(|used| kept.place(used.user, block).is_some_and(|place| place >= from))
+        uses(*value).any(|used| kept.body.place(used.user).is_some_and(|place| place >= from))
     };
-    kept.ops[at].results().map(Value::from).find(is_used)
+    kept.body.ops[at].results().map(Value::from).find(is_used)
 }
 
 /// Values of one barrier: what waits, and those that it waits for.
@@ -265,14 +259,13 @@ type Waits<'c, 'a> = BTreeMap<(usize, usize), (Value<'c, 'a>, Vec<usize>)>;
 
 /// Sends values to the host, and has them back where they are needed.
 fn emit<'c: 'a, 'a>(kept: &Kept<'c, 'a>, light: &Light, stays: &[Stay<'c, 'a>], build: &Builder<'c, 'a>) {
-    let Some(block) = kept.ops.first().and_then(|op| op.block()) else { return };
-    let place = |value: Value<'c, 'a>| defining_op(value).and_then(|op| kept.place(op, block));
+    let place = |value: Value<'c, 'a>| defining_op(value).and_then(|op| kept.body.place(op));
     // Uses after the peak, before there are others.
     let late: Vec<_> = stays
         .iter()
         .map(|stay| {
             let used = uses(stay.value)
-                .filter(|used| kept.place(used.user, block).is_some_and(|place| place >= kept.after));
+                .filter(|used| kept.body.place(used.user).is_some_and(|place| place >= kept.after));
             used.collect::<Vec<_>>()
         })
         .collect();
@@ -280,7 +273,7 @@ fn emit<'c: 'a, 'a>(kept: &Kept<'c, 'a>, light: &Light, stays: &[Stay<'c, 'a>], 
     let (mut lefts, mut comings) = (Waits::new(), Waits::new());
     for (number, stay) in stays.iter().enumerate() {
         let Some(made) = place(stay.value) else { continue };
-        before(kept, made + 1, block, build);
+        before(kept, made + 1, build);
         away.push(annotate(build, stay.value, "pinned_host"));
         let key = |value, at| (at, ir::key(value));
         let left = place(stay.left).unwrap_or(made) + 1;
@@ -295,17 +288,17 @@ fn emit<'c: 'a, 'a>(kept: &Kept<'c, 'a>, light: &Light, stays: &[Stay<'c, 'a>], 
     let mut last: (usize, Vec<usize>) = (kept.after, Vec::new());
     for (waits, is_left) in [(lefts, true), (comings, false)] {
         for ((at, _), (waiting, numbers)) in waits {
-            before(kept, at, block, build);
+            before(kept, at, build);
             let mut values: Vec<Value> = numbers.iter().map(|&number| away[number]).collect();
             let mut waits = vec![waiting];
             if !is_left && at > last.0 {
                 let used = last.1.drain(..).flat_map(|number| &late[number]).map(|used| used.user);
-                let made = made_of(kept, light, used.collect(), last.0..at, block);
+                let made = made_of(kept, light, used.collect(), last.0..at);
                 waits.extend(made.into_iter().filter(|value| ir::key(*value) != ir::key(waiting)));
                 last.0 = at;
             }
             values.extend(waits.iter().map(|value| latest.get(&ir::key(*value)).copied().unwrap_or(*value)));
-            let held = hold(kept, &values, numbers.len(), at, block, build);
+            let held = hold(kept, &values, numbers.len(), at, build);
             latest
                 .extend(waits.iter().map(|value| ir::key(*value)).zip(held[numbers.len()..].iter().copied()));
             for (&number, &value) in numbers.iter().zip(&held) {
@@ -319,7 +312,7 @@ fn emit<'c: 'a, 'a>(kept: &Kept<'c, 'a>, light: &Light, stays: &[Stay<'c, 'a>], 
             }
         }
     }
-    make_again(kept, light, &came, block, build);
+    make_again(kept, light, &came, build);
 }
 
 /// Has late values that are computed on the fly made of what came back, or what they are made of had to stay for them.
@@ -327,7 +320,6 @@ fn make_again<'c: 'a, 'a>(
     kept: &Kept<'c, 'a>,
     light: &Light,
     came: &Table<usize, Value<'c, 'a>>,
-    block: BlockRef<'c, 'a>,
     build: &Builder<'c, 'a>,
 ) {
     for (number, made_of) in &light.made_of {
@@ -336,9 +328,9 @@ fn make_again<'c: 'a, 'a>(
         }
         let late = &kept.values[*number];
         let used = uses(late.value);
-        let used = used.filter(|used| kept.place(used.user, block).is_some_and(|at| at >= kept.after));
+        let used = used.filter(|used| kept.body.place(used.user).is_some_and(|at| at >= kept.after));
         let used: Vec<_> = used.collect();
-        before(kept, late.places[0], block, build);
+        before(kept, late.places[0], build);
         let mut made = came.clone();
         let mut pending = vec![(late.value, false)];
         while let Some((value, ready)) = pending.pop() {
@@ -363,10 +355,8 @@ fn make_again<'c: 'a, 'a>(
 }
 
 /// Ops are inserted before the one at a place, or before the end of the block.
-fn before<'c: 'a, 'a>(kept: &Kept<'c, 'a>, at: usize, block: BlockRef<'c, 'a>, build: &Builder<'c, 'a>) {
-    if let Some(op) = kept.ops.get(at).copied().or_else(|| block.terminator()) {
-        build.set_insertion_point_before(op);
-    }
+fn before<'c: 'a, 'a>(kept: &Kept<'c, 'a>, at: usize, build: &Builder<'c, 'a>) {
+    build.set_insertion_point_before(kept.body.ops.get(at).copied().unwrap_or(kept.body.end));
 }
 
 /// Values that are made, by ops at some places, of what some ops make, and that others need after these places: what comes back is done
@@ -376,10 +366,9 @@ fn made_of<'c: 'a, 'a>(
     light: &Light,
     users: Vec<OperationRef<'c, 'a>>,
     places: Range<usize>,
-    block: BlockRef<'c, 'a>,
 ) -> Vec<Value<'c, 'a>> {
     // Light values are made again in these places; what uses them counts as well.
-    let mut pending: Vec<usize> = users.iter().filter_map(|user| kept.place(*user, block)).collect();
+    let mut pending: Vec<usize> = users.iter().filter_map(|user| kept.body.place(*user)).collect();
     let lights = light.made_of.iter().map(|(number, _)| &kept.values[*number]);
     pending.extend(lights.flat_map(|late| &late.places).copied());
     let (mut seen, mut made) = (FxHashSet::default(), Vec::new());
@@ -387,13 +376,13 @@ fn made_of<'c: 'a, 'a>(
         if !places.contains(&place) || !seen.insert(place) {
             continue;
         }
-        for value in kept.ops[place].results().map(Value::from) {
+        for value in kept.body.ops[place].results().map(Value::from) {
             let mut is_needed = false;
             for used in uses(value) {
-                match kept.place(used.user, block) {
+                match kept.body.place(used.user) {
                     Some(at) if at < places.end => pending.push(at),
                     Some(_) => is_needed = true,
-                    None => is_needed |= Some(used.user) == block.terminator(),
+                    None => is_needed |= used.user == kept.body.end,
                 }
             }
             if is_needed {
@@ -411,18 +400,16 @@ fn hold<'c: 'a, 'a>(
     values: &[Value<'c, 'a>],
     first: usize,
     from: usize,
-    block: BlockRef<'c, 'a>,
     build: &Builder<'c, 'a>,
 ) -> Vec<Value<'c, 'a>> {
     let types: Vec<_> = values.iter().map(|value| value.r#type()).collect();
-    let location = kept.ops[from.min(kept.ops.len() - 1)].location();
+    let location = kept.body.ops[from.min(kept.body.ops.len() - 1)].location();
     let held = Way::Barrier.hold(build, &types, location, || values.to_vec());
     for (&waiting, &out) in values.iter().zip(&held).skip(first) {
         // What is not of the block as it was is the terminator, or was made here: barriers come in the order of their places.
-        let later = uses(waiting).filter(|used| {
-            kept.place(used.user, block).map_or(Some(used.user) == block.terminator(), |at| at >= from)
+        build.replace_uses(waiting, out, |user| {
+            kept.body.place(user).map_or(user == kept.body.end, |at| at >= from)
         });
-        later.collect::<Vec<_>>().iter().for_each(|used| build.set_operand(used.user, used.operand, out));
     }
     held
 }

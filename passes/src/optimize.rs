@@ -217,7 +217,7 @@ pub fn optimize_once<'c>(
             settled[index] = (after == now).then_some(now);
             searched[index] = standing.filter(|_| after == now);
             now = after;
-            if round == 0 && stage.name == SIMPLIFIED {
+            if round == 0 && stage.is_original {
                 snapshots.iter().for_each(|(name, snapshot)| lower_time(&mut originals, name, snapshot.cost));
             }
         }
@@ -245,11 +245,6 @@ pub fn optimize_once<'c>(
     let after = if grew || marked || unmarked { fingerprint(module) } else { now };
     Ok((after != before).into())
 }
-
-/// The last of the stages after which a program's time counts as the original's, if it is less: what they simplify back
-/// ends do, too. Of eleven programs of the corpus whose time it changes by more than 2 % nine come closer to what XLA for
-/// an H100 takes, one from 3.7 times that to 0.94 (`cargo xtask bench corpus`, and the model on both forms).
-const SIMPLIFIED: &str = "simplify";
 
 /// Notes that a function takes no longer than this.
 fn lower_time(originals: &mut Costs, name: &str, now: Option<Cost>) {

@@ -73,12 +73,14 @@
 //! * Back ends that drop barriers before they look for what is computed twice (`Storage::barriers_hold`), or whose
 //!   rates nobody knows.
 
+use crate::body::Body;
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::memory::{self, Profile};
 use crate::ops::class;
-use crate::rewrite::{ops_in, uses};
-use crate::tables::{Keys, Table};
+use crate::ops::products::is_product;
+use crate::rewrite::uses;
+use crate::tables::Keys;
 use crate::target::Target;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -130,6 +132,7 @@ const SAVED: Statistic = Statistic::new(c"bytes-saved", c"bytes less that are al
 
 /// The least share of what is alive at the peak that has to go.
 const LEAST_SHARE: u64 = 16;
+
 impl Pass for Rematerialize {
     const ARGUMENT: &'static str = "slimhlo-rematerialize";
     const STATISTICS: &'static [Statistic] = &[AGAIN, SAVED];
@@ -181,12 +184,8 @@ impl Rematerialize {
 
 /// What a function, or the body of a loop, keeps from before its peak for after it.
 pub(crate) struct Kept<'c, 'a> {
-    /// What is from outside of it is there.
-    block: BlockRef<'c, 'a>,
-    /// The ops of the block, but for the one that ends it.
-    pub(crate) ops: Vec<OperationRef<'c, 'a>>,
-    /// Where each is among them, by its key.
-    places: Table<usize, usize>,
+    /// Its ops as they are to be taken. What is from outside of it is there.
+    pub(crate) body: Body<'c, 'a>,
     /// The first place after the peak.
     pub(crate) after: usize,
     pub(crate) profile: Profile<'c, 'a>,
@@ -211,11 +210,6 @@ struct Span<'c, 'a> {
     bytes: u64,
 }
 
-/// Where each op is among them, by its key.
-fn places_of(ops: &[OperationRef<'_, '_>]) -> Table<usize, usize> {
-    ops.iter().enumerate().map(|(place, op)| (ir::op_key(*op), place)).collect()
-}
-
 /// A value that is used late.
 pub(crate) struct Late<'c, 'a> {
     pub(crate) value: Value<'c, 'a>,
@@ -227,15 +221,11 @@ pub(crate) struct Late<'c, 'a> {
 
 impl<'c: 'a, 'a> Kept<'c, 'a> {
     pub(crate) fn of(block: BlockRef<'c, 'a>, profile: Profile<'c, 'a>) -> Option<Self> {
-        let end = block.terminator()?;
-        let ops: Vec<OperationRef> = ops_in(block).filter(|op| *op != end).collect();
-        let places = places_of(&ops);
-        let after = places.get(&ir::op_key(profile.peak?))? + 1;
-        let returned = end.operands().map(ir::key).collect();
+        let body = Body::of(block)?;
+        let after = body.own(profile.peak?)? + 1;
+        let returned = body.end.operands().map(ir::key).collect();
         let mut kept = Self {
-            block,
-            ops,
-            places,
+            body,
             after,
             profile,
             returned,
@@ -244,7 +234,7 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
             light: Keys::default(),
         };
         kept.sink();
-        kept.values = kept.late(block);
+        kept.values = kept.late();
         Some(kept)
     }
 
@@ -252,43 +242,37 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
     /// the model does not know well enough. Of neighbours_jax_md it has 52 MiB, and 37 in less time with some of it done
     /// again, where XLA for an H100 says 89 and 89 at 1.47 times the time (`cargo xtask bench corpus`).
     fn is_loop_without_products(&self) -> bool {
-        let in_loop = self.block.parent_operation().is_some_and(|op| op_name(op) == "stablehlo.while");
-        let is_product = |op: &OperationRef<'c, 'a>| {
-            matches!(op_name(*op), "stablehlo.dot_general" | "stablehlo.convolution")
-        };
-        in_loop && !self.ops.iter().any(is_product)
+        let in_loop = self.body.block.parent_operation().is_some_and(|op| op_name(op) == "stablehlo.while");
+        in_loop && !self.body.ops.iter().any(|op| is_product(*op))
     }
 
-    /// Has each op after the peak that is computed on the fly come right before the first that reads it, in `ops` and
-    /// `places`: back ends compute all that is made of one value at once.
+    /// Has each op after the peak that is computed on the fly come right before the first that reads it, in the
+    /// body's order: back ends compute all that is made of one value at once.
     fn sink(&mut self) {
-        let mut anchors: Vec<usize> = (0..self.ops.len()).collect();
-        for place in (self.after..self.ops.len()).rev() {
-            let op = self.ops[place];
+        let mut anchors: Vec<usize> = (0..self.body.ops.len()).collect();
+        for place in (self.after..self.body.ops.len()).rev() {
+            let op = self.body.ops[place];
             if !class::is_fusible(op_name(op)) || op.region_count() > 0 {
                 continue;
             }
             let readers = op.results().flat_map(|result| uses(result.into()).collect::<Vec<_>>());
-            let first =
-                readers.filter_map(|used| self.place(used.user, self.block)).map(|at| anchors[at]).min();
+            let first = readers.filter_map(|used| self.body.place(used.user)).map(|at| anchors[at]).min();
             anchors[place] = first.unwrap_or(place);
         }
         // What reads an op has no earlier anchor, and comes later.
-        let mut order: Vec<usize> = (0..self.ops.len()).collect();
+        let mut order: Vec<usize> = (0..self.body.ops.len()).collect();
         order.sort_by_key(|&place| (anchors[place], place));
-        self.ops = order.into_iter().map(|place| self.ops[place]).collect();
-        self.places = places_of(&self.ops);
+        self.body.put(order.into_iter().map(|place| self.body.ops[place]).collect());
     }
 
-    /// Has the block's ops come in the order of `ops`.
+    /// Has the block's ops come in the order of `body`.
     pub(crate) fn put_in_order(&self, build: &Builder<'c, 'a>) {
-        let Some(end) = self.block.terminator() else { return };
-        self.ops[self.after..].iter().for_each(|op| build.move_before(*op, end));
+        self.body.ops[self.after..].iter().for_each(|op| build.move_before(*op, self.body.end));
     }
 
-    fn late(&self, block: BlockRef<'c, 'a>) -> Vec<Late<'c, 'a>> {
+    fn late(&self) -> Vec<Late<'c, 'a>> {
         let mut late = Vec::new();
-        for &op in &self.ops[..self.after] {
+        for &op in &self.body.ops[..self.after] {
             if op_name(op) == "stablehlo.constant" {
                 continue;
             }
@@ -297,7 +281,7 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
                 if self.returned.contains(&ir::key(value)) {
                     continue;
                 }
-                let users = uses(value).filter_map(|used| self.place(used.user, block));
+                let users = uses(value).filter_map(|used| self.body.place(used.user));
                 let mut places: Vec<usize> = users.filter(|&place| place >= self.after).collect();
                 places.sort_unstable();
                 places.dedup();
@@ -315,7 +299,7 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
     fn find_spans(&mut self, through: bool) {
         let mut needed: Vec<Option<(usize, usize)>> = vec![None; self.after];
         let mut spans = Vec::new();
-        for (place, &op) in self.ops[..self.after].iter().enumerate().rev() {
+        for (place, &op) in self.body.ops[..self.after].iter().enumerate().rev() {
             let value = op.results().next().map(Value::from);
             let Some(value) = value.filter(|value| !self.returned.contains(&ir::key(*value))) else {
                 continue;
@@ -324,11 +308,11 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
                 continue;
             }
             let users = op.results().flat_map(|result| uses(result.into()).collect::<Vec<_>>());
-            let places = users.filter_map(|used| self.place(used.user, self.block));
+            let places = users.filter_map(|used| self.body.place(used.user));
             let needs = places.filter_map(|user| match needed.get(user) {
                 None => Some((user, user)),
                 // What is stored itself needs nothing any more.
-                Some(late) => late.filter(|_| through && self.alive(self.ops[user]) == 0),
+                Some(late) => late.filter(|_| through && self.alive(self.body.ops[user]) == 0),
             });
             needed[place] = needs.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
             if let (Some((first, last)), true) = (needed[place], op.result_count() == 1) {
@@ -346,13 +330,5 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
     /// Bytes that an op's results take at the peak.
     fn alive(&self, op: OperationRef<'c, 'a>) -> u64 {
         self.profile.alive.get(&ir::op_key(op)).copied().unwrap_or_default()
-    }
-
-    /// The place of the block's op that is, or has inside, an op.
-    pub(crate) fn place(&self, mut op: OperationRef<'c, 'a>, block: BlockRef<'c, 'a>) -> Option<usize> {
-        while op.block() != Some(block) {
-            op = op.parent_operation()?;
-        }
-        self.places.get(&ir::op_key(op)).copied()
     }
 }

@@ -18,6 +18,7 @@
 //! each from few: no further than to the next sum, because what both sides take from that is the same.
 
 use crate::ir;
+use crate::ops::products::is_product;
 use crate::rewrite::{defining_op, users, walk};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -110,7 +111,7 @@ pub fn rounds(op: OperationRef<'_, '_>) -> bool {
 
 /// Whether the bits of what `op` makes may be looked for again, and may be others a second time.
 pub fn may_be_tied(op: OperationRef<'_, '_>) -> bool {
-    matches!(op_name(op), "stablehlo.dot_general" | "stablehlo.convolution" | "stablehlo.reduce")
+    is_product(op) || op_name(op) == "stablehlo.reduce"
 }
 
 /// Whether a region of `op` does arithmetic other than to choose one of its arguments.

@@ -36,8 +36,9 @@
 //! * Parts would be thin products of matrices: only ops that back ends fuse are taken apart.
 //! * Programs for more than one partition.
 
-use crate::batch_slices::region::{Body, Region};
+use crate::batch_slices::region::Region;
 use crate::batch_slices::rules::{Results, Role, Rules};
+use crate::body::Body;
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::ops::class;

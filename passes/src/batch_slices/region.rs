@@ -3,14 +3,14 @@
 //! Which ops keep a dimension apart, found from one value on, both ways.
 
 use super::rules::{Results, Role, Rules, Sum};
+use crate::body::Body;
 use crate::ir::{self, Builder};
 use crate::ops::access::Along;
 use crate::ops::class::{self, Class};
-use crate::rewrite::{defining_op, ops_in, uses};
+use crate::rewrite::{defining_op, uses};
 use crate::tables::{Keys, Table};
-use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{BlockRef, OperationRef, Value};
+use melior::ir::{OperationRef, Value};
 use slimhlo_dialect::ffi::op_name;
 use std::collections::BTreeSet;
 
@@ -20,16 +20,6 @@ const SMALL: i64 = 16;
 const FEW: usize = 64;
 /// In how many ops what leaves may be computed again of arguments instead.
 const AGAIN: usize = 8;
-
-/// A function's block: its ops in order.
-pub struct Body<'c, 'a> {
-    /// All but the one that ends it.
-    pub ops: Vec<OperationRef<'c, 'a>>,
-    /// The one that ends it.
-    pub end: OperationRef<'c, 'a>,
-    block: BlockRef<'c, 'a>,
-    places: Table<usize, usize>,
-}
 
 /// An op of a region, and how it takes slices.
 pub struct Member<'c, 'a> {
@@ -96,33 +86,6 @@ fn little(seed: Value<'_, '_>) -> i64 {
 }
 
 impl<'c: 'a, 'a> Body<'c, 'a> {
-    /// The block of a function or of a region; none if it is not one block.
-    pub fn of(block: BlockRef<'c, 'a>) -> Option<Self> {
-        let end = block.terminator()?;
-        let all = ops_in(block);
-        let ops: Vec<OperationRef> = all.filter(|op| *op != end).collect();
-        let places = ops.iter().enumerate().map(|(place, op)| (ir::op_key(*op), place)).collect();
-        Some(Self { ops, end, block, places })
-    }
-
-    /// Whether an op is one of the block's.
-    pub fn has(&self, op: OperationRef<'c, 'a>) -> bool {
-        op.block() == Some(self.block)
-    }
-
-    /// The place of the block's op that is, or has inside, an op; as many as there are for the one that ends it.
-    fn place(&self, mut op: OperationRef<'c, 'a>) -> Option<usize> {
-        while op.block() != Some(self.block) {
-            op = op.parent_operation()?;
-        }
-        Some(self.places.get(&ir::op_key(op)).copied().unwrap_or(self.ops.len()))
-    }
-
-    /// The place of the op that makes a value, if that is one of the block's.
-    pub fn maker(&self, value: Value<'c, 'a>) -> Option<usize> {
-        defining_op(value).and_then(|op| self.places.get(&ir::op_key(op)).copied())
-    }
-
     /// Whether a value is as well computed again where it is wanted: by few cheap ops, element by element, of arguments.
     fn is_had_again(&self, value: Value<'c, 'a>) -> bool {
         let (mut all, mut pending) = (BTreeSet::new(), vec![value]);
@@ -221,7 +184,7 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
             self.agreed &= before == along;
             return;
         }
-        let users = uses(value).filter_map(|used| self.body.places.get(&ir::op_key(used.user)).copied());
+        let users = uses(value).filter_map(|used| self.body.own(used.user));
         users.chain(self.body.maker(value)).for_each(|place| self.pending.insert(place));
     }
 

@@ -6,7 +6,7 @@
 
 use super::{element_bytes, element_of, op_key};
 use crate::ops::class::is_fusible;
-use crate::rewrite::{Rewriter, context_of, defining_op, is_unused, set_attribute};
+use crate::rewrite::{Rewriter, context_of, defining_op, is_unused, set_attribute, uses};
 use melior::ir::attribute::{
     DenseElementsAttribute, DenseI64ArrayAttribute, FloatAttribute, IntegerAttribute,
 };
@@ -280,6 +280,17 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
     /// Every user of `from` uses `to` instead.
     pub fn replace_all_uses_with(&self, from: Value<'c, 'a>, to: Value<'c, 'a>) {
         self.base().replace_all_uses_with(from, to);
+    }
+
+    /// Of the users of `from` those that `which` names use `to` instead.
+    pub fn replace_uses(
+        &self,
+        from: Value<'c, 'a>,
+        to: Value<'c, 'a>,
+        which: impl Fn(OperationRef<'c, 'a>) -> bool,
+    ) {
+        let chosen: Vec<_> = uses(from).filter(|used| which(used.user)).collect();
+        chosen.into_iter().for_each(|used| self.set_operand(used.user, used.operand, to));
     }
 
     /// Erases an unused op, and what was computed only for it. `erasing` hears of every value that goes.

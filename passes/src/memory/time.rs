@@ -16,7 +16,7 @@ use super::near::{Runs, is_own, near_bytes};
 use super::stages::{comparing, in_library, left_by_first, passes, places, stages};
 use crate::counted::Counter;
 use crate::ir::i64_array;
-use crate::ops::products::dot_numbers;
+use crate::ops::products::{contracted, dot_numbers};
 use crate::target::{Rates, Storage};
 use melior::ir::attribute::ArrayAttribute;
 use melior::ir::operation::OperationLike;
@@ -422,9 +422,8 @@ fn multiplications<'c>(op: OperationRef<'c, '_>) -> (f64, Option<Type<'c>>) {
     let size = |shape: &[i64], dim: i64| {
         usize::try_from(dim).ok().and_then(|dim| shape.get(dim)).map_or(1.0, |&n| n as f64)
     };
-    if let Some(numbers) = dot_numbers(op) {
-        let each = numbers.lhs_contracting_dimensions().iter().map(|&dim| size(left.shape, dim)).product();
-        return (each, Some(left.element));
+    if let Some(contracted) = contracted(op) {
+        return (contracted as f64, Some(left.element));
     }
     let kernel = op.operand(1).ok().and_then(|value| Tensor::new(value.r#type()));
     let numbers = attribute_of(op, "dimension_numbers")

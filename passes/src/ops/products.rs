@@ -38,18 +38,22 @@ pub fn is_matrix_product(op: OperationRef<'_, '_>) -> bool {
     })
 }
 
+/// Whether an op sums products of elements: of two arrays, or of an array and a filter that goes over it.
+pub fn is_product(op: OperationRef<'_, '_>) -> bool {
+    matches!(op_name(op), "stablehlo.dot_general" | "stablehlo.convolution")
+}
+
+/// How many products a `dot_general` sums up for each element; `None` for other ops.
+pub fn contracted(op: OperationRef<'_, '_>) -> Option<i64> {
+    let left = Tensor::new(op.operands().next()?.r#type())?;
+    let dims = dot_numbers(op)?.lhs_contracting_dimensions();
+    Some(dims.iter().map(|&dim| left.shape[dim as usize]).fold(1, i64::saturating_mul))
+}
+
 /// Multiplications of a dot; none for other ops, and for one that contracts next to nothing.
 pub fn multiplications(op: OperationRef<'_, '_>) -> i64 {
     let count = || {
-        if op_name(op) != "stablehlo.dot_general" {
-            return None;
-        }
-        let left = Tensor::new(op.operands().next()?.r#type())?;
-        let contracted = dot_numbers(op)?
-            .lhs_contracting_dimensions()
-            .iter()
-            .map(|&dim| left.shape[dim as usize])
-            .fold(1i64, i64::saturating_mul);
+        let contracted = contracted(op)?;
         let results = Tensor::new(op.result(0).ok()?.r#type())?.element_count()?;
         (contracted > THIN).then(|| contracted.saturating_mul(results))
     };

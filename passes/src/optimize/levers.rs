@@ -36,12 +36,8 @@ impl Without {
     }
 
     fn and(self, is_left_out: impl Fn(&Stage, bool) -> bool) -> Self {
-        let forms = STAGES.iter().enumerate().flat_map(|(number, stage)| {
-            let forms: &[bool] = if stage.other.is_some() { &[false, true] } else { &[false] };
-            forms.iter().map(move |&other| (number, stage, other))
-        });
-        let left_out = forms.filter(|&(_, stage, other)| is_left_out(stage, other));
-        Self(left_out.fold(self.0, |bits, (number, _, other)| bits | 1 << bit(number, other)))
+        let left_out = forms().filter(|&(_, stage, other)| is_left_out(stage, other));
+        Self(left_out.fold(self.0, |bits, (bit, ..)| bits | 1 << bit))
     }
 }
 
@@ -51,11 +47,19 @@ fn bit(stage: usize, other: bool) -> usize {
     2 * stage + usize::from(other)
 }
 
+/// Each stage's form, and what is tried in its place: the bit, the stage, and whether it is the latter.
+fn forms() -> impl Iterator<Item = (usize, &'static Stage, bool)> {
+    STAGES.iter().enumerate().flat_map(|(number, stage)| {
+        let other = stage.other.map(|_| true);
+        [false].into_iter().chain(other).map(move |other| (bit(number, other), stage, other))
+    })
+}
+
 /// What can be switched off: each stage's passes, and those that are tried in their place.
 fn levers() -> impl Iterator<Item = (usize, &'static str)> {
-    STAGES.iter().enumerate().flat_map(|(number, stage)| {
-        let lever = |pipeline: &'static str, other| Some((bit(number, other), lever_of(pipeline)?));
-        lever(stage.pipeline, false).into_iter().chain(stage.other.and_then(|other| lever(other, true)))
+    forms().filter_map(|(bit, stage, other)| {
+        let pipeline = if other { stage.other? } else { stage.pipeline };
+        Some((bit, lever_of(pipeline)?))
     })
 }
 

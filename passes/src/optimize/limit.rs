@@ -49,8 +49,9 @@ fn wanted(room: u64, floor: u64) -> u64 {
 /// a stage that saves not quite half is not refused then for the time that later ones take off; if what comes of it takes
 /// longer than the usual bound allows, that is the bound. Stages are greedy, and what the first spends time on may save
 /// less than what a later one would for it: so where temporaries are most of what is left, others have to do without
-/// slices of a batch, and without any loops over chunks (`cargo xtask bench corpus` without limits: of bert_transformers
-/// 3,539, 1,558 and 3,760 MiB by the model, of convnext_equinox 1,713, 3,429 and 1,366).
+/// slices of a batch, and without any loops over chunks: of the corpus's step of BERT 3,395, 1,583 and 3,760 MiB of
+/// temporaries by the model, of ConvNeXt's 1,713, 3,429 and 1,366 (`slimhlo-opt --slimhlo-optimize="target=h100
+/// max-slowdown=1.25 without=..."`, then `--slimhlo-print-memory=target=h100`).
 fn usual<'c, T, E>(
     module: OperationRef<'c, '_>,
     options: &Optimize,

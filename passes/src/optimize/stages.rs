@@ -39,6 +39,8 @@ pub struct Stage {
     pub tidy: &'static str,
     /// What it has to show for itself.
     pub judge: Judge,
+    /// Back ends do as much themselves: if a program takes less time after it, that is the original's time.
+    pub is_original: bool,
     /// It legalizes for XLA for CPU, and is for no other target.
     pub legalizes: bool,
     /// It runs once, when the rounds of all others have come to an end: what it does is none of their business, and would have them
@@ -71,6 +73,7 @@ const PLAIN: Stage = Stage {
     other: None,
     tidy: TIDY,
     judge: Judge::NotWorse,
+    is_original: false,
     legalizes: false,
     finishes: false,
 };
@@ -98,6 +101,9 @@ pub const STAGES: &[Stage] = &[
         pipeline: "func.func(slimhlo-simplify{settle=false})",
         tidy: MERGE,
         judge: Judge::NotWorse,
+        // Of eleven programs of the corpus whose time it changes by more than 2 % nine come closer to what XLA for an H100 takes, one
+        // from 3.7 times that to 0.94 (the model on both forms, against `cargo xtask bench corpus`).
+        is_original: true,
         ..PLAIN
     },
     Stage {

@@ -91,7 +91,7 @@ impl Choices {
         let Some(all) = self.kept.first() else { return 0 };
         let gone = kept.spans.iter().filter(|span| !all.contains(&ir::key(span.value)));
         let gone: u64 = gone.map(|span| span.bytes).sum();
-        let early = kept.ops[..kept.after].iter().flat_map(|op| op.results()).map(Value::from);
+        let early = kept.body.ops[..kept.after].iter().flat_map(|op| op.results()).map(Value::from);
         let new = early.filter(|value| {
             let stored = defining_op(*value).is_some_and(|op| kept.alive(op) > 0);
             all.contains(&ir::key(*value)) && !stored
@@ -103,8 +103,7 @@ impl Choices {
 /// Whether a value is there whatever is decided: given, constant, returned, or from outside of the block.
 fn is_there<'c: 'a, 'a>(kept: &Kept<'c, 'a>, value: Value<'c, 'a>) -> bool {
     kept.returned.contains(&ir::key(value))
-        || defining_op(value)
-            .is_none_or(|op| op_name(op) == "stablehlo.constant" || op.block() != Some(kept.block))
+        || defining_op(value).is_none_or(|op| op_name(op) == "stablehlo.constant" || !kept.body.has(op))
 }
 
 /// The values to keep for a window beside those that are there.

@@ -7,9 +7,9 @@ use super::choose::Choices;
 use super::windows::Windows;
 use crate::hold::Way;
 use crate::ir::{self, Builder};
+use crate::ops::products::is_product;
 use crate::rewrite::{defining_op, uses};
 use crate::tables::{Keys, Table};
-use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
@@ -25,10 +25,9 @@ pub fn run<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
 ) -> usize {
     let mut wanted: Vec<Vec<(Place<'c, 'a>, Value<'c, 'a>)>> = vec![Vec::new(); windows.count()];
-    let Some(block) = kept.ops.first().and_then(|op| op.block()) else { return 0 };
     for late in &kept.values {
         for used in uses(late.value) {
-            let Some(place) = kept.place(used.user, block).filter(|&place| place >= kept.after) else {
+            let Some(place) = kept.body.place(used.user).filter(|&place| place >= kept.after) else {
                 continue;
             };
             let window = windows.at(place);
@@ -48,7 +47,7 @@ pub fn run<'c: 'a, 'a>(
         let mut maker = Maker { kept, windows, choices, build, window, made: Table::default(), again: 0 };
         maker.hold(&wanted, first);
         for ((place, user, operand), value) in wanted {
-            build.set_insertion_point_before(kept.ops[place]);
+            build.set_insertion_point_before(kept.body.ops[place]);
             let made = maker.make(value);
             build.set_operand(user, operand, made);
         }
@@ -78,7 +77,7 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
     /// computed last before: nothing is done again before that is there.
     fn hold(&mut self, wanted: &[(Place<'c, 'a>, Value<'c, 'a>)], first: usize) {
         let mut leaves = self.leaves(wanted.iter().map(|(_, value)| *value).collect());
-        let begins = self.kept.ops[first];
+        let begins = self.kept.body.ops[first];
         let last = self.last_before(first);
         leaves.extend(&last);
         if leaves.is_empty() {
@@ -89,14 +88,10 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         let types: Vec<Type> = leaves.iter().map(|leaf| leaf.r#type()).collect();
         let held = Way::Barrier.hold(self.build, &types, begins.location(), || leaves.clone());
         let barrier = defining_op(held[0]).expect("it was made just now");
-        let block = begins.block().expect("it is in a block");
         for (value, held) in last.iter().zip(&held[leaves.len() - last.len()..]) {
-            let later = uses(*value).filter(|used| {
-                used.user != barrier && self.kept.place(used.user, block).is_none_or(|at| at >= first)
+            self.build.replace_uses(*value, *held, |user| {
+                user != barrier && self.kept.body.place(user).is_none_or(|at| at >= first)
             });
-            for used in later.collect::<Vec<_>>() {
-                self.build.set_operand(used.user, used.operand, *held);
-            }
         }
         self.made.extend(leaves.iter().map(|leaf| ir::key(*leaf)).zip(held));
     }
@@ -140,29 +135,25 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
     /// up in: XLA puts off what nothing waits for, gradients of parameters above all, and with them all that is computed
     /// again for them.
     fn last_before(&self, first: usize) -> Vec<Value<'c, 'a>> {
-        let Some(block) = self.kept.ops.get(first).and_then(|op| op.block()) else { return Vec::new() };
-        let between = &self.kept.ops[self.windows.start_before(self.window).min(first)..first];
-        let end = block.terminator();
+        let body = &self.kept.body;
         let is_last = |op: OperationRef<'c, 'a>, value: Value<'c, 'a>| {
-            let stored = matches!(
-                op_name(op),
-                "stablehlo.dot_general" | "stablehlo.convolution" | "stablehlo.reduce" | "stablehlo.while"
-            );
+            let stored = is_product(op) || matches!(op_name(op), "stablehlo.reduce" | "stablehlo.while");
             // What the block returns is stored, whatever makes it; a loop's counter is none of that (`leaves`).
             !ir::is_rank_zero(value)
-                && uses(value).any(|used| match self.kept.place(used.user, block) {
+                && uses(value).any(|used| match body.place(used.user) {
                     Some(at) => stored && at >= first,
-                    None => end == Some(used.user),
+                    None => used.user == body.end,
                 })
         };
-        let results = |op: OperationRef<'c, 'a>| op.results().map(Value::from).collect::<Vec<_>>();
-        let made = between.iter().rev().flat_map(|op| results(*op).into_iter().map(|value| (*op, value)));
-        // What is made at the peak may be made again itself.
-        let is_there = |op: OperationRef<'c, 'a>, value: Value<'c, 'a>| {
-            self.kept.place(op, block).is_some_and(|at| at >= self.kept.after) || self.has(value)
-        };
-        let lasts = made.filter(|&(op, value)| is_last(op, value) && is_there(op, value));
-        lasts.map(|(_, value)| value).collect()
+        let between = self.windows.start_before(self.window).min(first)..first;
+        let mut last = Vec::new();
+        for place in between.rev() {
+            let results = body.ops[place].results().map(Value::from);
+            // What is made at the peak may be made again itself.
+            let there = results.filter(|value| place >= self.kept.after || self.has(*value));
+            last.extend(there.filter(|value| is_last(body.ops[place], *value)));
+        }
+        last
     }
 
     /// A value as the window has it.

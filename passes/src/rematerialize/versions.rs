@@ -69,7 +69,7 @@ impl Again {
 
     /// Sums that are done again, and that something is compared with itself of.
     pub fn tied<'c: 'a, 'a>(&self, kept: &Kept<'c, 'a>) -> Vec<(Value<'c, 'a>, Option<Compared<'c, 'a>>)> {
-        let sums = kept.ops[..kept.after].iter().filter(|op| ties::may_be_tied(**op));
+        let sums = kept.body.ops[..kept.after].iter().filter(|op| ties::may_be_tied(**op));
         let values = sums.flat_map(|op| op.results()).map(Value::from).filter(|value| self.has(*value));
         let compared = values.map(|value| (value, ties::comparisons(value)));
         compared.filter(|(_, compared)| compared.as_ref().is_none_or(|known| !known.by.is_empty())).collect()
@@ -101,7 +101,7 @@ impl Again {
         windows: &Windows,
         op: OperationRef<'c, 'a>,
     ) -> impl Iterator<Item = usize> {
-        let late = kept.place(op, kept.block).filter(|&place| place >= kept.after);
+        let late = kept.body.place(op).filter(|&place| place >= kept.after);
         let again = |window: &usize| {
             op.results().any(|result| self.windows[*window].contains(&ir::key(result.into())))
         };
@@ -126,7 +126,7 @@ struct Versions<'v, 'c, 'a> {
 impl<'c: 'a, 'a> Versions<'_, 'c, 'a> {
     /// Whether the operands of a comparison, done in a window, are made of two.
     fn is_torn(&mut self, op: OperationRef<'c, 'a>, window: usize) -> bool {
-        let is_inside = op.block() != Some(self.kept.block);
+        let is_inside = !self.kept.body.has(op);
         let versions = op.operands().map(|operand| self.of(operand, window));
         is_inside || versions.fold(Version::None, Version::and) == Version::Torn
     }
@@ -160,10 +160,7 @@ impl<'c: 'a, 'a> Versions<'_, 'c, 'a> {
         if !self.compared.made.contains(&ir::key(value)) {
             return (Version::None, Vec::new());
         }
-        let place = |op: &OperationRef<'c, 'a>| {
-            self.kept.place(*op, self.kept.block).filter(|_| op.block() == Some(self.kept.block))
-        };
-        let Some((op, place)) = defining_op(value).and_then(|op| Some((op, place(&op)?))) else {
+        let Some((op, place)) = defining_op(value).and_then(|op| Some((op, self.kept.body.own(op)?))) else {
             return (Version::Torn, Vec::new());
         };
         let is_late = place >= self.kept.after;

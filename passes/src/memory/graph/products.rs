@@ -8,7 +8,7 @@
 use super::classes::class_of;
 use super::{Class, Id, Ids, Reduce, Scope, bytes_of, element_bytes, is_transpose, key};
 use crate::ir::constant_attribute;
-use crate::ops::products::{dot_numbers, is_matrix_product};
+use crate::ops::products::{contracted, dot_numbers, is_matrix_product};
 use crate::rewrite::defining_op;
 use crate::target::Reductions;
 use melior::ir::operation::OperationLike;
@@ -31,7 +31,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             .then(|| attribute_of(op, "dot_dimension_numbers"))
             .flatten()
             .and_then(|attribute| DotDimensionNumbers::try_from(attribute).ok());
-        if name == "dot_general" && sums_nothing(op) {
+        if contracted(op) == Some(1) {
             return self.scaled(op, operands);
         }
         for (index, operand) in operands.iter_mut().enumerate() {
@@ -226,15 +226,6 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         self.forward(op, &[sum]);
         true
     }
-}
-
-/// Whether a dot contracts nothing, or one element.
-pub(super) fn sums_nothing(op: OperationRef<'_, '_>) -> bool {
-    let left = op.operand(0).ok().and_then(|operand| Tensor::new(operand.r#type()));
-    let contracted = dot_numbers(op).map(|numbers| numbers.lhs_contracting_dimensions());
-    contracted
-        .zip(left)
-        .is_some_and(|(dims, left)| dims.iter().all(|&dim| left.shape.get(dim as usize) == Some(&1)))
 }
 
 /// Where each dimension of the result of a dot that contracts none is in one of its operands, which has them all.
