@@ -26,6 +26,7 @@ mod ties;
 
 pub mod batch_slices;
 pub mod coalesce_pads;
+pub mod data_parallel;
 pub mod dus_to_pad;
 pub mod early_updates;
 pub mod even_products;
@@ -70,6 +71,7 @@ pub fn passes() -> &'static [PassInfo] {
         vec![
             PassInfo::of::<batch_slices::BatchSlices>(),
             PassInfo::of::<coalesce_pads::CoalescePads>(),
+            PassInfo::of::<data_parallel::DataParallel>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<gpu::emit::EmitGpu>(),
             PassInfo::of::<early_updates::EarlyUpdates>(),

@@ -176,9 +176,9 @@ pub(crate) use emit::next_channel;
 use layout::Known;
 pub use layout::partitions;
 pub(crate) use layout::{
-    is_entry, is_manual_throughout, is_partitioned, of_one_partition, only_returned, taken,
+    is_entry, is_manual_throughout, is_partitioned, of_one_partition, only_returned, shardings_at, taken,
 };
-pub(crate) use manual::{all_reduce, constant_on_shards, counted, manual_computation};
+pub(crate) use manual::{all_reduce, constant_on_shards, counted, looked_up, manual_computation};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};
 pub(crate) use mesh::{Layout, Mesh, parts_in};

@@ -129,8 +129,10 @@ def grouped(x: Array, w: Weights) -> Array:
     return ((folded - mean) * lax.rsqrt(folded.var((1, 2, 4), keepdims=True) + 0.1)).reshape(x.shape) * w(x.shape[-1])
 
 
-def network(source: Source) -> tuple[str, tuple[int, ...], Callable[[Array, Weights], Array]]:
-    """Layers, and the shape of one sample."""
+def network(
+    source: Source, more: tuple[Layer, ...] = ()
+) -> tuple[str, tuple[int, ...], Callable[[Array, Weights], Array]]:
+    """Layers, of those here and of `more`, which take any shape, and the shape of one sample."""
     kind = str(source.one(("rows", "tokens", "tokens", "images", "images")))
     if kind == "rows":
         shape: tuple[int, ...] = (6,)
@@ -149,6 +151,7 @@ def network(source: Source) -> tuple[str, tuple[int, ...], Callable[[Array, Weig
         ]
         convolutions = tuple(lambda x, w, how=how: convolution(x, w, how) for how in hows)
         choices = (*convolutions, largest, mean_of_windows, grouped, mixed)
+    choices = (*choices, *more)
     layers = [choices[source.random.integers(len(choices))] for _ in range(2 + source.random.integers(4))]
 
     def apply(x: Array, w: Weights) -> Array:
@@ -173,8 +176,8 @@ class Step:
     dtype: str
 
 
-def draw(source: Source, number: int) -> Step:
-    kind, shape, apply = network(source)
+def draw(source: Source, number: int, more: tuple[Layer, ...] = ()) -> Step:
+    kind, shape, apply = network(source, more)
     dtype = str(source.one(("float32", "float32", "float64", "bfloat16")))
     batch = int(source.one(BATCHES))
     weights = Weights(source, dtype)

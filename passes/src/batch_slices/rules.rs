@@ -168,7 +168,9 @@ impl<'c: 'a, 'a> Rules<'c, 'a> {
 /// Whether an op may be done in a loop instead of where it is: nothing hangs on it, all that it takes are plain
 /// tensors.
 fn can_be_copied(op: OperationRef<'_, '_>) -> bool {
-    let known = op_name(op).starts_with("stablehlo.") || op_name(op).starts_with("chlo.");
+    let known = op_name(op).starts_with("stablehlo.")
+        || op_name(op).starts_with("chlo.")
+        || op_name(op) == "sdy.sharding_constraint";
     known
         && !matches!(op_name(op), "stablehlo.optimization_barrier" | "stablehlo.custom_call")
         && ir::discardable_attributes(op).is_empty()
@@ -193,6 +195,7 @@ fn more<'c: 'a, 'a>(
             let transformed = ir::i64_array(op, "fft_length")?.len();
             (dim + transformed < result.rank()).then(|| vec![Some(along)])
         }
+        "sdy.sharding_constraint" => Some(vec![Some(along)]),
         "stablehlo.cholesky" => (dim + 2 < result.rank()).then(|| vec![Some(along)]),
         "stablehlo.triangular_solve" => {
             let left = ffi::attribute_of(op, "left_side").is_none_or(|of| of.to_string() == "true");

@@ -21,7 +21,7 @@ use crate::target::{Rates, Storage};
 use melior::ir::attribute::ArrayAttribute;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, TypeLike, ValueLike};
-use slimhlo_dialect::ffi::{attribute_of, op_name};
+use slimhlo_dialect::ffi::{attribute_of, op_name, type_of};
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, Precision};
 use slimhlo_dialect::types::Tensor;
 use smallvec::SmallVec;
@@ -260,7 +260,11 @@ fn work(
             (read + made) * rates.bytes / rates.host_link
         }
         Class::Opaque if moves_between_devices(name) => {
-            (handed(name, read, made) / rates.link + rates.exchange) * rates.bytes
+            let seconds = match node.op.filter(|_| name == "stablehlo.all_reduce").map(group_size) {
+                Some(summands) => exchanging(read, made, summands, rates),
+                None => handed(name, read, made) / rates.link + rates.exchange,
+            };
+            seconds * rates.bytes
         }
         Class::Exchange { summands } => exchanging(read, made, summands, rates) * rates.bytes,
         _ => {
@@ -361,11 +365,17 @@ pub(crate) fn exchanging(read: f64, made: f64, summands: u32, rates: &Rates) -> 
     handed / rates.link + starts * rates.exchange
 }
 
+/// How many devices a sum that is written down is over.
+fn group_size(op: OperationRef<'_, '_>) -> u32 {
+    let groups = attribute_of(op, "replica_groups").map(type_of).and_then(Tensor::new);
+    let size = groups.and_then(|groups| groups.shape.last().copied());
+    size.and_then(|size| u32::try_from(size).ok()).unwrap_or(1).max(1)
+}
+
 /// Bytes that a device is handed by a collective that is written down, or by what a partitioner makes of an op.
 fn handed(name: &str, read: f64, made: f64) -> f64 {
     match name {
         "stablehlo.all_gather" => (made - read).max(0.0),
-        "stablehlo.all_reduce" => 2.0 * read,
         "stablehlo.reduce_scatter" => (read - made).max(0.0),
         _ => read.max(made),
     }

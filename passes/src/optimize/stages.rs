@@ -121,6 +121,14 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "one device's program",
+        pipeline: "func.func(slimhlo-data-parallel{target=$target close=false})",
+        tidy: TIDY,
+        // It needs what it needed as one of several devices' programs; others gain by it.
+        judge: Judge::Pass,
+        ..PLAIN
+    },
+    Stage {
         name: "exchanges of shards",
         // What a partitioner gathers for a scatter or a slice the model does not see either.
         pipeline: "func.func(slimhlo-simplify{partitioned-only=true settle=false},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
@@ -302,6 +310,14 @@ pub const STAGES: &[Stage] = &[
         // What the back end would store for each reader the model does not see.
         judge: Judge::Pass,
         legalizes: true,
+        ..PLAIN
+    },
+    Stage {
+        name: "all devices' program",
+        pipeline: "func.func(slimhlo-data-parallel{target=$target open=false})",
+        tidy: "",
+        judge: Judge::Pass,
+        finishes: true,
         ..PLAIN
     },
     Stage {

@@ -4,6 +4,7 @@
 
 use super::mesh::{Layout, Mesh};
 use super::moves::{is_elementwise, is_update, plain};
+use crate::data_parallel::is_open;
 use crate::ir;
 use crate::rewrite::{defining_op, uses, walk};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, StringAttribute};
@@ -331,7 +332,10 @@ fn same_shape(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {
 }
 
 /// What a function says of its arguments or results, by the name of the attribute that says it.
-fn shardings_at<'c>(function: OperationRef<'c, '_>, name: &str) -> Vec<Option<TensorSharding<'c>>> {
+pub(crate) fn shardings_at<'c>(
+    function: OperationRef<'c, '_>,
+    name: &str,
+) -> Vec<Option<TensorSharding<'c>>> {
     let Some(list) = ffi::attribute_of(function, name).and_then(|list| ArrayAttribute::try_from(list).ok())
     else {
         return Vec::new();
@@ -427,11 +431,12 @@ pub fn partitions(op: OperationRef<'_, '_>) -> Option<i64> {
     climb(op)
 }
 
-/// Whether what is in `root` is for several partitions. What is in a manual computation over all axes of its mesh is for one.
+/// Whether what is in `root` is for several partitions. What is in a manual computation over all axes of its mesh is for one,
+/// and what has been made one device's program.
 pub(crate) fn is_partitioned<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> bool {
     let mut op = Some(root);
     while let Some(current) = op {
-        if is_manual_throughout(current) {
+        if is_manual_throughout(current) || is_open(current) {
             return false;
         }
         if ir::constant_attribute(current, "mhlo.num_partitions").is_some_and(|count| count > 1) {

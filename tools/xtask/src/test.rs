@@ -102,6 +102,8 @@ pub enum Step {
     ShardedStreams,
     /// Networks and their gradients, spread over devices, do, with values computed again
     ShardedNetworks,
+    /// Training steps whose batch is cut among devices compute what one device does, as one manual computation
+    DataParallel,
     /// Gradients of loops do, with less stored for them
     Residuals,
     /// Loops whose values change places do, several turns at once
@@ -161,6 +163,7 @@ impl Step {
             | Step::ShardedFields
             | Step::ShardedStreams
             | Step::ShardedNetworks
+            | Step::DataParallel
             | Step::Residuals
             | Step::Rotations
             | Step::Pools
@@ -200,6 +203,7 @@ impl Step {
                 | Step::ShardedFields
                 | Step::ShardedStreams
                 | Step::ShardedNetworks
+                | Step::DataParallel
                 | Step::Residuals
                 | Step::Rotations
                 | Step::Pools
@@ -251,6 +255,7 @@ impl Step {
             Step::ShardedFields => oracle::sharded_fields(run),
             Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 100),
             Step::ShardedNetworks => oracle::generated(run, "sharded_networks.py", 40),
+            Step::DataParallel => oracle::generated(run, "data_parallel.py", 40),
             Step::Residuals => oracle::generated(run, "residuals.py", 80),
             Step::Rotations => oracle::generated(run, "rotations.py", 100),
             Step::Pools => oracle::generated(run, "pools.py", 100),
