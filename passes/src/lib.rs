@@ -32,6 +32,7 @@ pub mod early_updates;
 pub mod even_products;
 pub mod fuse_concatenates;
 pub mod gpu;
+pub mod hold_halos;
 pub mod hold_shared;
 pub mod inplace_updates;
 pub mod known_branches;
@@ -79,6 +80,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
             PassInfo::of::<fuse_concatenates::FuseConcatenates>(),
             PassInfo::of::<gpu::to_host::KernelsToHost>(),
+            PassInfo::of::<hold_halos::HoldHalos>(),
             PassInfo::of::<hold_shared::HoldShared>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),
             PassInfo::of::<known_branches::KnownBranches>(),

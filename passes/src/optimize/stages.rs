@@ -287,6 +287,15 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "fields with halos",
+        pipeline: "func.func(slimhlo-hold-halos{target=$target})",
+        tidy: TIDY,
+        // What else would be stored for slices the model does not see.
+        judge: Judge::Nearly,
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
         name: "own splats",
         pipeline: "func.func(slimhlo-own-splats{target=$target})",
         tidy: TIDY,

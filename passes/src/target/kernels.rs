@@ -42,6 +42,7 @@ pub(super) static STORAGE: Storage = Storage {
     host_memory: false,
     joins_kernels: false,
     shares_splats: false,
+    takes_joined_apart: false,
     puts_off_updates: false,
     operations: Some(xla_gpu::operations),
     divides_work: false,

@@ -100,6 +100,9 @@ pub struct Storage {
     pub joins_kernels: bool,
     /// A splat that is in memory for one op is read there by all others.
     pub shares_splats: bool,
+    /// Of what is joined, slices are made of the parts that they take, joined without the others; and what several kernels read
+    /// of that is stored.
+    pub takes_joined_apart: bool,
     /// What nothing waits for is done last, though it would take the place of something that is then free.
     pub puts_off_updates: bool,
     /// Operations that the back end counts for an element of an op, by the op's name without its dialect and the type of its operand's

@@ -35,6 +35,7 @@ pub(super) static STORAGE: Storage = Storage {
     host_memory: false,
     joins_kernels: false,
     shares_splats: false,
+    takes_joined_apart: false,
     puts_off_updates: false,
     operations: None,
     divides_work: true,

@@ -38,6 +38,7 @@ pub(super) static STORAGE: Storage = Storage {
     host_memory: true,
     joins_kernels: true,
     shares_splats: true,
+    takes_joined_apart: true,
     puts_off_updates: true,
     operations: Some(operations),
     divides_work: false,

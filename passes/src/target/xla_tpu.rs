@@ -31,6 +31,7 @@ pub(super) static STORAGE: Storage = Storage {
     host_memory: true,
     joins_kernels: false,
     shares_splats: false,
+    takes_joined_apart: false,
     puts_off_updates: false,
     operations: None,
     divides_work: false,
