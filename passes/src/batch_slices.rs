@@ -4,8 +4,8 @@
 //!
 //! # What it matches
 //!
-//! A function at whose peak (by the [memory model](crate::memory)) values are alive that have a dimension in common,
-//! the batch, which what they are made of has, too, and what is made of them: elementwise ops, products along others,
+//! A function, or the body of the loop that runs at its peak (by the [memory model](crate::memory)), where values are alive
+//! then that have a dimension in common, the batch (or rows of particles), which what they are made of has, too, and what is made of them: elementwise ops, products along others,
 //! convolutions, windows, normalizations by row, gathers, sorts along others. What adds the dimension up (a loss, the
 //! gradient of a parameter) ends it.
 //!
@@ -71,16 +71,17 @@ use crate::body::Body;
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
 use crate::memory::{self, Profile, known};
-use crate::ops::class::has_effects;
+use crate::ops::class::{self, has_effects};
 use crate::rewrite::{context_of, defining_op};
 use crate::shards::is_partitioned;
 use crate::target::Target;
 use crate::ties::Ties;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, RegionLike, Type, Value};
+use melior::ir::{OperationRef, Type, Value};
 use region::{Grown, Reach, Region};
 use rules::Rules;
 use rustc_hash::FxHashSet;
+use slimhlo_dialect::ffi::op_name;
 use std::rc::Rc;
 
 crate::pass_options! {
@@ -110,9 +111,9 @@ const OPS: Statistic = Statistic::new(c"num-ops", c"ops done in slices");
 
 /// Which part of what is alive at the peak has to be inside of a region.
 const LEAST_SHARE: u64 = 8;
-/// Which part of that has to be what products and the like make, which any back end stores. Where all is elementwise
-/// and summed up, a back end may have none of it where the model has much: of `triplet_loss_gradient` XLA for an H100
-/// stores 6 MiB of 516 (`cargo xtask bench model`).
+/// Which part of that has to be what products and the like make, which any back end stores, or functions that are too costly
+/// to compute for each reader. Where all is cheap, elementwise and summed up, a back end may have none of it where the
+/// model has much: of `triplet_loss_gradient` XLA for an H100 stores 6 MiB of 516 (`cargo xtask bench model`).
 const STORED_SHARE: u64 = 16;
 /// How many of the largest values at the peak a region is grown from.
 const SEEDS: usize = 6;
@@ -129,13 +130,15 @@ impl Pass for BatchSlices {
             return Ok(Changed::No);
         }
         // Slices of any size are of the same region.
-        let best = known::once("batch-slices", root, self.target, || Sight::of(root, self.target)?.best());
+        let best = known::once("batch-slices", root, self.target, || best(root, self.target));
         let Some((number, dim)) = *best else { return Ok(Changed::No) };
-        let Some(sight) = Sight::of(root, self.target) else { return Ok(Changed::No) };
         let seed = known::numbered(root).get(number).and_then(|op| ir::first_result(*op));
-        let Some(best) = seed.and_then(|seed| sight.choice(sight.grown(seed, dim)?.region?)) else {
-            return Ok(Changed::No);
-        };
+        let best = seed.and_then(|seed| {
+            let block = defining_op(seed)?.block();
+            let sight = Sight::all(root, self.target).find(|sight| Some(sight.body.block) == block)?;
+            sight.choice(sight.grown(seed, dim)?.region?)
+        });
+        let Some(best) = best else { return Ok(Changed::No) };
         let Some(turns) = best.turns(self.chunk_bytes.0) else { return Ok(Changed::No) };
         context.count(&LOOPS, 1);
         context.count(&OPS, best.region.members.len() as u64);
@@ -168,7 +171,14 @@ impl Choice<'_, '_> {
     }
 }
 
-/// A function, and what is alive as it runs.
+/// From where the region grows that has most inside at the peak, in the function's own block or in the body of the loop
+/// that runs then.
+fn best<'c: 'a, 'a>(root: OperationRef<'c, 'a>, target: Target) -> Option<Seed> {
+    let best = Sight::all(root, target).filter_map(|sight| sight.best()).max_by_key(|(saved, _)| *saved);
+    best.map(|(_, seed)| seed)
+}
+
+/// A block of a function, and what is alive as it runs.
 struct Sight<'c, 'a> {
     root: OperationRef<'c, 'a>,
     target: Target,
@@ -178,12 +188,15 @@ struct Sight<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Sight<'c, 'a> {
-    /// None of a function that is to be left alone.
-    fn of(root: OperationRef<'c, 'a>, target: Target) -> Option<Self> {
-        let profile = memory::profile(root, target)?;
-        let body = root.region(0).ok().and_then(|region| region.first_block()).and_then(Body::of)?;
-        let stays = body.ops.iter().any(|op| has_effects(*op));
-        (!stays).then(|| Self { root, target, profile, body, ties: Rc::new(Ties::new(root)) })
+    /// The function's own block, the body of the loop that runs at its peak, and so on; but for those that are to be left
+    /// alone.
+    fn all(root: OperationRef<'c, 'a>, target: Target) -> impl Iterator<Item = Self> {
+        let ties = Rc::new(Ties::new(root));
+        memory::profiles(root, target).into_iter().filter_map(move |(block, profile)| {
+            let body = Body::of(block)?;
+            let stays = body.ops.iter().any(|op| has_effects(*op));
+            (!stays).then(|| Self { root, target, profile, body, ties: Rc::clone(&ties) })
+        })
     }
 
     /// Bytes that an op's results have at the peak.
@@ -220,12 +233,15 @@ impl<'c: 'a, 'a> Sight<'c, 'a> {
         let total: u64 = self.profile.alive.values().sum();
         let inside: u64 = region.inner().map(|op| self.alive(op)).sum();
         let saved = inside.saturating_sub(region.added());
-        let enough = inside > total / LEAST_SHARE && saved > 0 && region.stored() > inside / STORED_SHARE;
+        let costly =
+            region.inner().filter(|op| class::is_costly(op_name(*op)) && class::is_elementwise(op_name(*op)));
+        let stored = region.stored() + costly.map(|op| self.alive(op)).sum::<u64>();
+        let enough = inside > total / LEAST_SHARE && saved > 0 && stored > inside / STORED_SHARE;
         enough.then_some(Choice { region, inside, saved })
     }
 
-    /// From where the region grows that has most inside at the peak.
-    fn best(&self) -> Option<Seed> {
+    /// From where the region grows that has most inside at the peak, and bytes that stay inside.
+    fn best(&self) -> Option<(u64, Seed)> {
         let mut best: Option<(u64, Value<'c, 'a>, usize)> = None;
         // What regions of so many units have sliced already.
         let mut sliced: FxHashSet<(usize, usize)> = FxHashSet::default();
@@ -250,9 +266,9 @@ impl<'c: 'a, 'a> Sight<'c, 'a> {
                 }
             }
         }
-        let (_, seed, dim) = best?;
+        let (saved, seed, dim) = best?;
         let made_by = ir::op_key(defining_op(seed)?);
         let number = known::numbered(self.root).iter().position(|op| ir::op_key(*op) == made_by)?;
-        Some((number, dim))
+        Some((saved, (number, dim)))
     }
 }
