@@ -133,8 +133,12 @@ MEMORY_BOUND = frozenset(GOALS)
 SLOWEST = 1.1
 # What a block of 256 threads has in flight of a row of memory, four times 16 bytes each: with less to do it is started for nothing.
 LEAST_OF_A_BLOCK = 16 * KIB
-# Tiles of products by the workgroup memory that they take, of f32 and f64: passes/src/gpu/emit/roots/dot/tile.rs.
-TILES = {2 * 16 * (tile + 4) * width: tile for tile in (32, 64) for width in (4, 8)}
+# Tiles of products by the workgroup memory that they take, of f32 and f64, for what is in it at a time (in small ones it is the
+# sums of two groups at least): passes/src/gpu/emit/roots/dot/tile.rs.
+TILES = {
+    **{2 * stage * (64 + 4) * width: 64 for stage in (8, 16) for width in (4, 8)},
+    **{2 * max(stage * (32 + 4), 2 * 32 * 32) * width: 32 for stage in (32, 64) for width in (4, 8)},
+}
 WORTH_A_LINE = 0.01
 MOST_INSTRUCTIONS = 6000
 WARPS = 3
