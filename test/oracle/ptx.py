@@ -195,6 +195,8 @@ class Warp:
                 return fits((values.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16), dtype)
             floats = {2: np.float16, 4: np.float32, 8: np.float64}.get(size)
             return fits(values.astype(floats), dtype) if floats else fits(np.zeros(len(addresses), np.uint8), dtype)
+        if element == "i1":
+            bound = 2
         return fits(self.random.integers(0, max(min(bound, 127 if size == 1 else bound), 1), len(addresses)), dtype)
 
     def run(self, most: int) -> Run:

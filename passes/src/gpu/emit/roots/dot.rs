@@ -30,7 +30,7 @@ use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::quant::Number;
 use slimhlo_dialect::types::Tensor;
 use thin::Thin;
-pub use tile::TILE;
+use tile::TILE;
 
 /// Rows or columns from which on a product has tiles.
 const FEW: i64 = 16;
@@ -300,7 +300,15 @@ pub fn slowness<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, f64> {
     Ok(product.slowness(product.plan(op)))
 }
 
-/// The same in the kernel that it has, with the scratch memory of that.
+/// Rows and columns of a product's tiles, in the kernel that it would get; those of large ones if it has none.
+pub fn tile<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> i64 {
+    match Product::of(op).map(|product| product.plan(op)) {
+        Ok(Plan::Tile(tile, _)) => tile,
+        _ => TILE,
+    }
+}
+
+/// The same as [`slowness`] in the kernel that it has, with the scratch memory of that.
 pub fn slowness_in_kernel<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, f64> {
     let product = Product::of(op)?;
     Ok(product.slowness(product.plan_in_kernel(op)))
