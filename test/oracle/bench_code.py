@@ -218,12 +218,14 @@ class Line:
     needed: float = 0.0
     adding: float = 0.0
     """Seconds in which memory does all the atomics."""
+    own: float = 0.0
+    """Bytes that this function moves, of those of its kernel."""
 
     def reason(self, sms: int) -> str | None:
         """Why there are fewer than two blocks per SM; empty if there is no reason, None if there are enough."""
         if self.blocks >= 2:
             return None
-        share = self.moved / (2 * sms)
+        share = self.own / (2 * sms)
         if share < LEAST_OF_A_BLOCK:
             return f"small, {share / KIB:.1f} KiB for each of two blocks per SM"
         tile = TILES.get(self.shared)
@@ -639,6 +641,9 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
         name, grid, block = function["name"], function["grid"], function["block"]
         line = Line(name, counts[entry["name"]], moves(entry), share, *used[name])
         line.blocks = grid / case.chip.sms
+        # What puts together what the first function left reads that, and writes results.
+        left = sum(each["bytes"] for each in entry["parameters"] if each["access"] in ("scratch", "write"))
+        line.own = min(line.moved, left) if name != entry["functions"][0]["name"] else line.moved
         line.warps = resident_warps(line.registers, line.shared, grid, block, case.chip)
         executed = sum(run.counts for run in runs)
         per_ptx, in_flight = hot_code(kernels[name], executed, code[name])
