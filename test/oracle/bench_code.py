@@ -139,6 +139,8 @@ TILES = {
     **{2 * stage * (64 + 4) * width: 64 for stage in (8, 16) for width in (4, 8)},
     **{2 * max(stage * (32 + 4), 2 * 32 * 32) * width: 32 for stage in (32, 64) for width in (4, 8)},
 }
+NUMBER = 8
+"""Bytes of one element, such as where a slice begins."""
 WORTH_A_LINE = 0.01
 MOST_INSTRUCTIONS = 6000
 WARPS = 3
@@ -488,11 +490,13 @@ def elements_of(manifest: dict, slots: list[str], parameters: list[dict], below:
     return [(types.get((slot, each["bytes"]), "f32"), below) for slot, each in zip(slots, parameters, strict=False)]
 
 
-def run_warps(kernel: ptx.Kernel, function: dict, elements: list[tuple[str, int]]) -> list[ptx.Run]:
-    """Executes warps of some blocks of a kernel's function."""
+def run_warps(
+    kernel: ptx.Kernel, function: dict, elements: list[tuple[str, int]], numbers: frozenset[int]
+) -> list[ptx.Run]:
+    """Executes warps of some blocks of a kernel's function; `numbers` are parameters that are one element."""
     grid, block = function["grid"], function["block"]
     places = [(grid * (2 * number + 1) // (2 * WARPS), 0) for number in range(WARPS)]
-    return [ptx.Warp(kernel, grid, block, place, elements).run(MOST_INSTRUCTIONS) for place in places]
+    return [ptx.Warp(kernel, grid, block, place, elements, numbers).run(MOST_INSTRUCTIONS) for place in places]
 
 
 def read(
@@ -526,7 +530,10 @@ def read(
     written, others = of(["write"]), of(["read", "scratch"])
     large = [times for number, times in written.items() if parameters[number]["bytes"] > WORTH_A_LINE * moved]
     # Of what is larger than all that the kernel moves it reads some, nobody says how much: a slice, at a place that is known when it runs.
-    whole = [times for number, times in of(["read"]).items() if parameters[number]["bytes"] <= moved]
+    # So may what is smaller be, if that place is in memory.
+    slices = {int(a.addresses[0] >> np.uint64(ptx.REGION)) - 1 for a in accesses if a.is_moved}
+    reads = [(n, times) for n, times in of(["read"]).items() if parameters[n]["bytes"] <= moved]
+    whole = [times for n, times in reads if n not in slices] or [times for _, times in reads]
     times = max(large or whole or others.values() or written.values(), default=moved / max(total, 1))
     if not large and not any(each["access"] == "read" and n in touched for n, each in enumerate(parameters)):
         times = moved / max(total, 1)
@@ -627,7 +634,8 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
                 elements = elements_of(manifest, slots, entry["parameters"], case.below)
                 if entry.get("guarded"):
                     elements.append((ptx.GUARD, 1))
-                runs = run_warps(kernels[function["name"]], function, elements)
+                numbers = frozenset(n for n, each in enumerate(entry["parameters"]) if each["bytes"] <= NUMBER)
+                runs = run_warps(kernels[function["name"]], function, elements, numbers)
                 found.append((entry, function, runs, share))
 
     lines = text.split("\n")

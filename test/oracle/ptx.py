@@ -92,6 +92,8 @@ class Access:
     kind: str
     width: int
     addresses: Lanes
+    is_moved: bool = False
+    """They follow from a number in memory, as those of a slice do."""
 
     @property
     def is_in_line(self) -> bool:
@@ -159,10 +161,18 @@ class Warp:
     """Lanes that execute a kernel."""
 
     def __init__(
-        self, kernel: Kernel, grid: int, block: int, at: tuple[int, int], elements: list[tuple[str, int]]
+        self,
+        kernel: Kernel,
+        grid: int,
+        block: int,
+        at: tuple[int, int],
+        elements: list[tuple[str, int]],
+        numbers: frozenset[int] = frozenset(),
     ) -> None:
-        """`at`: the number of its block, and its first thread's in it; `elements`: element type and bound per parameter."""
-        self.kernel, self.elements = kernel, elements
+        """`at`: the number of its block, and its first thread's in it; `elements`: element type and bound per parameter;
+        `numbers`: parameters that are one element."""
+        self.kernel, self.elements, self.numbers = kernel, elements, numbers
+        self.moved: set[str] = set()
         lanes = min(LANES, block)
         self.zeros = np.zeros(lanes, np.uint32)
         self.registers: dict[str, Lanes] = {
@@ -242,10 +252,12 @@ class Warp:
     def execute(self, at: int, instruction: Instruction, taken: Lanes, accesses: list[Access]) -> None:
         parts, operands, dtype = instruction.parts, instruction.operands, instruction.dtype or np.uint32
         kind = parts[0]
+        self.follow(instruction)
         if instruction.is_access:
             where = next(operand for operand in operands if operand.startswith("["))
             addresses = self.address(where)
-            accesses.append(Access(at, kind, instruction.width, addresses[taken]))
+            is_moved = where.strip("[]").partition("+")[0] in self.moved
+            accesses.append(Access(at, kind, instruction.width, addresses[taken], is_moved))
             if kind == "ld":
                 size = np.dtype(dtype).itemsize
                 for number, name in enumerate(operands[0].strip("{}").split(",")):
@@ -269,6 +281,19 @@ class Warp:
         elif operands:
             result = self.compute(kind, parts, operands[1:], dtype)
             self.set(operands[0], result if result is not None else np.zeros(len(taken), dtype), taken)
+
+    def follow(self, instruction: Instruction) -> None:
+        """Notes which registers follow from a number in memory."""
+        kind, operands = instruction.parts[0], instruction.operands
+        if kind in ("st", "red", "setp") or not operands:
+            return
+        if instruction.is_access:
+            number = int(self.address(next(each for each in operands if each.startswith("[")))[0] >> np.uint64(REGION)) - 1
+            does = number in self.numbers
+        else:
+            does = any(name.strip() in self.moved for each in operands[1:] for name in each.strip("{}").split(","))
+        names = {name.strip() for name in operands[0].strip("{}").split(",")}
+        self.moved = self.moved | names if does else self.moved - names
 
     def pack(self, operands: tuple[str, ...], dtype: type, taken: Lanes) -> None:
         """Moves several registers to a larger one, or the other way round."""
