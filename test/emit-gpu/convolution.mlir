@@ -5,11 +5,11 @@
 // CHECK-SAME: memref<1088xf32, #gpu.address_space<workgroup>>
 // CHECK-SAME: memref<1088xf32, #gpu.address_space<workgroup>>
 // CHECK: llvm.load
-// CHECK: arith.select
-// CHECK: memref.store
-// CHECK: gpu.barrier
 // CHECK: memref.load
 // CHECK: arith.mulf
+// CHECK: gpu.barrier
+// CHECK: arith.select
+// CHECK: memref.store
 // CHECK: gpu.barrier
 // CHECK: llvm.store
 // CHECK: gpu.return
@@ -20,9 +20,9 @@ func.func private @tiles(%x: tensor<8x64x56x56xf32>, %w: tensor<128x64x3x3xf32>)
 
 // -----
 
-// Groups are products of their own; sums of narrow floats are in f32.
+// Groups are products of their own, of 32 columns here, which are half of a large tile; sums of narrow floats are in f32.
 // CHECK-LABEL: gpu.func @groups
-// CHECK-SAME: memref<1088xf32, #gpu.address_space<workgroup>>
+// CHECK-SAME: memref<2304xf32, #gpu.address_space<workgroup>>
 // CHECK: arith.extf {{.*}} : bf16 to f32
 // CHECK: arith.truncf {{.*}} : f32 to bf16
 // CHECK: gpu.return

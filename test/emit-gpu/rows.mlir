@@ -1,10 +1,10 @@
 // RUN: slimhlo-opt %s --slimhlo-emit-gpu --split-input-file | FileCheck %s
 
 // Short rows: a warp each. Each element is loaded once, two by each thread, kept from the sum to the quotient, and the sum
-// handed to all threads. With other numbers of threads the row is read again.
+// handed to all threads. With other numbers of threads the row is read again. Blocks are small, so that each multiprocessor has several.
 // CHECK-LABEL: gpu.func @warps
 // CHECK-NOT: workgroup
-// CHECK-SAME: known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 256, 1, 1>
+// CHECK-SAME: known_block_size = array<i32: 128, 1, 1>, known_grid_size = array<i32: 512, 1, 1>
 // CHECK: scf.if
 // CHECK: scf.for
 // CHECK: llvm.load {{.*}}alignment = 8
@@ -33,6 +33,19 @@ func.func private @warps(%x: tensor<2048x64xf32>) -> tensor<2048x64xf32> attribu
   %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<2048xf32>) -> tensor<2048x64xf32>
   %y = stablehlo.divide %x, %b : tensor<2048x64xf32>
   return %y : tensor<2048x64xf32>
+}
+
+// -----
+
+// Many rows: large blocks are enough.
+// CHECK-LABEL: gpu.func @many
+// CHECK-SAME: known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 512, 1, 1>
+func.func private @many(%x: tensor<4096x64xf32>) -> tensor<4096x64xf32> attributes {slimhlo.kernel = "rows"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4096x64xf32>, tensor<f32>) -> tensor<4096xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<4096xf32>) -> tensor<4096x64xf32>
+  %y = stablehlo.divide %x, %b : tensor<4096x64xf32>
+  return %y : tensor<4096x64xf32>
 }
 
 // -----

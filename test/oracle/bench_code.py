@@ -133,8 +133,14 @@ MEMORY_BOUND = frozenset(GOALS)
 SLOWEST = 1.1
 # What a block of 256 threads has in flight of a row of memory, four times 16 bytes each: with less to do it is started for nothing.
 LEAST_OF_A_BLOCK = 16 * KIB
-# Tiles of products by the workgroup memory that they take, of f32 and f64: passes/src/gpu/emit/roots/dot/tile.rs.
-TILES = {2 * 16 * (tile + 4) * width: tile for tile in (32, 64) for width in (4, 8)}
+# Tiles of products by the workgroup memory that they take, of f32 and f64, for what is in it at a time (in small ones it is the
+# sums of two groups at least): passes/src/gpu/emit/roots/dot/tile.rs.
+TILES = {
+    **{2 * stage * (64 + 4) * width: 64 for stage in (8, 16) for width in (4, 8)},
+    **{2 * max(stage * (32 + 4), 2 * 32 * 32) * width: 32 for stage in (32, 64) for width in (4, 8)},
+}
+NUMBER = 8
+"""Bytes of one element, such as where a slice begins."""
 WORTH_A_LINE = 0.01
 MOST_INSTRUCTIONS = 6000
 WARPS = 3
@@ -214,12 +220,14 @@ class Line:
     needed: float = 0.0
     adding: float = 0.0
     """Seconds in which memory does all the atomics."""
+    own: float = 0.0
+    """Bytes that this function moves, of those of its kernel."""
 
     def reason(self, sms: int) -> str | None:
         """Why there are fewer than two blocks per SM; empty if there is no reason, None if there are enough."""
         if self.blocks >= 2:
             return None
-        share = self.moved / (2 * sms)
+        share = self.own / (2 * sms)
         if share < LEAST_OF_A_BLOCK:
             return f"small, {share / KIB:.1f} KiB for each of two blocks per SM"
         tile = TILES.get(self.shared)
@@ -482,11 +490,13 @@ def elements_of(manifest: dict, slots: list[str], parameters: list[dict], below:
     return [(types.get((slot, each["bytes"]), "f32"), below) for slot, each in zip(slots, parameters, strict=False)]
 
 
-def run_warps(kernel: ptx.Kernel, function: dict, elements: list[tuple[str, int]]) -> list[ptx.Run]:
-    """Executes warps of some blocks of a kernel's function."""
+def run_warps(
+    kernel: ptx.Kernel, function: dict, elements: list[tuple[str, int]], numbers: frozenset[int]
+) -> list[ptx.Run]:
+    """Executes warps of some blocks of a kernel's function; `numbers` are parameters that are one element."""
     grid, block = function["grid"], function["block"]
     places = [(grid * (2 * number + 1) // (2 * WARPS), 0) for number in range(WARPS)]
-    return [ptx.Warp(kernel, grid, block, place, elements).run(MOST_INSTRUCTIONS) for place in places]
+    return [ptx.Warp(kernel, grid, block, place, elements, numbers).run(MOST_INSTRUCTIONS) for place in places]
 
 
 def read(
@@ -520,7 +530,10 @@ def read(
     written, others = of(["write"]), of(["read", "scratch"])
     large = [times for number, times in written.items() if parameters[number]["bytes"] > WORTH_A_LINE * moved]
     # Of what is larger than all that the kernel moves it reads some, nobody says how much: a slice, at a place that is known when it runs.
-    whole = [times for number, times in of(["read"]).items() if parameters[number]["bytes"] <= moved]
+    # So may what is smaller be, if that place is in memory.
+    slices = {int(a.addresses[0] >> np.uint64(ptx.REGION)) - 1 for a in accesses if a.is_moved}
+    reads = [(n, times) for n, times in of(["read"]).items() if parameters[n]["bytes"] <= moved]
+    whole = [times for n, times in reads if n not in slices] or [times for _, times in reads]
     times = max(large or whole or others.values() or written.values(), default=moved / max(total, 1))
     if not large and not any(each["access"] == "read" and n in touched for n, each in enumerate(parameters)):
         times = moved / max(total, 1)
@@ -621,7 +634,8 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
                 elements = elements_of(manifest, slots, entry["parameters"], case.below)
                 if entry.get("guarded"):
                     elements.append((ptx.GUARD, 1))
-                runs = run_warps(kernels[function["name"]], function, elements)
+                numbers = frozenset(n for n, each in enumerate(entry["parameters"]) if each["bytes"] <= NUMBER)
+                runs = run_warps(kernels[function["name"]], function, elements, numbers)
                 found.append((entry, function, runs, share))
 
     lines = text.split("\n")
@@ -635,6 +649,9 @@ def lines_of(case: Case, package: pathlib.Path) -> list[Line]:
         name, grid, block = function["name"], function["grid"], function["block"]
         line = Line(name, counts[entry["name"]], moves(entry), share, *used[name])
         line.blocks = grid / case.chip.sms
+        # What puts together what the first function left reads that, and writes results.
+        left = sum(each["bytes"] for each in entry["parameters"] if each["access"] in ("scratch", "write"))
+        line.own = min(line.moved, left) if name != entry["functions"][0]["name"] else line.moved
         line.warps = resident_warps(line.registers, line.shared, grid, block, case.chip)
         executed = sum(run.counts for run in runs)
         per_ptx, in_flight = hot_code(kernels[name], executed, code[name])

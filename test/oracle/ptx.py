@@ -29,6 +29,7 @@ DTYPES = {
     "b8": np.uint8, "u8": np.uint8, "s8": np.int8, "b16": np.uint16, "u16": np.uint16, "s16": np.int16, "f16": np.float16,
     "b32": np.uint32, "u32": np.uint32, "s32": np.int32, "f32": np.float32,
     "b64": np.uint64, "u64": np.uint64, "s64": np.int64, "f64": np.float64, "pred": np.bool_,
+    "bf16": np.uint16, "f16x2": np.uint32, "bf16x2": np.uint32,
 }  # fmt: skip
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 WIDER = {1: 2, 2: 4, 4: 8}
@@ -91,6 +92,8 @@ class Access:
     kind: str
     width: int
     addresses: Lanes
+    is_moved: bool = False
+    """They follow from a number in memory, as those of a slice do."""
 
     @property
     def is_in_line(self) -> bool:
@@ -142,6 +145,14 @@ def fits(values: Lanes, dtype: type) -> Lanes:
     return bits.astype(UNSIGNED[size]).view(dtype)
 
 
+def noise_of(addresses: Lanes) -> Lanes:
+    """64 bits that follow from an address and look random: splitmix64."""
+    bits = addresses.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
 GUARD = "guard"
 """In place of an element type: the byte of a guarded kernel, which says that it does what it is for."""
 
@@ -150,11 +161,18 @@ class Warp:
     """Lanes that execute a kernel."""
 
     def __init__(
-        self, kernel: Kernel, grid: int, block: int, at: tuple[int, int], elements: list[tuple[str, int]]
+        self,
+        kernel: Kernel,
+        grid: int,
+        block: int,
+        at: tuple[int, int],
+        elements: list[tuple[str, int]],
+        numbers: frozenset[int] = frozenset(),
     ) -> None:
-        """`at`: the number of its block, and its first thread's in it; `elements`: element type and bound per parameter."""
-        self.kernel, self.elements = kernel, elements
-        self.random = np.random.default_rng(0)
+        """`at`: the number of its block, and its first thread's in it; `elements`: element type and bound per parameter;
+        `numbers`: parameters that are one element."""
+        self.kernel, self.elements, self.numbers = kernel, elements, numbers
+        self.moved: set[str] = set()
         lanes = min(LANES, block)
         self.zeros = np.zeros(lanes, np.uint32)
         self.registers: dict[str, Lanes] = {
@@ -183,19 +201,23 @@ class Warp:
         return self.get(base, np.uint64) + np.uint64(int(offset or "0", 0) & (2**64 - 1))
 
     def elements_at(self, addresses: Lanes, dtype: type) -> Lanes:
-        """Random elements of the type that the first address's buffer has."""
+        """Random elements of the type that the first address's buffer has, the same at an address whoever asks."""
         number = int(addresses[0] >> np.uint64(REGION)) - 1
         element, bound = self.elements[number] if number < len(self.elements) else ("f32", 1)
         if element == GUARD:
             return fits(np.ones(len(addresses), np.int64), dtype)
         size = np.dtype(dtype).itemsize
+        noise = noise_of(addresses)
         if element.startswith(("f", "bf", "complex")):
-            values = self.random.random(len(addresses))
+            values = (noise >> np.uint64(11)) * 2.0**-53
             if element == "bf16" and size == 2:
                 return fits((values.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16), dtype)
             floats = {2: np.float16, 4: np.float32, 8: np.float64}.get(size)
             return fits(values.astype(floats), dtype) if floats else fits(np.zeros(len(addresses), np.uint8), dtype)
-        return fits(self.random.integers(0, max(min(bound, 127 if size == 1 else bound), 1), len(addresses)), dtype)
+        if element == "i1":
+            bound = 2
+        bound = max(min(bound, 127 if size == 1 else bound), 1)
+        return fits((noise % np.uint64(bound)).astype(np.int64), dtype)
 
     def run(self, most: int) -> Run:
         """Executes until all lanes have ended, or for `most` instructions."""
@@ -230,13 +252,17 @@ class Warp:
     def execute(self, at: int, instruction: Instruction, taken: Lanes, accesses: list[Access]) -> None:
         parts, operands, dtype = instruction.parts, instruction.operands, instruction.dtype or np.uint32
         kind = parts[0]
+        self.follow(instruction)
         if instruction.is_access:
             where = next(operand for operand in operands if operand.startswith("["))
             addresses = self.address(where)
-            accesses.append(Access(at, kind, instruction.width, addresses[taken]))
+            is_moved = where.strip("[]").partition("+")[0] in self.moved
+            accesses.append(Access(at, kind, instruction.width, addresses[taken], is_moved))
             if kind == "ld":
-                for name in operands[0].strip("{}").split(","):
-                    self.set(name.strip(), self.elements_at(addresses, dtype), taken)
+                size = np.dtype(dtype).itemsize
+                for number, name in enumerate(operands[0].strip("{}").split(",")):
+                    found = self.elements_at(addresses + np.uint64(number * size), dtype)
+                    self.set(name.strip(), found, taken)
             elif kind == "atom":
                 # Nobody else is there: a compare-and-swap finds what it compares with.
                 swap = "cas" in parts
@@ -255,6 +281,19 @@ class Warp:
         elif operands:
             result = self.compute(kind, parts, operands[1:], dtype)
             self.set(operands[0], result if result is not None else np.zeros(len(taken), dtype), taken)
+
+    def follow(self, instruction: Instruction) -> None:
+        """Notes which registers follow from a number in memory."""
+        kind, operands = instruction.parts[0], instruction.operands
+        if kind in ("st", "red", "setp") or not operands:
+            return
+        if instruction.is_access:
+            number = int(self.address(next(each for each in operands if each.startswith("[")))[0] >> np.uint64(REGION)) - 1
+            does = number in self.numbers
+        else:
+            does = any(name.strip() in self.moved for each in operands[1:] for name in each.strip("{}").split(","))
+        names = {name.strip() for name in operands[0].strip("{}").split(",")}
+        self.moved = self.moved | names if does else self.moved - names
 
     def pack(self, operands: tuple[str, ...], dtype: type, taken: Lanes) -> None:
         """Moves several registers to a larger one, or the other way round."""

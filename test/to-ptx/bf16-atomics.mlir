@@ -1,11 +1,15 @@
 // RUN: slimhlo-opt %s --slimhlo-to-kernels --slimhlo-emit-gpu --slimhlo-to-ptx=chip=sm_90 | sed 's/\\0A/\n/g; s/\\09/ /g' | FileCheck %s --check-prefix=NATIVE
 // RUN: slimhlo-opt %s --slimhlo-to-kernels --slimhlo-emit-gpu --slimhlo-to-ptx=chip=sm_80 | sed 's/\\0A/\n/g; s/\\09/ /g' | FileCheck %s --check-prefix=SWAP
 
-// Sums in bf16 are atomic where the chip can do them; elsewhere a word is swapped until nobody was faster.
+// Sums in bf16 are atomic where the chip can do them: of whole words, for a half it has no instruction; -0 is added to the other half. Elsewhere a
+// word is swapped until nobody was faster.
 
 // NATIVE-LABEL: .entry scatter_0(
-// NATIVE: atom{{.*}}.add.noftz.bf16
-// NATIVE-NOT: .cas.
+// NATIVE-NOT: atom
+// NATIVE: %low, %none, %rs[[UPDATE:[0-9]+]], %second;
+// NATIVE: %high, %rs[[UPDATE]], %none, %second;
+// NATIVE: red.global.add.noftz.bf16x2
+// NATIVE-NOT: atom
 // NATIVE: ret;
 // SWAP-LABEL: .entry scatter_0(
 // SWAP: atom{{.*}}.cas.b{{16|32}}

@@ -1,16 +1,16 @@
 // RUN: slimhlo-opt %s --slimhlo-to-kernels --slimhlo-emit-gpu --slimhlo-to-ptx=chip=sm_80 | sed 's/\\0A/\n/g; s/\\09/ /g' | FileCheck %s
 
-// Operands are multiplied from workgroup memory, 16 bytes at a time, with sums in registers.
+// Operands are multiplied from workgroup memory, 16 bytes at a time, with sums in registers, while those of the next turn are loaded.
 
 // CHECK-LABEL: .entry convolution_0(
 // CHECK-NOT: .local
 // CHECK: .shared .align
 // CHECK: ld.global.nc.b32
-// CHECK: st.shared.b32
-// CHECK: bar.sync
 // CHECK: ld.shared.v4
 // CHECK: ld.shared.v4
 // CHECK: fma.rn.f32
+// CHECK: bar.sync
+// CHECK: st.shared.b32
 // CHECK: bar.sync
 // CHECK-NOT: .local
 // CHECK: ret;

@@ -59,14 +59,15 @@ fn is_reused(main: OperationRef<'_, '_>, argument: usize) -> bool {
 /// Seconds of a kernel function.
 fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, target: Target, rates: &Rates) -> f64 {
     let mut products = 0.0;
-    let mut launches = 1;
+    let (mut starting, mut launches) = (0.0, 1);
     let is_of_rows = ir::string_attribute(function, "slimhlo.kernel") == Some("rows");
     walk(function, |op| {
         if matches!(op_name(op), "stablehlo.dot_general" | "stablehlo.dot" | "stablehlo.convolution")
             && let Ok(result) = op.result(0)
         {
-            let slowness = roots::slowness_of_product(op).unwrap_or(1.0);
+            let slowness = roots::slowness_in_kernel(op).unwrap_or(1.0);
             products += slowness * product_seconds(op, size_of(result.into()).0, rates);
+            starting = rates.product;
         }
         if !is_of_rows {
             launches = roots::launches(op, false).map_or(1, |launches| launches.len()).max(launches);
@@ -79,7 +80,8 @@ fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, target: Target, rates: &Ra
     let moved = (traffic(function).unwrap_or(0) as f64 + 2.0 * scratch as f64) / rates.bytes;
     let moved = (moved + work.gathering).max(work.scattering);
     let computed = products + work.steps / rates.operations;
-    launches as f64 * rates.launch + moved.max(computed) + (1.0 - rates.overlap) * moved.min(computed)
+    let starting = launches as f64 * rates.launch + starting;
+    starting + moved.max(computed) + (1.0 - rates.overlap) * moved.min(computed)
 }
 
 struct Schedule<'r> {

@@ -276,7 +276,8 @@ fn work(
     let computing = kernel.inside.product.map_or(0.0, |id| {
         let node = &graph.nodes[id as usize];
         let Some((op, made)) = node.op.zip(graph.values.get(node.first as usize)) else { return 0.0 };
-        product(op, made.elements / parts(op, made.ty), rates) / sharing(graph, node, op)
+        let slowness = storage.slowness.map_or(1.0, |slowness| slowness(op));
+        slowness * product(op, made.elements / parts(op, made.ty), rates) / sharing(graph, node, op)
     });
     let (counting, overlap) = match storage.operations {
         // In a product's kernel operations are done while it multiplies.

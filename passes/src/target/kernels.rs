@@ -4,6 +4,7 @@
 //! that run before need to know.
 
 use super::{Beside, Description, Rates, Reductions, Schedule, Storage, xla_gpu};
+use crate::gpu::emit::roots::slowness_of_product;
 
 /// Elements of the longest row that one kernel keeps from one of its reductions to the next (`gpu/emit/roots/rows.rs`):
 /// the largest block has 1024 threads, and of the 64 registers that each then has, 32 hold elements.
@@ -47,6 +48,7 @@ pub(super) static STORAGE: Storage = Storage {
     operations: Some(xla_gpu::operations),
     divides_work: false,
     splits_products: None,
+    slowness: Some(|op| slowness_of_product(op).unwrap_or(1.0)),
     numbers_places: false,
     one_waits: false,
     sorts_places: false,
@@ -58,16 +60,15 @@ pub(super) static STORAGE: Storage = Storage {
 pub(super) const PREFIX: &str = "kernels-";
 
 /// What an H100 was measured to do under XLA, but for products: no tensor cores, and half of what it multiplies without
-/// them, 67 TFLOP/s of f32 and 34 of f64 by NVIDIA's data sheet. That half is assumed, not measured. A product of few
-/// rows takes longer than its operations: 8,192 by 128 by 128 take 9 us by that rate, and took 25 along rows and 60
-/// across (`slimhlo-run --bench` of `message_passing_gradient`). All launches are in graphs. Updates of one place are
-/// counted in the memory of each block first (`emit/roots/private.rs`).
+/// them, 67 TFLOP/s of f32 and 34 of f64 by NVIDIA's data sheet. That half is assumed, not measured. What products of
+/// few tiles take longer is known of each (`slowness`); until its first tiles are there and its last ones stored, a product
+/// takes as long as XLA's. All launches are in graphs. Updates of one place are counted in the memory of each block
+/// first (`emit/roots/private.rs`).
 pub(super) const H100: Rates = Rates {
     narrow_products: 30e12,
     products: 30e12,
     exact_products: 30e12,
     wide_products: 15e12,
-    product: 20e-6,
     product_overlap: 1.0,
     across: (1.0, 1.0),
     columns: None,

@@ -13,7 +13,7 @@ mod xla_tpu;
 
 use crate::framework::OptionValue;
 pub use kernels::LONGEST_ROW;
-use melior::ir::Type;
+use melior::ir::{OperationRef, Type};
 use std::fmt;
 
 /// What a program is compiled by, and for which chip.
@@ -112,6 +112,8 @@ pub struct Storage {
     pub divides_work: bool,
     /// Products of few results are computed in parts; `None` if never.
     pub splits_products: Option<Splits>,
+    /// How many times as long a product takes as one whose tiles busy the whole chip; `None` where nobody knows.
+    pub slowness: Option<fn(OperationRef<'_, '_>) -> f64>,
     /// What a `select_and_scatter` chooses is found by numbering all places of its operand.
     pub numbers_places: bool,
     /// Of results that are made in the memory of each other's arguments one waits in memory of its own, not all.

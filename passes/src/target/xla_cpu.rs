@@ -40,6 +40,7 @@ pub(super) static STORAGE: Storage = Storage {
     operations: None,
     divides_work: true,
     splits_products: None,
+    slowness: None,
     numbers_places: false,
     one_waits: false,
     sorts_places: false,

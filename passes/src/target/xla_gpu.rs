@@ -44,6 +44,7 @@ pub(super) static STORAGE: Storage = Storage {
     divides_work: false,
     // As `test/oracle/products.py` finds them, but for some of 64 columns and some that contract 65,536 elements.
     splits_products: Some(Splits { most: 1 << 21, fewest: 4, small: 1 << 14 }),
+    slowness: None,
     numbers_places: true,
     // As `referee.py --target h100` says of `test/print-memory/gpu-rings.mlir` and `gpu-sorts.mlir`.
     one_waits: true,

@@ -36,6 +36,7 @@ pub(super) static STORAGE: Storage = Storage {
     operations: None,
     divides_work: false,
     splits_products: None,
+    slowness: None,
     numbers_places: false,
     one_waits: false,
     sorts_places: false,

@@ -3,7 +3,7 @@
 //! From kernels to PTX.
 
 use crate::libdevice::Library;
-use crate::{Chip, Error, PtxVersion, intrinsics, libdevice, lower, stores};
+use crate::{Chip, Error, PtxVersion, halves, intrinsics, libdevice, lower, stores};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage, Module};
@@ -132,10 +132,12 @@ fn part(
         return Ok(Part { bitcode: Vec::new(), ptx: String::new(), undefined });
     }
     let ptx = machine.write_to_memory_buffer(&module, FileType::Assembly).map_err(failed)?;
+    // LLVM ends it with a zero byte.
+    let ptx = String::from_utf8_lossy(ptx.as_slice());
+    let ptx = halves::add_words(ptx.trim_end_matches('\0'));
     Ok(Part {
         bitcode: if keep { module.write_bitcode_to_memory().as_slice().to_vec() } else { Vec::new() },
-        // LLVM ends it with a zero byte.
-        ptx: stores::cut_before_stores(String::from_utf8_lossy(ptx.as_slice()).trim_end_matches('\0')),
+        ptx: stores::cut_before_stores(&ptx),
         undefined,
     })
 }

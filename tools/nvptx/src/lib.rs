@@ -11,6 +11,7 @@ mod chip;
 mod device;
 mod error;
 mod ffi;
+mod halves;
 pub mod host;
 mod intrinsics;
 mod libdevice;

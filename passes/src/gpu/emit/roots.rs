@@ -26,7 +26,7 @@ pub mod serial;
 mod sort;
 mod window;
 
-pub use dot::{TILE, slowness as slowness_of_product};
+pub use dot::{slowness as slowness_of_product, slowness_in_kernel, tile as tile_of_product};
 pub use sort::{beginnings as beginnings_of_sort, longest_in_block};
 
 use super::code::Scalar;

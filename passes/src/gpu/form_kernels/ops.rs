@@ -310,7 +310,7 @@ pub fn is_plain_operand(op: OperationRef<'_, '_>, kind: &str, operand: usize) ->
 /// How often one element of each operand is evaluated, in all, by a kernel rooted at an op of this kind.
 pub fn evaluations(op: OperationRef<'_, '_>, kind: &str, operand: usize) -> f64 {
     // Dots and convolutions read their operands once per tile of the result.
-    const TILE: f64 = roots::TILE as f64;
+    let tile = || roots::tile_of_product(op) as f64;
     let elements = |index: usize| op.operands().nth(index).map_or(0.0, |value| size_of(value).0 as f64);
     let result = op.result(0).map_or(0.0, |result| size_of(result.into()).0 as f64);
     match kind {
@@ -330,12 +330,13 @@ pub fn evaluations(op: OperationRef<'_, '_>, kind: &str, operand: usize) -> f64 
         "dot" => {
             let own = elements(operand).max(1.0);
             let contracted = (elements(0) * elements(1) / result.max(1.0)).sqrt().max(1.0);
-            own * (result * contracted / own / TILE).max(1.0)
+            own * (result * contracted / own / tile()).max(1.0)
         }
         "convolution" => {
             let filter = elements(1);
             let own = elements(operand).max(1.0);
-            own * (result * filter / own / TILE / TILE).max(1.0)
+            let tile = tile();
+            own * (result * filter / own / tile / tile).max(1.0)
         }
         "reduce_window" => {
             let inputs = op.operand_count() / 2;

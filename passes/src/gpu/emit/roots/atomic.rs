@@ -52,8 +52,8 @@ pub fn update_of<'c: 'a, 'a>(block: BlockRef<'c, 'a>, element: Type<'c>) -> Upda
         (Number::Integer { unsigned: false, .. }, "minimum") => Some(8),
         (Number::Integer { unsigned: true, .. }, "maximum") => Some(9),
         (Number::Integer { unsigned: true, .. }, "minimum") => Some(10),
-        // Of 16 bits where the chip has it (f16 from sm_70 on, bf16 from sm_90); LLVM swaps until nobody was faster
-        // elsewhere.
+        // Of 16 bits where the chip has it, with what shares its word (f16 from sm_70 on, bf16 from sm_90:
+        // tools/nvptx/src/halves.rs); LLVM swaps until nobody was faster elsewhere.
         (Number::Float { width: 16 | 32 | 64 }, "add") => Some(11),
         (Number::Complex { .. }, "add") => return Update::AddParts,
         _ => None,

@@ -30,15 +30,15 @@ use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::quant::Number;
 use slimhlo_dialect::types::Tensor;
 use thin::Thin;
-pub use tile::TILE;
+use tile::TILE;
 
 /// Rows or columns from which on a product has tiles.
 const FEW: i64 = 16;
 /// Share of the operands' bytes that the sums of parts may take: memory is what slimhlo is for.
 const MOST_SCRATCH: u64 = 16;
-/// How many times as long the same product takes in small tiles: each element is then read from workgroup memory for
-/// half as many products.
-const SMALL: f64 = 2.0;
+/// How many times as long the same product takes in small tiles: each element is then brought to workgroup memory for half
+/// as many products, which is an eighth of a block's instructions more, and sums of its groups are added up.
+const SMALL: f64 = 1.25;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plan {
@@ -57,15 +57,21 @@ struct Cut {
 }
 
 impl Cut {
-    /// Into at most so many parts of at least so many elements each, a multiple of `multiple`. None of them is empty.
-    fn new(contracted: i64, most: i64, least: i64, multiple: i64) -> Self {
-        let parts = most.min(contracted / least).max(1);
+    /// Into as many parts as are wanted, or some more, but at most so many, of at least so many elements each, a multiple
+    /// of `multiple`. None of them is empty.
+    fn new(contracted: i64, [wanted, most]: [i64; 2], least: i64, multiple: i64) -> Self {
+        let parts = wanted.min(most).min(contracted / least).max(1);
         if parts == 1 {
             return Self { parts, length: contracted };
         }
+        let of_length = |length: i64| Self { parts: (contracted + length - 1) / length, length };
         let length = (contracted + parts - 1) / parts;
-        let length = (length + multiple - 1) / multiple * multiple;
-        Self { parts: (contracted + length - 1) / length, length }
+        let longer = of_length((length + multiple - 1) / multiple * multiple);
+        let shorter = length / multiple * multiple;
+        if longer.parts < parts && shorter >= least && of_length(shorter).parts <= most {
+            return of_length(shorter);
+        }
+        longer
     }
 
     /// The elements of a part: the first one, and the one after the last.
@@ -228,7 +234,7 @@ impl<'c> Product<'c> {
         let cut = |tile: i64| {
             let tiles = self.tiles(tile);
             let wanted = (self.grids.full() + tiles - 1) / tiles;
-            Plan::Tile(tile, Cut::new(contracted, wanted.min(most), tile::LEAST, tile::DEEP))
+            Plan::Tile(tile, tile::cut(tile, contracted, [wanted, most]))
         };
         let (large, small) = (cut(TILE), cut(TILE / 2));
         if self.slowness(large) <= self.slowness(small) { large } else { small }
@@ -247,7 +253,12 @@ impl<'c> Product<'c> {
             Plan::Serial => idle(count_of(self.result.shape) / BLOCK),
             Plan::Thin(thin, cut) => idle(thin.blocks(cut)),
             Plan::Tile(tile, cut) => {
-                idle(self.tiles(tile) * cut.parts) * if tile < TILE { SMALL } else { 1.0 }
+                let blocks = self.tiles(tile) * cut.parts;
+                let [batches, rows, columns, _] = self.counts();
+                // Where rows or columns are few, much of a tile is beyond them.
+                let wasted =
+                    (self.tiles(tile) * tile * tile) as f64 / (batches * rows * columns).max(1) as f64;
+                idle(blocks) * wasted * if tile < TILE { SMALL } else { 1.0 }
             }
         }
     }
@@ -283,8 +294,22 @@ pub fn scratch<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, Vec<u64>> {
     Ok(vec![sums * bytes_of(product.accumulator(op))])
 }
 
-/// How many times as long a product takes in its kernel as one that busies the whole chip.
+/// How many times as long a product takes as one that busies the whole chip, in the kernel that it would get.
 pub fn slowness<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, f64> {
+    let product = Product::of(op)?;
+    Ok(product.slowness(product.plan(op)))
+}
+
+/// Rows and columns of a product's tiles, in the kernel that it would get; those of large ones if it has none.
+pub fn tile<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> i64 {
+    match Product::of(op).map(|product| product.plan(op)) {
+        Ok(Plan::Tile(tile, _)) => tile,
+        _ => TILE,
+    }
+}
+
+/// The same as [`slowness`] in the kernel that it has, with the scratch memory of that.
+pub fn slowness_in_kernel<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Result<'c, f64> {
     let product = Product::of(op)?;
     Ok(product.slowness(product.plan_in_kernel(op)))
 }

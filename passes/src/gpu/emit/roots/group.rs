@@ -314,6 +314,10 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         merge: &Merge<'_, 'c, 'a>,
     ) -> Result<'c, Vec<Scalar<'c, 'a>>> {
         let code = &kernel.code;
+        let word = code.int(32);
+        // Threads of a block are few, whatever places in memory are counted in. Partners' numbers are kept through all that
+        // comes before, and take half of the registers.
+        let [lane, live] = [lane, live].map(|number| code.resize(number, word, false));
         let mut distance = WARP / 2;
         while distance > 0 {
             let parts = flat(&mine);
@@ -323,7 +327,7 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
                 .map(|word| shuffle_down(code, word, distance))
                 .collect();
             let theirs = unflat(&mine, &from_words(code, &parts, &received));
-            let partner = code.add(lane, code.index(distance));
+            let partner = code.binary("arith.addi", lane, code.integer(distance, word));
             let alive = code.compare(Int::Ult, partner, live);
             mine = only_if(kernel, Some(alive), mine, |mine| merge(&mine, &theirs))?;
             distance /= 2;

@@ -153,10 +153,10 @@ impl<'c: 'a, 'a> Rows<'c, 'a> {
             neighbours /= 2;
         }
         let warps = BLOCK / Size::Warp.threads();
-        let by_warps =
-            length <= OF_A_WARP || length <= OF_ONE_OF_MANY && count >= warps.saturating_mul(grids.full());
-        let (size, threads, block) = if by_warps {
-            (Size::Warp, Size::Warp.threads(), BLOCK)
+        let is_many = count >= warps.saturating_mul(grids.full());
+        let (size, threads, block) = if length <= OF_A_WARP || length <= OF_ONE_OF_MANY && is_many {
+            // Of few rows smaller blocks have some for each multiprocessor.
+            (Size::Warp, Size::Warp.threads(), if is_many { BLOCK } else { SMALLEST_BLOCK })
         } else {
             let mut threads = SMALLEST_BLOCK;
             let is_much = |threads: i64| {

@@ -75,7 +75,7 @@ impl Thin {
     /// What is contracted in parts, so that all of the device is busy; at most so many.
     pub fn cut(&self, most: i64) -> Cut {
         let blocks = self.blocks(Cut { parts: 1, length: self.contracted });
-        Cut::new(self.contracted, (self.grids.busy() / blocks).min(most), self.size.threads() * LEAST, BLOCK)
+        Cut::new(self.contracted, [self.grids.busy() / blocks, most], self.size.threads() * LEAST, BLOCK)
     }
 
     /// Blocks that there is work for.
