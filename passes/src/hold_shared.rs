@@ -238,8 +238,18 @@ fn do_several_read<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
 /// not come out even along all axes: partitioners move ends between devices that are along the others, then gather, and
 /// read it for each of the two.
 fn is_gathered<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
-    let mut readers = uses(value);
-    let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
+    let only = |value: Value<'c, 'a>| {
+        let mut readers = uses(value);
+        readers.next().filter(|_| readers.next().is_none())
+    };
+    let Some(mut reader) = only(value) else { return false };
+    // In another shape it is what it was.
+    for _ in 0..NEAR {
+        let is_shape = matches!(op_name(reader.user), "stablehlo.transpose" | "stablehlo.reshape");
+        let Some(shaped) = ir::first_result(reader.user).filter(|_| is_shape) else { break };
+        let Some(next) = only(shaped) else { return false };
+        reader = next;
+    }
     let parent = reader.user.block().and_then(|block| block.parent_operation());
     let Some(computation) = parent.filter(|_| op_name(reader.user) == "sdy.return") else { return false };
     let Some(whole) = computation.results().nth(reader.operand).map(Value::from) else { return false };

@@ -173,12 +173,14 @@ use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, is_unused, walk};
 use crate::splat::{Splat, Splats};
 pub(crate) use emit::next_channel;
-use layout::Known;
+pub(crate) use layout::Known;
 pub use layout::partitions;
 pub(crate) use layout::{
     is_entry, is_manual_throughout, is_partitioned, of_one_partition, only_returned, taken,
 };
-pub(crate) use manual::{all_reduce, constant_on_shards, counted, manual_computation};
+pub(crate) use manual::{
+    all_gather, all_reduce, collective_permute, constant_on_shards, counted, looked_up, manual_computation,
+};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};
 pub(crate) use mesh::{Layout, Mesh, parts_in};
