@@ -152,6 +152,7 @@
 //!   of a concatenation that is left alone (partitioners know a rotation by them); what is made of what an op had replicated.
 
 mod assemble;
+mod calls;
 mod chain;
 mod classes;
 mod emit;
@@ -172,6 +173,7 @@ use crate::ir::{self, Builder};
 use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, is_unused, walk};
 use crate::splat::{Splat, Splats};
+pub(crate) use calls::{callee, laid_out_alike};
 pub(crate) use emit::next_channel;
 pub(crate) use layout::Known;
 pub use layout::partitions;

@@ -310,6 +310,18 @@ pub fn reordered(op: OperationRef<'_, '_>, name: &str, layout: &Layout) -> Optio
     }
 }
 
+/// The layout of what `op`, a broadcast that repeats nothing, makes of an array laid out like that: each device has it.
+pub fn named_anew(op: OperationRef<'_, '_>, name: &str, layout: &Layout) -> Option<Layout> {
+    (name == "stablehlo.broadcast_in_dim").then_some(())?;
+    let (from, to) = (plain(op.operands().next()?)?, plain(op.results().next()?.into())?);
+    (from.element_count() == to.element_count()).then_some(())?;
+    let mut axes = vec![Vec::new(); to.shape.len()];
+    for (&dim, own) in ir::i64_array(op, "broadcast_dimensions")?.iter().zip(&layout.0) {
+        axes.get_mut(usize::try_from(dim).ok()?)?.clone_from(own);
+    }
+    Some(Layout(axes))
+}
+
 /// The array that `value` is a part of: what is joined to one as large again is laid out like it.
 fn part_of<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
     let mut value = value;
@@ -342,6 +354,22 @@ fn shardings_at<'c>(function: OperationRef<'c, '_>, name: &str) -> Vec<Option<Te
             TensorSharding::view(ffi::attribute_in(dictionary, SHARDING)?)
         })
         .collect()
+}
+
+/// What a function says of its arguments or results, by the name of the attribute that says it; `None` if it says
+/// something else, too, but for where they come from.
+pub(super) fn said_of<'c>(
+    function: OperationRef<'c, '_>,
+    name: &str,
+) -> Option<Vec<Option<TensorSharding<'c>>>> {
+    const NAMES: [&str; 3] = [SHARDING, "jax.arg_info", "jax.result_info"];
+    let list = ffi::attribute_of(function, name).and_then(|list| ArrayAttribute::try_from(list).ok());
+    for index in 0..list.map_or(0, |list| list.len()) {
+        let dictionary = DictionaryAttribute::try_from(list?.element(index).ok()?).ok()?;
+        let known = NAMES.iter().filter(|name| ffi::attribute_in(dictionary, name).is_some());
+        (dictionary.len() == known.count()).then_some(())?;
+    }
+    Some(shardings_at(function, name))
 }
 
 /// What a function says about its arguments and results.
