@@ -29,6 +29,8 @@ pub struct Known<'c> {
     layouts: FxHashMap<usize, Layout>,
     /// How functions hand out what they return.
     returned: FxHashMap<usize, Layout>,
+    /// Values of which devices have sums that are still to be added up: how they are laid out says nothing of what is there.
+    partial: FxHashSet<usize>,
 }
 
 impl<'c> Known<'c> {
@@ -83,9 +85,17 @@ impl<'c> Known<'c> {
             ops.push(op);
             WalkResult::Advance
         });
-        let mut known =
-            Self { mesh: mesh?, by_op, layouts: FxHashMap::default(), returned: FxHashMap::default() };
+        let mut known = Self {
+            mesh: mesh?,
+            by_op,
+            layouts: FxHashMap::default(),
+            returned: FxHashMap::default(),
+            partial: FxHashSet::default(),
+        };
         for (value, sharding) in said {
+            if !sharding.unreduced_axes().is_empty() {
+                known.partial.insert(ir::key(value));
+            }
             let Some(layout) = known.mesh.layout(sharding) else { continue };
             // What comes from outside comes in even parts.
             let layout = match (entered.contains(&ir::key(value)), ffi::shape(value.r#type())) {
@@ -123,6 +133,11 @@ impl<'c> Known<'c> {
         self.layouts.get(&ir::key(value))
     }
 
+    /// Whether devices have sums of a value that are still to be added up.
+    pub fn is_partial(&self, value: Value<'c, '_>) -> bool {
+        self.partial.contains(&ir::key(value))
+    }
+
     /// Whether `user` returns a value from its function, in this layout.
     pub fn is_returned_as(&self, user: OperationRef<'c, '_>, value: Value<'c, '_>, layout: &Layout) -> bool {
         op_name(user) == "func.return" && self.returned_as(value) == Some(layout)
@@ -154,7 +169,7 @@ impl<'c> Known<'c> {
 
     fn add(&mut self, value: Value<'c, '_>, layout: &Layout) {
         let rank = Tensor::new(value.r#type()).map(|tensor| tensor.rank());
-        if rank == Some(layout.0.len()) {
+        if rank == Some(layout.0.len()) && !self.is_partial(value) {
             self.layouts.entry(ir::key(value)).or_insert_with(|| layout.clone());
         }
     }
