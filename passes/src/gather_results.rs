@@ -53,17 +53,19 @@
 //!
 //! * Something else reads the result, or what is returned of it.
 //! * Nothing is exchanged in the computation: it is somebody's own, or needs none of this.
+//! * No array as large is stored on the way to the tile: nothing is in its place.
 //! * Rows would have to be sent on along two dimensions, or further than to the next device.
 //! * Elements of less than a byte.
 //! * For other back ends than XLA for CPU: how these give out memory is another matter.
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
-use crate::rewrite::{has_one_use, set_attribute, users, walk};
+use crate::rewrite::{defining_op, has_one_use, set_attribute, users, walk};
 use crate::shards::{
     Known, Layout, all_gather, collective_permute, is_entry, is_manual_throughout, looked_up, next_channel,
     only_returned, partitions,
 };
+use crate::splat::Splat;
 use melior::ir::attribute::IntegerAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -149,6 +151,7 @@ impl<'c: 'a, 'a> Gather<'c, 'a, '_> {
     fn result(&mut self, computation: OperationRef<'c, 'a>, number: usize) -> Option<()> {
         let end = computation.regions().next()?.first_block()?.terminator()?;
         let tile = end.operands().nth(number)?;
+        are_tiles_before(tile).then_some(())?;
         let handed = self.handed(computation.results().nth(number)?.into(), tile)?;
         let list = ffi::attribute_of(computation, "out_shardings").and_then(TensorShardingPerValue::view)?;
         let context = self.build.context();
@@ -257,6 +260,12 @@ impl<'c: 'a, 'a> Gather<'c, 'a, '_> {
         let axes: Vec<usize> = (0..rank).flat_map(rest).copied().collect();
         let tiles = grid.parts(&axes);
         let size: i64 = handed.tile.iter().product();
+        // In one dimension it is what it was in any.
+        let is_reshape = |op: &OperationRef<'c, 'a>| op_name(*op) == "stablehlo.reshape";
+        let mut tile = tile;
+        while let Some(from) = defining_op(tile).filter(is_reshape).and_then(|op| op.operands().next()) {
+            tile = from;
+        }
         let row = build.reshape(tile, of(&[size]), location);
         let zero = build.zeros(of(&[]), location);
         let more = build.pad(row, zero, [&[0], &[1], &[0]], of(&[size + 1]), location);
@@ -278,6 +287,32 @@ impl<'c: 'a, 'a> Gather<'c, 'a, '_> {
         }
         build.slice(wide, &vec![0; rank], of(&part), location)
     }
+}
+
+/// Whether what is computed to a tile is stored in arrays as large on the way: updates, branches and loops, and what several ops read.
+fn are_tiles_before<'c: 'a, 'a>(tile: Value<'c, 'a>) -> bool {
+    /// How many ops are looked at.
+    const NEAR: usize = 64;
+    let bytes = ir::bytes(tile);
+    let mut seen = Vec::new();
+    let mut pending = vec![tile];
+    while let Some(value) = pending.pop() {
+        let Some(op) = defining_op(value).filter(|op| !seen.contains(op)) else { continue };
+        if seen.len() >= NEAR {
+            return true;
+        }
+        seen.push(op);
+        let is_kept = op_name(op) == "stablehlo.dynamic_update_slice" || op.regions().next().is_some();
+        let is_shared = users(value).any(|user| Some(user) != users(value).next());
+        let is_splat = Splat::of(value).is_some();
+        if (is_kept || is_shared && !is_splat) && ir::bytes(value) >= bytes {
+            return true;
+        }
+        if !is_splat {
+            pending.extend(op.operands());
+        }
+    }
+    false
 }
 
 /// Whether an op cuts off what is at the ends of an array, and only that.

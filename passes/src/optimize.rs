@@ -229,7 +229,10 @@ pub fn optimize_once<'c>(
         is_settled = now == start;
     }
     let unmarked = unmark(module);
-    let exchanged = is_exchanged.then(|| Exchanged::of(borrowed(&original), module)).unwrap_or_default();
+    let exchanged = match is_exchanged {
+        true => Exchanged::of(borrowed(&original), module),
+        false => Exchanged::default(),
+    };
     let of = |function| {
         let name = name_of(function);
         let known = snapshots.get(&name).and_then(|last| last.cost.as_ref()).map(Cost::peak);

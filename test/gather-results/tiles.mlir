@@ -6,7 +6,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>
   // CHECK-LABEL: func.func @main
   // CHECK: %[[ALL:[0-9]+]] = sdy.manual_computation{{.*}} out_shardings=[<@mesh, [{}, {}]>]
-  // CHECK: %[[TILE:[0-9]+]] = stablehlo.concatenate
+  // CHECK: %[[TILE:[0-9]+]] = stablehlo.dynamic_update_slice
   // CHECK: %[[ROW:[0-9]+]] = stablehlo.reshape %[[TILE]] : (tensor<4x3xf32>) -> tensor<12xf32>
   // CHECK: %[[MORE:[0-9]+]] = stablehlo.pad %[[ROW]], %{{.*}}, low = [0], high = [1], interior = [0]
   // CHECK: %[[ROWS:[0-9]+]] = "stablehlo.all_gather"(%[[MORE]]) <{all_gather_dim = 0 : i64, {{.*}}replica_groups = dense<{{\[\[}}0, 1]]> : tensor<1x2xi64>{{.*}} : (tensor<13xf32>) -> tensor<26xf32>
@@ -20,7 +20,9 @@ module attributes {mhlo.num_partitions = 2 : i32} {
       %row = stablehlo.slice %a [0:1, 0:3] : (tensor<4x3xf32>) -> tensor<1x3xf32>
       %got = "stablehlo.collective_permute"(%row) <{source_target_pairs = dense<[[1, 0]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1x3xf32>) -> tensor<1x3xf32>
       %rest = stablehlo.slice %a [1:4, 0:3] : (tensor<4x3xf32>) -> tensor<3x3xf32>
-      %tile = stablehlo.concatenate %rest, %got, dim = 0 : (tensor<3x3xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
+      %zero = stablehlo.constant dense<0> : tensor<i64>
+      %joined = stablehlo.concatenate %rest, %got, dim = 0 : (tensor<3x3xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
+      %tile = stablehlo.dynamic_update_slice %joined, %got, %zero, %zero : (tensor<4x3xf32>, tensor<1x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
       sdy.return %tile : tensor<4x3xf32>
     } : (tensor<8x3xf32>) -> tensor<8x3xf32>
     %1 = stablehlo.slice %0 [0:7, 0:3] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<8x3xf32>) -> tensor<7x3xf32>
@@ -48,7 +50,9 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   func.func @main(%x: tensor<3x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<3x10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
     %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{}, {"x"}]>] out_shardings=[<@mesh, [{}, {"x"}]>] manual_axes={"x"} (%a: tensor<3x3xf32>) {
       %got = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<3x3xf32>) -> tensor<3x3xf32>
-      %tile = stablehlo.add %a, %got : tensor<3x3xf32>
+      %sum = stablehlo.add %a, %got : tensor<3x3xf32>
+      %both = stablehlo.multiply %sum, %sum : tensor<3x3xf32>
+      %tile = stablehlo.subtract %both, %sum : tensor<3x3xf32>
       sdy.return %tile : tensor<3x3xf32>
     } : (tensor<3x12xf32>) -> tensor<3x12xf32>
     %1 = stablehlo.slice %0 [0:3, 0:10] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<3x12xf32>) -> tensor<3x10xf32>
@@ -70,7 +74,10 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   // CHECK: stablehlo.slice %{{.*}} [0:5, 0:7] : (tensor<6x8xf32>) -> tensor<5x7xf32>
   func.func @main(%x: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<5x7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) {
     %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}, {"y"}]>] out_shardings=[<@mesh, [{"x"}, {"y"}]>] manual_axes={"x", "y"} (%a: tensor<3x4xf32>) {
-      %tile = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<3x4xf32>) -> tensor<3x4xf32>
+      %got = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<3x4xf32>) -> tensor<3x4xf32>
+      %sum = stablehlo.add %a, %got : tensor<3x4xf32>
+      %both = stablehlo.multiply %sum, %got : tensor<3x4xf32>
+      %tile = stablehlo.subtract %both, %sum : tensor<3x4xf32>
       sdy.return %tile : tensor<3x4xf32>
     } : (tensor<6x8xf32>) -> tensor<6x8xf32>
     %1 = stablehlo.slice %0 [0:5, 0:7] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {"y"}]>]>} : (tensor<6x8xf32>) -> tensor<5x7xf32>

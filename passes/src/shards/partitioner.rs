@@ -404,7 +404,7 @@ pub fn traffic<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Option<Traffic> {
 
 fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Traffic {
     let of = |function| (name_of(function), sent_in(function, known));
-    let each: FxHashMap<String, (Traffic, Vec<(&'c str, u64)>)> = functions(module).map(of).collect();
+    let each: FxHashMap<String, (Traffic, Calls<'c>)> = functions(module).map(of).collect();
     // How often each function runs: those that none calls once.
     let called: FxHashSet<&str> =
         each.values().flat_map(|(_, calls)| calls.iter().map(|(name, _)| *name)).collect();
@@ -428,8 +428,11 @@ fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Tr
     traffic
 }
 
+/// Functions that another calls, and how often.
+type Calls<'c> = Vec<(&'c str, u64)>;
+
 /// What a function sends by itself, and which others it calls how often.
-fn sent_in<'c: 'a, 'a>(function: OperationRef<'c, 'a>, known: &Known<'c>) -> (Traffic, Vec<(&'c str, u64)>) {
+fn sent_in<'c: 'a, 'a>(function: OperationRef<'c, 'a>, known: &Known<'c>) -> (Traffic, Calls<'c>) {
     let mut traffic = Traffic { is_known: true, ..Traffic::default() };
     let mut calls = Vec::new();
     let mut pending: Vec<(OperationRef<'c, 'a>, u64, bool)> = vec![(function, 1, false)];
