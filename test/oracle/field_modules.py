@@ -6,7 +6,7 @@ sizes the mesh often does not divide, with `sdy.sharding` on arguments and resul
 and splats as `sdy.constant`. Fields come padded to what divides, with a slice first and a pad last, or as they are. What is done with
 them: updates, pads, slices, wraps, rotations, reflections, extensions, halos with and without corners, joins, transposes between,
 stencils, chains of these, loops, private functions called twice, manual computations between, and gradients (moves the other way
-round, as Enzyme writes them). Other kinds are drawn only if asked for: rows taken or put at strides, and sums that are left unreduced. Some modules are of older producers: `mhlo.sharding` on values, and `Sharding` custom calls.
+round, as Enzyme writes them). `field_kinds.py` has more that is done with them. Some modules are of older producers: `mhlo.sharding` on values, and `Sharding` custom calls.
 
 All values are small whole numbers and all arithmetic is exact, so NumPy's results are the ones to be had, bit by bit. `crossing`
 counts what has to come from other devices, or go to them: the elements of arguments that a device's results depend on and that it does not
@@ -80,6 +80,7 @@ class Fields:
         self.functions: list[str] = []
         # The axis along which sums are left as devices have them, of ops that are added now.
         self.unreduced: str | None = None
+        self.has_sums = False
 
     @property
     def devices(self) -> int:
@@ -260,21 +261,6 @@ class Fields:
         apply = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply}[op]
         text = f"stablehlo.{op} %{x.name}, %{y.name}{self.says(x.cut)} : {self.type(x.shape)}"
         return self.add(Node(self.fresh(), x.shape, x.cut, (x, y), apply, moves=False), text)
-
-    def sum(self, x: Node) -> Node:
-        """Along the first dimension."""
-        zero = self.constant(0)
-        text = (
-            f"stablehlo.reduce(%{x.name} init: %{zero.name}) applies stablehlo.add across dimensions = [0]{self.says(x.cut[1:])}"
-            f" : ({self.type(x.shape)}, {self.type(())}) -> {self.type(x.shape[1:])}"
-        )
-        node = Node(self.fresh(), x.shape[1:], x.cut[1:], (x,), lambda v: np.sum(v, 0, dtype=self.dtype), moves=False)
-        return self.add(node, text)
-
-    def constrained(self, x: Node) -> Node:
-        """Laid out as it is, and no sum left to be added up."""
-        text = f"sdy.sharding_constraint %{x.name} <@mesh, {self.dims(x.cut)}> : {self.type(x.shape)}"
-        return self.add(Node(self.fresh(), x.shape, x.cut, (x,), lambda v: v), text)
 
     def loop(self, fields: Sequence[Node], body: Callable[[Node], Node], turns: int) -> list[Node]:
         """Fields that go through `body`, which keeps their shapes, again and again."""
@@ -602,62 +588,11 @@ def elementwise(f: Fields, x: Node) -> Node:
     return f.by_hand(x) if f.random.integers(8) == 0 else f.both("add", x, x)
 
 
-def strided(f: Fields, x: Node) -> Node:
-    """Every second or third row from some offset on, alone, back where they were, or less those beside them."""
-    dim = dim_of(f, x)
-    size = x.shape[dim]
-    by = f.upto(2, 3)
-    if size < 8 * by:
-        return x
-    low = f.upto(0, by)
-    count = (size - low - 1) // by
-    rows = f.part(x, dim, low, low + count * by, by)
-    match f.upto(0, 2):
-        case 0:
-            return rows
-        case 1:
-            return f.pad_dim(rows, dim, low, size - low - (count - 1) * by - 1, by - 1)
-        case _:
-            return f.both("subtract", rows, f.part(x, dim, low + 1, low + 1 + count * by, by))
-
-
-def spread(f: Fields, x: Node) -> Node:
-    """Zeros between its rows, and some of what comes of that."""
-    dim = dim_of(f, x)
-    size = x.shape[dim]
-    if size > MOST_SPREAD:
-        return x
-    between = f.upto(1, 2)
-    wide = f.pad_dim(x, dim, f.upto(0, 3), f.upto(0, 3), between)
-    return f.part(wide, dim, f.upto(0, 2), f.upto(size, wide.shape[dim])) if f.random.integers(2) else wide
-
-
-def partial(f: Fields, x: Node) -> Node:
-    """A sum that is left as devices have it, moved or computed on, and then added up."""
-    used = {f.resolved(axis)[0] for axes in x.cut for axis in axes}
-    free = [name for name, size in f.axes.items() if size > 1 and name not in used]
-    if f.is_gspmd or not free:
-        return x
-    axis = str(f.one(free))
-    rows = f.argument((f.axes[axis], *x.shape), ((axis,), *x.cut))
-    f.unreduced = axis
-    moved = f.one((rotate, halo, stencil, elementwise))(f, f.sum(rows))
-    f.unreduced = None
-    whole = f.constrained(moved)
-    return f.both("add", x, whole) if whole.shape == x.shape else f.both("add", whole, whole)
-
-
-KINDS: tuple[Callable[[Fields, Node], Node], ...] = (
+Kind = Callable[[Fields, Node], Node]
+KINDS: tuple[Kind, ...] = (
     rotate, wrap, wrap, reflect, extend, padded, sliced, stencil, stencil, halo, halo, constant_update, moved_update, other_update,
     joined, transposed, reshaped, back,
 )  # fmt: skip
-
-
-STRIDED = (strided, strided, spread, wrap, rotate, stencil, halo, constant_update, padded)
-PARTIAL = (partial, partial, partial, wrap, rotate, stencil, halo, extend)
-KINDS_OF = {"usual": KINDS, "strided": STRIDED, "partial": PARTIAL}
-# How long a dimension may be whose rows are spread.
-MOST_SPREAD = 400
 
 
 @dataclasses.dataclass(frozen=True)
@@ -699,8 +634,8 @@ def layout(f: Fields, rank: int) -> Cut:
     return tuple(map(tuple, cut))
 
 
-def draw(random: np.random.Generator, most: int = 16, scale: int = 1, kinds: str = "usual") -> Case:
-    """A module for at most so many devices, of one of the `KINDS_OF` what is done with fields."""
+def draw(random: np.random.Generator, most: int = 16, scale: int = 1, kinds: Sequence[Kind] = KINDS) -> Case:
+    """A module for at most so many devices, in which these kinds of things are done with fields."""
     f = Fields(random, most)
     rank = int(f.one((2, 3, 3)))
     cut = layout(f, rank)
@@ -733,7 +668,7 @@ def draw(random: np.random.Generator, most: int = 16, scale: int = 1, kinds: str
 
     def change(x: Node) -> Node:
         for _ in range(count):
-            kind = f.one(KINDS_OF[kinds]) if turns == 1 else f.one(LOOPED)
+            kind = f.one(kinds) if turns == 1 else f.one(LOOPED)
             names.append(kind.__name__)
             y = kind(f, x)
             x = y if min(y.shape[-2:]) >= 8 else x
@@ -760,7 +695,7 @@ def draw(random: np.random.Generator, most: int = 16, scale: int = 1, kinds: str
     name = f"{mesh}-{size}{f.dims(cut)}-{f.element}-{'+'.join(names)}{'-loop' if turns > 1 else ''}{'-donated' if donated else ''}"
     if f.is_gspmd:
         name += "-gspmd"
-    is_told = turns == 1 and not is_called and partial.__name__ not in names
+    is_told = turns == 1 and not is_called and not f.has_sums
     must_cross = crossing(f, results) if is_told else None
     size = max(math.prod(each.shape) // parts_of(f, at_boundary(f, each)) for each in (*f.arguments, *results))
     tile = size * np.dtype(f.dtype).itemsize
