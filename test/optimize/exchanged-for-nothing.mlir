@@ -15,7 +15,8 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-// Extended by its edges along a dimension that is not cut, each laid out whole on its way: that is cut again, so nobody has to have it.
+// Extended by its edges along a dimension that is not cut, each laid out whole on its way, and cut again: to send them to all devices one after
+// the other would be more than a partitioner sends, which sends nothing.
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["z"=1, "x"=4]>
   // CHECK-LABEL: func.func @main

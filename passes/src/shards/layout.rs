@@ -325,18 +325,6 @@ pub fn reordered(op: OperationRef<'_, '_>, name: &str, layout: &Layout) -> Optio
     }
 }
 
-/// The layout of what `op`, a broadcast that repeats nothing, makes of an array laid out like that: each device has it.
-pub fn named_anew(op: OperationRef<'_, '_>, name: &str, layout: &Layout) -> Option<Layout> {
-    (name == "stablehlo.broadcast_in_dim").then_some(())?;
-    let (from, to) = (plain(op.operands().next()?)?, plain(op.results().next()?.into())?);
-    (from.element_count() == to.element_count()).then_some(())?;
-    let mut axes = vec![Vec::new(); to.shape.len()];
-    for (&dim, own) in ir::i64_array(op, "broadcast_dimensions")?.iter().zip(&layout.0) {
-        axes.get_mut(usize::try_from(dim).ok()?)?.clone_from(own);
-    }
-    Some(Layout(axes))
-}
-
 /// The array that `value` is a part of: what is joined to one as large again is laid out like it.
 fn part_of<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
     let mut value = value;

@@ -2,7 +2,7 @@
 
 //! What is done before and after: layouts that neighbours agree on, and arrays that do not come out even between computations.
 
-use super::layout::{Known, named_anew, only_returned, reordered};
+use super::layout::{Known, only_returned, reordered};
 use super::mesh::Layout;
 use super::moves::{self, is_bare, is_move, is_update};
 use super::{Rewrite, uneven};
@@ -73,8 +73,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             let first = layouts.next()??.clone();
             layouts.all(|layout| layout == Some(&first)).then_some(first)?
         } else {
-            let taken = self.known.layout(op.operands().next()?)?;
-            reordered(op, name, taken).or_else(|| named_anew(op, name, taken))?
+            reordered(op, name, self.known.layout(op.operands().next()?)?)?
         };
         own.is_coarser_than(&layout).then_some(())?;
         // Where all that reads it gathers it in any case, gathering less comes first.
@@ -92,10 +91,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             is_bare(user)
                 && (is_move(user)
                     || moves::is_elementwise(user)
-                    || matches!(
-                        op_name(user),
-                        "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.transpose"
-                    ))
+                    || matches!(op_name(user), "stablehlo.reshape" | "stablehlo.transpose"))
                 && ir::first_result(user).is_some_and(|result| self.known.layout(result).is_some())
         };
         users(result).all(asks).then_some((result, layout))
