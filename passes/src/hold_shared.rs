@@ -71,7 +71,7 @@
 //! of temporaries so, and 17 KB else (seed 13, module 79).
 //!
 //! A part that is put where it belongs after another XLA cuts out there and then, of a copy of the array from before: all of it
-//! for a part. A part of 37 columns moved twice within 4 x 84 x 114 numbers on 8 devices takes 104 KB of temporaries so, and 132 KB
+//! for a part. A part of 37 columns moved twice within 4 x 84 x 114 numbers on 8 devices takes 119 KB of temporaries so, and 132 KB
 //! else (`--kinds partial`, seed 1, module 8).
 //!
 //! # What it costs
