@@ -12,7 +12,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Location, RegionLike, Type, Value, ValueLike};
 use rustc_hash::FxHashSet;
-use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
 
 /// What `values` makes, handed on by a branch that is always taken: back ends neither fuse a branch into what reads it nor take it apart. The
@@ -278,4 +278,21 @@ pub fn barrier<'c: 'a, 'a>(
     let ty: [Type<'c>; 1] = [value.r#type()];
     let op = build.op_with_blocks("stablehlo.optimization_barrier", &[value], &ty, &[], location);
     op.result(0).expect("one result was asked for").into()
+}
+
+/// Zero, by the bits of an element of `value`, of whole bytes: what is cut out or put at a place to which it is added waits for `value`.
+pub fn zero_of<'c: 'a, 'a>(build: &Builder<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
+    let element = element_of(value.r#type());
+    let location = defining_op(value).expect("it was made here").location();
+    let rank = ffi::shape(value.r#type()).map_or(0, <[i64]>::len);
+    let scalar = Tensor::get(&[], element, None);
+    let one = build.slice(value, &vec![0; rank], Tensor::get(&vec![1; rank], element, None), location);
+    let one = build.reshape(one, scalar, location);
+    let width = ir::element_bytes(element).unwrap_or_default() as u32 * 8;
+    let signless = IntegerType::new(build.context(), width).into();
+    let bits =
+        build.insert("stablehlo.bitcast_convert", &[one], &[], Tensor::get(&[], signless, None), location);
+    let zero = build.number(0.0, signless, location);
+    let zero = build.insert("stablehlo.clamp", &[zero, bits, zero], &[], bits.r#type(), location);
+    build.convert(zero, Tensor::get(&[], build.i64_type(), None), location)
 }

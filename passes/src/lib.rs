@@ -31,6 +31,7 @@ pub mod dus_to_pad;
 pub mod early_updates;
 pub mod even_products;
 pub mod fuse_concatenates;
+pub mod gather_results;
 pub mod gpu;
 pub mod hold_halos;
 pub mod hold_shared;
@@ -79,6 +80,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<even_products::EvenProducts>(),
             PassInfo::of::<gpu::form_kernels::FormKernels>(),
             PassInfo::of::<fuse_concatenates::FuseConcatenates>(),
+            PassInfo::of::<gather_results::GatherResults>(),
             PassInfo::of::<gpu::to_host::KernelsToHost>(),
             PassInfo::of::<hold_halos::HoldHalos>(),
             PassInfo::of::<hold_shared::HoldShared>(),

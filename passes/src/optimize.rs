@@ -14,6 +14,7 @@
 //! (`jnp.clip`, `jnp.where`), and what the passes look for is then in one piece. XLA begins with the same steps. Should a function
 //! end up with a peak larger by more than a [`SLACK`]th and [`SLACK_BYTES`] than it came with, for whatever reason, the module leaves as it came.
 //! What a partitioner would store for its collectives is in no function as it came: where exchanges were written down, it is added.
+//! Where they were written down for nothing, as far as that can be told (`optimize/exchanged.rs`), it does so, too.
 //!
 //! # Why it is right
 //!
@@ -36,6 +37,7 @@
 //! nothing of use of, is [noted](Tried), and what has been found out about a function [remembered](crate::memory).
 
 mod annotated;
+mod exchanged;
 mod levers;
 mod limit;
 mod rule;
@@ -50,15 +52,15 @@ use crate::framework::{
 };
 use crate::functions::{functions, name_of};
 use crate::rewrite::{borrowed, copy_of, move_body};
-use crate::shards::traffic;
 use crate::sparse;
 use crate::target::Target;
 use annotated::{mark, unmark};
+use exchanged::Exchanged;
 pub use levers::Without;
 pub use limit::search;
 use melior::dialect::DialectRegistry;
 use melior::ir::OperationRef;
-use rule::{Costs, Rule, SLACK, with_slack};
+use rule::{Costs, Rule, SLACK};
 use search::{Form, Search};
 pub use stages::{Judge, STAGES, Stage};
 use stepper::{Snapshots, Stepper, first, is_near, settle, standing};
@@ -227,22 +229,24 @@ pub fn optimize_once<'c>(
         is_settled = now == start;
     }
     let unmarked = unmark(module);
-    // What a partitioner would store for collectives is in no function as it came.
-    let stored =
-        if is_exchanged { traffic(borrowed(&original)).map_or(0, |traffic| traffic.stored) } else { 0 };
-    let grew = functions(module).any(|function| {
+    let exchanged = match is_exchanged {
+        true => Exchanged::of(borrowed(&original), module),
+        false => Exchanged::default(),
+    };
+    let of = |function| {
         let name = name_of(function);
         let known = snapshots.get(&name).and_then(|last| last.cost.as_ref()).map(Cost::peak);
-        let after = known.or_else(|| Cost::of(function, target).map(|after| after.peak()));
-        let before = originals.get(&name).and_then(|before| before.as_ref()).map(Cost::peak);
-        before.zip(after).is_some_and(|(before, after)| after > with_slack(before.saturating_add(stored)))
-    });
+        let after = known.or_else(|| Cost::of(function, target).map(|after| after.peak()))?;
+        Some((originals.get(&name)?.as_ref()?.peak(), after))
+    };
+    let peaks: Vec<(u64, u64)> = functions(module).filter_map(of).collect();
+    let back = exchanged.is_back(&peaks);
     drop(snapshots);
-    if grew {
+    if back {
         move_body(module, original);
         unmark(module);
     }
-    let after = if grew || marked || unmarked { fingerprint(module) } else { now };
+    let after = if back || marked || unmarked { fingerprint(module) } else { now };
     Ok((after != before).into())
 }
 

@@ -136,6 +136,8 @@
 //! * What a partitioner does with no more exchanges of no more elements, where ops say how they are laid out
 //!   (`shards/partitioner.rs`), and where it sends nothing; what would have more stored at once, sent and received,
 //!   than it has, if that is a good part of a tile. A slice alone has to send less, or less often: most are part of what is left alone.
+//! * What is left unreduced: devices have sums of it that are added up later, by whoever asks for that, and what is done with it
+//!   before is done with less, or with more, but is never to be added up twice.
 //! * Layouts that are not known or open, or do not come out even where ops do not say so themselves; meshes
 //!   that do not count up, or are not what the module is partitioned for; shardings in `mhlo.sharding`, which the default pipeline reads
 //!   as those of `sdy` first (`gspmd.rs`).
@@ -152,6 +154,7 @@
 //!   of a concatenation that is left alone (partitioners know a rotation by them); what is made of what an op had replicated.
 
 mod assemble;
+mod calls;
 mod chain;
 mod classes;
 mod emit;
@@ -172,13 +175,16 @@ use crate::ir::{self, Builder};
 use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, is_unused, walk};
 use crate::splat::{Splat, Splats};
+pub(crate) use calls::{callee, laid_out_alike};
 pub(crate) use emit::next_channel;
-use layout::Known;
+pub(crate) use layout::Known;
 pub use layout::partitions;
 pub(crate) use layout::{
     is_entry, is_manual_throughout, is_partitioned, of_one_partition, only_returned, shardings_at, taken,
 };
-pub(crate) use manual::{all_reduce, constant_on_shards, counted, looked_up, manual_computation};
+pub(crate) use manual::{
+    all_gather, all_reduce, collective_permute, constant_on_shards, counted, looked_up, manual_computation,
+};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};
 pub(crate) use mesh::{Layout, Mesh, parts_in};
@@ -395,6 +401,13 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         if !is_bare(root) || !is_bare(op) || op.block() != root.block() || is_unused(root) {
             return None;
         }
+        // What constraints between the two ask for is lost.
+        let is_partial = |value| self.known.is_partial(value);
+        let mut between = Some(root);
+        while let Some(constraint) = between.filter(|between| *between != op) {
+            between = constraint.operands().find(|value| !is_partial(*value)).and_then(defining_op);
+        }
+        (between.is_some() && !is_partial(result)).then_some(())?;
         let grid = &self.known.mesh.grid;
         let mut layout = self.known.layout(result)?.clone();
         let is_returned = only_returned(result);

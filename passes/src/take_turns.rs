@@ -31,7 +31,7 @@
 //! ```
 //!
 //! What is cut out to be sent for a field is cut out at a place that depends on what came last for the field before it.
-//! Fields of which more is made outside of the computation come last: it goes on beside whatever follows. Of the others
+//! Fields of which more is made outside of the computation, or that are gathered in the end, come last: that goes on beside whatever follows. Of the others
 //! those come first that are updated where they are (a back end begins to copy them, if it has to, at once), then those
 //! of the largest results (what is made of these for the program's boundary is over first).
 //!
@@ -58,6 +58,7 @@
 //! * For other back ends than XLA for CPU: these order by memory themselves, and exchanges take time there.
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
+use crate::hold;
 use crate::ir::{self, Builder, element_of};
 use crate::rewrite::{defining_op, ops_in, users, walk};
 use crate::shards::is_manual_throughout;
@@ -67,7 +68,6 @@ use melior::ir::{BlockRef, OperationRef, RegionLike, TypeLike, Value, ValueLike}
 use petgraph::unionfind::UnionFind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::types::Tensor;
 use std::cmp::Reverse;
 
 crate::pass_options! {
@@ -89,6 +89,7 @@ crate::pass_options! {
 const TURNS: Statistic = Statistic::new(c"num-turns", c"fields that wait for another");
 
 const PERMUTE: &str = "stablehlo.collective_permute";
+const GATHER: &str = "stablehlo.all_gather";
 
 impl Pass for TakeTurns {
     const ARGUMENT: &'static str = "slimhlo-take-turns";
@@ -134,7 +135,7 @@ impl<'c: 'a, 'a> Field<'c, 'a> {
             .iter()
             .map(|op| taken(*op).into_iter().filter_map(|from| numbers.get(&from).copied()).collect())
             .collect();
-        let is_exchange = |number: usize| op_name(ops[number]) == PERMUTE;
+        let is_exchange = |number: usize| matches!(op_name(ops[number]), PERMUTE | GATHER);
         let mut is_behind = vec![false; ops.len()];
         for number in 0..ops.len() {
             is_behind[number] = sources[number].iter().any(|&from| is_exchange(from) || is_behind[from]);
@@ -164,9 +165,14 @@ impl<'c: 'a, 'a> Field<'c, 'a> {
         end.operands().enumerate().filter(|(_, value)| is_own(value)).map(|(number, _)| number).collect()
     }
 
-    /// What was received, where its bits can be looked at.
+    fn is_gathered(&self) -> bool {
+        self.ops.iter().any(|op| op_name(*op) == GATHER)
+    }
+
+    /// What was received, where its bits can be looked at: what is updated in its place, when it has been.
     fn received(&self) -> Vec<Value<'c, 'a>> {
-        self.last.iter().filter_map(|op| ir::first_result(*op)).filter(|value| has_bits(*value)).collect()
+        let received = self.last.iter().filter_map(|op| ir::first_result(*op)).map(updated);
+        received.filter(|value| has_bits(*value)).collect()
     }
 
     /// What is cut out to be sent, each with a dimension along which the part is shorter than the array.
@@ -199,7 +205,8 @@ fn take_turns<'c: 'a, 'a>(build: &Builder<'c, 'a>, block: BlockRef<'c, 'a>) -> u
     fields.sort_by_key(|field| {
         let given = field.given(end);
         let bytes = given.iter().map(|number| end.operands().nth(*number).map_or(0, ir::bytes)).max();
-        (given.iter().any(|&number| goes_on(end, number)), !field.is_updated(), Reverse(bytes))
+        let goes_on = field.is_gathered() || given.iter().any(|&number| goes_on(end, number));
+        (goes_on, !field.is_updated(), Reverse(bytes))
     });
     let mut turns = 0;
     let mut received: Vec<Value<'c, 'a>> = Vec::new();
@@ -211,7 +218,7 @@ fn take_turns<'c: 'a, 'a>(build: &Builder<'c, 'a>, block: BlockRef<'c, 'a>) -> u
             let location = field.ops[0].location();
             let turn = received
                 .iter()
-                .map(|value| zero_of(build, *value))
+                .map(|value| hold::zero_of(build, *value))
                 .reduce(|left, right| build.binary("stablehlo.add", left, right, location));
             for (cut, dim) in parts {
                 wait(build, cut, dim, turn.expect("something was received"));
@@ -267,6 +274,21 @@ fn taken(op: OperationRef<'_, '_>) -> Vec<usize> {
     from
 }
 
+/// What becomes of a value by updates in its place.
+fn updated<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
+    const LONGEST: usize = 64;
+    for _ in 0..LONGEST {
+        let is_of = |user: &OperationRef<'c, 'a>| {
+            op_name(*user) == "stablehlo.dynamic_update_slice" && user.operands().next() == Some(value)
+        };
+        match users(value).find(is_of).and_then(ir::first_result) {
+            Some(next) => value = next,
+            None => break,
+        }
+    }
+    value
+}
+
 /// Whether a result of a computation is read by more than what ends the program, and what cuts off or adds something first.
 fn goes_on<'c: 'a, 'a>(end: OperationRef<'c, 'a>, number: usize) -> bool {
     let computation = end.parent_operation().filter(|_| op_name(end) == "sdy.return");
@@ -278,23 +300,6 @@ fn goes_on<'c: 'a, 'a>(end: OperationRef<'c, 'a>, number: usize) -> bool {
                 && user.results().all(|result| users(result.into()).all(is_end))
     };
     !users(result.into()).all(is_near_end)
-}
-
-/// Zero, by the bits of an element of `value`.
-fn zero_of<'c: 'a, 'a>(build: &Builder<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
-    let element = element_of(value.r#type());
-    let location = defining_op(value).expect("it was received").location();
-    let rank = ffi::shape(value.r#type()).map_or(0, <[i64]>::len);
-    let scalar = Tensor::get(&[], element, None);
-    let one = build.slice(value, &vec![0; rank], Tensor::get(&vec![1; rank], element, None), location);
-    let one = build.reshape(one, scalar, location);
-    let width = ir::element_bytes(element).unwrap_or_default() as u32 * 8;
-    let signless = IntegerType::new(build.context(), width).into();
-    let bits =
-        build.insert("stablehlo.bitcast_convert", &[one], &[], Tensor::get(&[], signless, None), location);
-    let zero = build.number(0.0, signless, location);
-    let zero = build.insert("stablehlo.clamp", &[zero, bits, zero], &[], bits.r#type(), location);
-    build.convert(zero, Tensor::get(&[], build.i64_type(), None), location)
 }
 
 /// Has a part cut out at a place to which `turn`, which is zero, is added along a dimension.

@@ -6,7 +6,7 @@ sizes the mesh often does not divide, with `sdy.sharding` on arguments and resul
 and splats as `sdy.constant`. Fields come padded to what divides, with a slice first and a pad last, or as they are. What is done with
 them: updates, pads, slices, wraps, rotations, reflections, extensions, halos with and without corners, joins, transposes between,
 stencils, chains of these, loops, private functions called twice, manual computations between, and gradients (moves the other way
-round, as Enzyme writes them). Some modules are of older producers: `mhlo.sharding` on values, and `Sharding` custom calls.
+round, as Enzyme writes them). `field_kinds.py` has more that is done with them. Some modules are of older producers: `mhlo.sharding` on values, and `Sharding` custom calls.
 
 All values are small whole numbers and all arithmetic is exact, so NumPy's results are the ones to be had, bit by bit. `crossing`
 counts what has to come from other devices, or go to them: the elements of arguments that a device's results depend on and that it does not
@@ -78,6 +78,9 @@ class Fields:
         # Whether it is as producers wrote it before Shardy.
         self.is_gspmd = self.random.integers(16) == 0
         self.functions: list[str] = []
+        # The axis along which sums are left as devices have them, of ops that are added now.
+        self.unreduced: str | None = None
+        self.has_sums = False
 
     @property
     def devices(self) -> int:
@@ -131,6 +134,9 @@ class Fields:
 
     def says(self, cut: Cut) -> str:
         """The attribute of an op, braces included; sometimes none, sometimes another layout's."""
+        if self.unreduced:
+            said = f'<@mesh, {self.dims(cut)}, unreduced={{"{self.unreduced}"}}>'
+            return f" {{sdy.sharding = #sdy.sharding_per_value<[{said}]>}}"
         if self.silent and self.random.integers(self.silent) == 0:
             return ""
         if self.contrary and self.random.integers(self.contrary) == 0:
@@ -582,7 +588,8 @@ def elementwise(f: Fields, x: Node) -> Node:
     return f.by_hand(x) if f.random.integers(8) == 0 else f.both("add", x, x)
 
 
-KINDS: tuple[Callable[[Fields, Node], Node], ...] = (
+Kind = Callable[[Fields, Node], Node]
+KINDS: tuple[Kind, ...] = (
     rotate, wrap, wrap, reflect, extend, padded, sliced, stencil, stencil, halo, halo, constant_update, moved_update, other_update,
     joined, transposed, reshaped, back,
 )  # fmt: skip
@@ -627,8 +634,8 @@ def layout(f: Fields, rank: int) -> Cut:
     return tuple(map(tuple, cut))
 
 
-def draw(random: np.random.Generator, most: int = 16, scale: int = 1) -> Case:
-    """A module for at most so many devices."""
+def draw(random: np.random.Generator, most: int = 16, scale: int = 1, kinds: Sequence[Kind] = KINDS) -> Case:
+    """A module for at most so many devices, in which these kinds of things are done with fields."""
     f = Fields(random, most)
     rank = int(f.one((2, 3, 3)))
     cut = layout(f, rank)
@@ -661,7 +668,7 @@ def draw(random: np.random.Generator, most: int = 16, scale: int = 1) -> Case:
 
     def change(x: Node) -> Node:
         for _ in range(count):
-            kind = f.one(KINDS) if turns == 1 else f.one(LOOPED)
+            kind = f.one(kinds) if turns == 1 else f.one(LOOPED)
             names.append(kind.__name__)
             y = kind(f, x)
             x = y if min(y.shape[-2:]) >= 8 else x
@@ -688,7 +695,8 @@ def draw(random: np.random.Generator, most: int = 16, scale: int = 1) -> Case:
     name = f"{mesh}-{size}{f.dims(cut)}-{f.element}-{'+'.join(names)}{'-loop' if turns > 1 else ''}{'-donated' if donated else ''}"
     if f.is_gspmd:
         name += "-gspmd"
-    must_cross = None if turns > 1 or is_called else crossing(f, results)
+    is_told = turns == 1 and not is_called and not f.has_sums
+    must_cross = crossing(f, results) if is_told else None
     size = max(math.prod(each.shape) // parts_of(f, at_boundary(f, each)) for each in (*f.arguments, *results))
     tile = size * np.dtype(f.dtype).itemsize
     return Case(name, text, inputs, evaluate(f, inputs, results), f.devices, tile, must_cross)

@@ -4,6 +4,7 @@
 
 use crate::functions::{functions, is_public, name_of};
 use crate::rewrite::{context_of, remove_attribute, set_attribute, walk};
+use crate::shards::{callee, laid_out_alike};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, OperationRef, RegionLike};
@@ -18,7 +19,8 @@ const PRIVATE: &str = "slimhlo.private";
 
 /// While the stages run, keeps functions and calls that carry annotations which inlining would lose from the inliner, and
 /// an entry function from removal: to MLIR a private `@main` that nobody calls is dead, and some producers write it so. Where
-/// nothing is public, nothing is known to be dead. False if nothing had to be marked.
+/// nothing is public, nothing is known to be dead. What a function says only of how its arguments and results are laid
+/// out is not lost where all that is handed to it and all that it hands on says the same. False if nothing had to be marked.
 pub(super) fn mark(module: OperationRef<'_, '_>) -> bool {
     let mut marked = false;
     let unit = Attribute::unit(context_of(module));
@@ -35,10 +37,17 @@ pub(super) fn mark(module: OperationRef<'_, '_>) -> bool {
             marked = true;
         }
     }
+    let laid_out_alike = laid_out_alike(module);
     walk(module, |op| {
         let lost = match op_name(op) {
-            "func.func" => has_annotations(op, "arg_attrs") || has_annotations(op, "res_attrs"),
-            "func.call" => op.discardable_attribute_count() > 0,
+            "func.func" => {
+                (has_annotations(op, "arg_attrs") || has_annotations(op, "res_attrs"))
+                    && !laid_out_alike.contains(&name_of(op))
+            }
+            "func.call" => {
+                op.discardable_attribute_count() > 0
+                    && !callee(op).is_some_and(|name| laid_out_alike.contains(name))
+            }
             _ => false,
         };
         if lost && ffi::attribute_of(op, NO_INLINE).is_none() {

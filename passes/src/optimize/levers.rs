@@ -7,7 +7,7 @@ use crate::framework::OptionValue;
 
 /// Stages that are left out: `none`, or names of passes without `slimhlo-`, as in `rematerialize,offload`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Without(u64);
+pub struct Without(u128);
 
 impl Without {
     /// Whether a stage, by its number, is left out as a whole.
@@ -43,7 +43,7 @@ impl Without {
 
 /// The bit of a stage's form.
 fn bit(stage: usize, other: bool) -> usize {
-    const { assert!(2 * STAGES.len() <= u64::BITS as usize) };
+    const { assert!(2 * STAGES.len() <= u128::BITS as usize) };
     2 * stage + usize::from(other)
 }
 
@@ -90,7 +90,7 @@ impl OptionValue for Without {
                 return Err(format!("'{name}' is none of {}", names().join(", ")));
             }
             for (bit, lever) in levers() {
-                left_out |= u64::from(lever == name) << bit;
+                left_out |= u128::from(lever == name) << bit;
             }
         }
         Ok(Self(left_out))

@@ -330,6 +330,16 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "gathered results",
+        pipeline: "slimhlo-gather-results",
+        tidy: TIDY,
+        // What the partitioner would gather the model does not see.
+        judge: Judge::Pass,
+        legalizes: true,
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
         name: "turns of fields",
         pipeline: "func.func(slimhlo-take-turns)",
         tidy: TIDY,

@@ -30,6 +30,8 @@ pub struct Known<'c> {
     layouts: FxHashMap<usize, Layout>,
     /// How functions hand out what they return.
     returned: FxHashMap<usize, Layout>,
+    /// Values of which devices have sums that are still to be added up: how they are laid out says nothing of what is there.
+    partial: FxHashSet<usize>,
 }
 
 impl<'c> Known<'c> {
@@ -84,9 +86,17 @@ impl<'c> Known<'c> {
             ops.push(op);
             WalkResult::Advance
         });
-        let mut known =
-            Self { mesh: mesh?, by_op, layouts: FxHashMap::default(), returned: FxHashMap::default() };
+        let mut known = Self {
+            mesh: mesh?,
+            by_op,
+            layouts: FxHashMap::default(),
+            returned: FxHashMap::default(),
+            partial: FxHashSet::default(),
+        };
         for (value, sharding) in said {
+            if !sharding.unreduced_axes().is_empty() {
+                known.partial.insert(ir::key(value));
+            }
             let Some(layout) = known.mesh.layout(sharding) else { continue };
             // What comes from outside comes in even parts.
             let layout = match (entered.contains(&ir::key(value)), ffi::shape(value.r#type())) {
@@ -124,6 +134,11 @@ impl<'c> Known<'c> {
         self.layouts.get(&ir::key(value))
     }
 
+    /// Whether devices have sums of a value that are still to be added up.
+    pub fn is_partial(&self, value: Value<'c, '_>) -> bool {
+        self.partial.contains(&ir::key(value))
+    }
+
     /// Whether `user` returns a value from its function, in this layout.
     pub fn is_returned_as(&self, user: OperationRef<'c, '_>, value: Value<'c, '_>, layout: &Layout) -> bool {
         op_name(user) == "func.return" && self.returned_as(value) == Some(layout)
@@ -155,7 +170,7 @@ impl<'c> Known<'c> {
 
     fn add(&mut self, value: Value<'c, '_>, layout: &Layout) {
         let rank = Tensor::new(value.r#type()).map(|tensor| tensor.rank());
-        if rank == Some(layout.0.len()) {
+        if rank == Some(layout.0.len()) && !self.is_partial(value) {
             self.layouts.entry(ir::key(value)).or_insert_with(|| layout.clone());
         }
     }
@@ -346,6 +361,22 @@ pub(crate) fn shardings_at<'c>(
             TensorSharding::view(ffi::attribute_in(dictionary, SHARDING)?)
         })
         .collect()
+}
+
+/// What a function says of its arguments or results, by the name of the attribute that says it; `None` if it says
+/// something else, too, but for where they come from.
+pub(super) fn said_of<'c>(
+    function: OperationRef<'c, '_>,
+    name: &str,
+) -> Option<Vec<Option<TensorSharding<'c>>>> {
+    const NAMES: [&str; 3] = [SHARDING, "jax.arg_info", "jax.result_info"];
+    let list = ffi::attribute_of(function, name).and_then(|list| ArrayAttribute::try_from(list).ok());
+    for index in 0..list.map_or(0, |list| list.len()) {
+        let dictionary = DictionaryAttribute::try_from(list?.element(index).ok()?).ok()?;
+        let known = NAMES.iter().filter(|name| ffi::attribute_in(dictionary, name).is_some());
+        (dictionary.len() == known.count()).then_some(())?;
+    }
+    Some(shardings_at(function, name))
 }
 
 /// What a function says about its arguments and results.

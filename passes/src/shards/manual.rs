@@ -17,7 +17,7 @@ use slimhlo_dialect::stablehlo::attrs::ChannelHandle;
 use slimhlo_dialect::types::Tensor;
 
 /// StableHLO's number for channels between devices.
-pub(super) const DEVICE_TO_DEVICE: i64 = 1;
+const DEVICE_TO_DEVICE: i64 = 1;
 
 /// A manual computation along all axes of the mesh at the insertion point, which moves to the end of its block. Types are those of whole
 /// arrays; `None` if one does not come out even.
@@ -89,14 +89,8 @@ pub(crate) fn looked_up<'c: 'a, 'a>(
     build.reshape(one, Tensor::get(&[], element, None), location)
 }
 
-/// What comes of a value on all devices along some axes, made before `anchor`; takes a channel.
-pub(crate) fn all_reduce<'c: 'a, 'a>(
-    build: &Builder<'c, 'a>,
-    grid: &Grid,
-    channel: &mut i64,
-    (value, axes, combine): (Value<'c, 'a>, &[usize], &str),
-    location: Location<'c>,
-) -> OperationRef<'c, 'a> {
+/// Which devices are together along some axes, in order along these: a row of the table for each of the others.
+fn groups<'c: 'a, 'a>(build: &Builder<'c, 'a>, grid: &Grid, axes: &[usize]) -> DenseElementsAttribute<'c> {
     let parts = grid.parts(axes);
     let i64_type = build.i64_type();
     let mut numbers: Vec<Attribute<'c>> = Vec::with_capacity(grid.devices());
@@ -105,14 +99,70 @@ pub(crate) fn all_reduce<'c: 'a, 'a>(
         numbers.extend(group.map(|device| Attribute::from(IntegerAttribute::new(i64_type, device))));
     }
     let table = Tensor::get(&[grid.devices() as i64 / parts, parts], i64_type, None);
-    let groups = DenseElementsAttribute::new(table, &numbers).expect("a tensor type");
+    DenseElementsAttribute::new(table, &numbers).expect("a tensor type")
+}
+
+/// The next channel between devices.
+fn channel_handle<'c: 'a, 'a>(build: &Builder<'c, 'a>, channel: &mut i64) -> Attribute<'c> {
     let handle = ChannelHandle::new(build.context(), *channel, DEVICE_TO_DEVICE);
     *channel += 1;
+    handle.into()
+}
+
+/// What one device sends another, by pairs of who sends and who receives; takes a channel.
+pub(crate) fn collective_permute<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    channel: &mut i64,
+    (value, pairs): (Value<'c, 'a>, &[(usize, usize)]),
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let i64_type = build.i64_type();
+    let mut pairs = pairs.to_vec();
+    pairs.sort_unstable();
+    let numbers: Vec<Attribute<'c>> = pairs
+        .iter()
+        .flat_map(|(from, to)| [*from, *to])
+        .map(|device| IntegerAttribute::new(i64_type, device as i64).into())
+        .collect();
+    let table = Tensor::get(&[pairs.len() as i64, 2], i64_type, None);
+    let pairs = DenseElementsAttribute::new(table, &numbers).expect("a tensor type");
+    let attributes =
+        [("source_target_pairs", pairs.into()), ("channel_handle", channel_handle(build, channel))];
+    build.insert("stablehlo.collective_permute", &[value], &attributes, value.r#type(), location)
+}
+
+/// A value of one dimension, one after the other of all devices along some axes; takes a channel.
+pub(crate) fn all_gather<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    grid: &Grid,
+    channel: &mut i64,
+    (value, axes): (Value<'c, 'a>, &[usize]),
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let size = ffi::shape(value.r#type()).expect("values here are ranked")[0];
+    let ty = Tensor::get(&[size * grid.parts(axes)], ir::element_of(value.r#type()), None);
+    let attributes = [
+        ("all_gather_dim", IntegerAttribute::new(build.i64_type(), 0).into()),
+        ("replica_groups", groups(build, grid, axes).into()),
+        ("channel_handle", channel_handle(build, channel)),
+        ("use_global_device_ids", Attribute::unit(build.context())),
+    ];
+    build.insert("stablehlo.all_gather", &[value], &attributes, ty, location)
+}
+
+/// What comes of a value on all devices along some axes, made before `anchor`; takes a channel.
+pub(crate) fn all_reduce<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    grid: &Grid,
+    channel: &mut i64,
+    (value, axes, combine): (Value<'c, 'a>, &[usize], &str),
+    location: Location<'c>,
+) -> OperationRef<'c, 'a> {
     let ty = value.r#type();
     let scalar = Tensor::get(&[], ir::element_of(ty), None);
     let op = build.op_with_blocks("stablehlo.all_reduce", &[value], &[ty], &[&[scalar, scalar]], location);
-    set_attribute(op, "replica_groups", groups.into());
-    set_attribute(op, "channel_handle", handle.into());
+    set_attribute(op, "replica_groups", groups(build, grid, axes).into());
+    set_attribute(op, "channel_handle", channel_handle(build, channel));
     set_attribute(op, "use_global_device_ids", Attribute::unit(build.context()));
     let block = op.region(0).ok().and_then(|region| region.first_block()).expect("made with a block");
     build.set_insertion_point_to_end(block);

@@ -127,7 +127,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
             into.push((window, fill));
             return Some(());
         }
-        plain(value)?;
+        plain(value).filter(|_| !self.known.is_partial(value))?;
         if let Some(op) = defining_op(value).filter(|op| is_bare(*op)) {
             if self.is_seen_through(op, value) {
                 return self.expand(op, index, window, depth, into);

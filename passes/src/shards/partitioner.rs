@@ -15,21 +15,25 @@
 //! So XLA of jaxlib 0.10.2 answered for single ops on 4 and 8 devices, for CPUs; `test/oracle/partitioner_ops.py` asks
 //! again.
 
+use super::calls::callee;
 use super::layout::{Known, is_manual_throughout, partitions};
 use super::mesh::Layout;
 use super::moves::{is_bare, is_elementwise, is_move, is_update, plain, starts_of, update_of};
 use super::{Rewrite, Target, uneven};
 use crate::counted::Counter;
+use crate::functions::{functions, name_of};
 use crate::ir;
 use crate::rewrite::{defining_op, ops_in, users};
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::op_name;
 
-/// How many ops are looked at for one computation.
+/// How many ops are looked at for one computation, and how many calls.
 const OPS: usize = 512;
+/// How deep functions may call each other.
+const DEPTH: usize = 16;
 
 /// What is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -295,6 +299,56 @@ impl<'c> Known<'c> {
         Some(())
     }
 
+    /// Adds what it takes to hand out what a function returns as the program's boundary has it.
+    fn add_returned<'a>(&self, op: OperationRef<'c, 'a>, sent: &mut Sent)
+    where
+        'c: 'a,
+    {
+        for value in op.operands() {
+            if let (Some(own), Some(given), Some(tensor)) =
+                (self.layout(value), self.returned_as(value), plain(value))
+            {
+                let grid = &self.mesh.grid;
+                match own.tile_shape(tensor.shape, grid).filter(|_| given.is_coarser_than(own)) {
+                    // Whole tiles are gathered, with what is beyond their ends.
+                    Some(tile) => {
+                        let tiles = |dim: usize| grid.parts(&own.0[dim]) / grid.parts(&given.0[dim]);
+                        let others = (0..tile.len()).map(tiles).product::<i64>() - 1;
+                        let elements: i64 = tile.iter().product();
+                        sent.add_gathered(1, others * elements, elements);
+                        // Where larger parts do not end where tiles do, rows are sent on to where they are counted from there.
+                        for (dim, &size) in tile.iter().enumerate() {
+                            let parts = grid.parts(&given.0[dim]);
+                            let less = size * tiles(dim) - tensor.shape[dim] / parts;
+                            let width = less.saturating_mul(parts - 1).min(size);
+                            sent.add(i64::from(width > 0), width * elements / size.max(1));
+                        }
+                    }
+                    None => self.add_reshard(tensor.shape, own, given, sent),
+                }
+            }
+        }
+    }
+
+    /// Whether it is known what a partitioner makes of an op, as far as it is cut.
+    fn is_told<'a>(&self, op: OperationRef<'c, 'a>) -> bool
+    where
+        'c: 'a,
+    {
+        let name = op_name(op);
+        let is_whole = |value: Value<'c, 'a>| {
+            ir::is_rank_zero(value) || self.layout(value).is_some_and(Layout::is_whole)
+        };
+        let is_free = matches!(
+            name,
+            "stablehlo.constant" | "sdy.constant" | "stablehlo.iota" | "sdy.manual_computation"
+        );
+        let is_ours = is_move(op) || is_elementwise(op) || keeps_elements(name);
+        is_free
+            || self.by_op && is_ours && !is_strided(op)
+            || op.operands().chain(op.results().map(Value::from)).all(is_whole)
+    }
+
     /// Adds what it takes to have an array laid out in another way.
     fn add_reshard(&self, shape: &[i64], from: &Layout, to: &Layout, sent: &mut Sent) {
         let grid = &self.mesh.grid;
@@ -337,6 +391,8 @@ pub struct Traffic {
     pub bytes: u64,
     /// Bytes that a partitioner has stored at once for a collective that is not written down: those of one op, the most.
     pub stored: u64,
+    /// Whether that is all: ops say how they are laid out, and it is known of each what a partitioner makes of it.
+    pub is_known: bool,
 }
 
 /// What a module sends: by the exchanges that are written down, and by what a partitioner makes of ops whose layouts are known. `None` for a
@@ -347,26 +403,57 @@ pub fn traffic<'c: 'a, 'a>(module: OperationRef<'c, 'a>) -> Option<Traffic> {
 }
 
 fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Traffic {
-    let mut traffic = Traffic::default();
-    let mut pending: Vec<(OperationRef<'c, 'a>, u64, bool)> = vec![(module, 1, false)];
+    let of = |function| (name_of(function), sent_in(function, known));
+    let each: FxHashMap<String, (Traffic, Calls<'c>)> = functions(module).map(of).collect();
+    // How often each function runs: those that none calls once.
+    let called: FxHashSet<&str> =
+        each.values().flat_map(|(_, calls)| calls.iter().map(|(name, _)| *name)).collect();
+    let mut pending: Vec<(&str, u64, usize)> = each
+        .keys()
+        .filter(|name| !called.contains(name.as_str()))
+        .map(|name| (name.as_str(), 1, 0))
+        .collect();
+    let mut traffic = Traffic { is_known: true, ..Traffic::default() };
+    while let Some((name, times, depth)) = pending.pop() {
+        let Some((own, calls)) = each.get(name) else { continue };
+        traffic.collectives = traffic.collectives.saturating_add(own.collectives.saturating_mul(times));
+        traffic.bytes = traffic.bytes.saturating_add(own.bytes.saturating_mul(times));
+        traffic.stored = traffic.stored.max(own.stored);
+        traffic.is_known &= own.is_known && depth < DEPTH && pending.len() < OPS;
+        if depth < DEPTH && pending.len() < OPS {
+            pending
+                .extend(calls.iter().map(|(name, turns)| (*name, times.saturating_mul(*turns), depth + 1)));
+        }
+    }
+    traffic
+}
+
+/// Functions that another calls, and how often.
+type Calls<'c> = Vec<(&'c str, u64)>;
+
+/// What a function sends by itself, and which others it calls how often.
+fn sent_in<'c: 'a, 'a>(function: OperationRef<'c, 'a>, known: &Known<'c>) -> (Traffic, Calls<'c>) {
+    let mut traffic = Traffic { is_known: true, ..Traffic::default() };
+    let mut calls = Vec::new();
+    let mut pending: Vec<(OperationRef<'c, 'a>, u64, bool)> = vec![(function, 1, false)];
     let mut free: FxHashSet<usize> = FxHashSet::default();
     while let Some((op, times, is_manual)) = pending.pop() {
         let mut sent = Sent::default();
         match (is_manual, op_name(op)) {
             (true, name) => sent = written(op, name).unwrap_or_default(),
+            (false, "func.call") => calls.extend(callee(op).map(|name| (name, times))),
+            (false, "func.return") => known.add_returned(op, &mut sent),
             (false, _) if op.result_count() == 1 && !free.contains(&ir::op_key(op)) => {
                 // What is not known of an op is left out.
-                let _ = known.add_sent(op, &mut sent);
+                traffic.is_known &= known.add_sent(op, &mut sent).is_some() && known.is_told(op);
                 if known.is_rotation(op) {
                     free.extend(op.operands().filter_map(defining_op).map(ir::op_key));
                 }
             }
             _ => {}
         }
-        let bytes = op
-            .results()
-            .next()
-            .map_or(0, |result| ir::element_bytes(ir::element_of(result.r#type())).unwrap_or(0));
+        let first = op.results().next().map(Value::from).or_else(|| op.operands().next());
+        let bytes = first.map_or(0, |value| ir::element_bytes(ir::element_of(value.r#type())).unwrap_or(0));
         traffic.collectives += times * sent.collectives as u64;
         traffic.bytes += times * (sent.elements as u64).saturating_mul(bytes as u64);
         traffic.stored = traffic.stored.max((sent.stored as u64).saturating_mul(bytes as u64));
@@ -376,7 +463,7 @@ fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Tr
             pending.extend(ops_in(block).map(|inner| (inner, times.saturating_mul(turns), is_manual)));
         }
     }
-    traffic
+    (traffic, calls)
 }
 
 /// What a collective that is written down brings to a device.
@@ -401,6 +488,13 @@ fn is_read_elsewhere<'c: 'a, 'a>(slice: OperationRef<'c, 'a>) -> bool {
     let is_slice = |user: OperationRef<'c, 'a>| op_name(user) == "stablehlo.slice";
     users(array).any(|user| user != slice && (is_slice(user) || is_made(user)))
         || uneven::trimmed_from(array).is_some_and(|whole| users(whole).any(is_made))
+}
+
+/// Whether a slice takes not every element, or a pad puts some between them.
+fn is_strided(op: OperationRef<'_, '_>) -> bool {
+    let any =
+        |name: &str, usual: i64| ir::i64_array(op, name).is_some_and(|all| all.iter().any(|&by| by != usual));
+    any("strides", 1) || any("interior_padding", 0)
 }
 
 /// Whether an op makes an array of the elements of another where devices have them.

@@ -3,12 +3,11 @@
 //! What is read, and sent for that.
 
 use super::super::classes::{Devices, Read};
-use super::super::manual::DEVICE_TO_DEVICE;
+use super::super::manual::collective_permute;
 use super::super::moves::{Box_, Source};
 use super::{Body, shape_of};
 use crate::ir::element_of;
-use melior::ir::attribute::{DenseElementsAttribute, IntegerAttribute};
-use melior::ir::{Attribute, OperationRef, Value, ValueLike};
+use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::ChannelHandle;
 use slimhlo_dialect::types::Tensor;
@@ -174,21 +173,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
         let elements: i64 = shape_of(value).iter().product();
         self.received = self.received.saturating_add(elements);
         self.widest = self.widest.max(elements);
-        let i64_type = self.build.i64_type();
-        let mut pairs = pairs.to_vec();
-        pairs.sort_unstable();
-        let numbers: Vec<Attribute> = pairs
-            .iter()
-            .flat_map(|(from, to)| [*from, *to])
-            .map(|device| IntegerAttribute::new(i64_type, device as i64).into())
-            .collect();
-        let table = Tensor::get(&[pairs.len() as i64, 2], i64_type, None);
-        let pairs = DenseElementsAttribute::new(table, &numbers).expect("a tensor type");
-        let channel = ChannelHandle::new(self.context, *self.channel, DEVICE_TO_DEVICE);
-        *self.channel += 1;
-        let attributes = [("source_target_pairs", pairs.into()), ("channel_handle", channel.into())];
-        let ty = value.r#type();
-        self.build.insert("stablehlo.collective_permute", &[value], &attributes, ty, self.location)
+        collective_permute(self.build, self.channel, (value, pairs), self.location)
     }
 }
 

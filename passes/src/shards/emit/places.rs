@@ -108,14 +108,7 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
                 high[dim] = lows.values().map(|low| shape[dim] - low[dim] - size[dim]).max()?.max(0);
             }
         }
-        let mut value = value;
-        if low.iter().chain(&high).any(|&edge| edge != 0) {
-            let element = element_of(value.r#type());
-            let zero = self.zero(element)?;
-            let padded: Vec<i64> = (0..rank).map(|dim| low[dim] + size[dim] + high[dim]).collect();
-            let ty = Tensor::get(&padded, element, None);
-            value = self.build.pad(value, zero, [&low, &high, &vec![0; rank]], ty, self.location);
-        }
+        let value = self.widened(value, &low, &high)?;
         if alike.iter().all(|&alike| alike) {
             return Some(value);
         }
@@ -136,6 +129,24 @@ impl<'c: 'a, 'a> Body<'c, 'a, '_> {
             .collect();
         let ty = Tensor::get(shape, element_of(value.r#type()), None);
         Some(self.build.dynamic_slice(value, &starts, ty, self.location))
+    }
+
+    /// `value` with so many zeros before and behind it, or as much less of it where that is less than nothing: cut off
+    /// first, for back ends pad first, and store more than either has.
+    fn widened(&mut self, value: Value<'c, 'a>, low: &[i64], high: &[i64]) -> Option<Value<'c, 'a>> {
+        let ends = || shape_of(value).iter().zip(low.iter().zip(high));
+        let start: Vec<i64> = low.iter().map(|low| (-low).max(0)).collect();
+        let kept: Vec<i64> = ends().map(|(size, (low, high))| size + low.min(&0) + high.min(&0)).collect();
+        let wide: Vec<i64> = ends().map(|(size, (low, high))| size + low + high).collect();
+        let value = self.slice(value, &start, &kept);
+        if wide == kept {
+            return Some(value);
+        }
+        let [low, high] = [low, high].map(|edge| edge.iter().map(|edge| *edge.max(&0)).collect::<Vec<_>>());
+        let element = element_of(value.r#type());
+        let zero = self.zero(element)?;
+        let (ty, none) = (Tensor::get(&wide, element, None), vec![0; wide.len()]);
+        Some(self.build.pad(value, zero, [&low, &high, &none], ty, self.location))
     }
 
     /// What a value repeats along some dimensions, over all of the tile, and which these are, if it has to be moved along

@@ -93,14 +93,19 @@ pub(super) fn generated(run: &mut Run, name: &str, count: usize) -> Result<Outco
     with_driver(run, name, &["--count", &count, "--seed", "1"])
 }
 
-/// Generated modules, 2,000 of them in a long run, and some of them for an H100; and a step of an ocean model.
+/// Generated modules, 2,000 of them in a long run, some of them for an H100, and some with sums that are left
+/// unreduced; and a step of an ocean model.
 pub(super) fn sharded_fields(run: &mut Run) -> Result<Outcome> {
     let (count, more) = if run.all { ("2000", "200") } else { ("60", "20") };
     let mut outcome = with_driver(run, "sharded_fields.py", &["--count", count, "--seed", "1"])?;
     let gpu = ["--target", "h100", "--most", "8", "--count", more, "--seed", "3"];
-    for step in
-        [with_driver(run, "sharded_fields.py", &gpu)?, with_driver(run, "ocean_step.py", &["--check"])?]
-    {
+    let partial = ["--kinds", "partial", "--count", "20", "--seed", "2"];
+    let mut steps = Vec::with_capacity(3);
+    for arguments in [gpu.as_slice(), &partial] {
+        steps.push(with_driver(run, "sharded_fields.py", arguments)?);
+    }
+    steps.push(with_driver(run, "ocean_step.py", &["--check"])?);
+    for step in steps {
         outcome.passed += step.passed;
         outcome.failed += step.failed;
     }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! Whether a program for several devices is better for the exchanges that were written down in it.
+
+use super::rule::with_slack;
+use crate::shards::{Traffic, traffic};
+use melior::ir::OperationRef;
+
+/// What a program sent as it came, and what it sends now, where exchanges were written down in it.
+#[derive(Default)]
+pub(super) struct Exchanged {
+    came: Option<Traffic>,
+    now: Option<Traffic>,
+}
+
+impl Exchanged {
+    /// Of a program as it came, and as it is.
+    pub(super) fn of(came: OperationRef<'_, '_>, now: OperationRef<'_, '_>) -> Self {
+        Self { came: traffic(came), now: traffic(now) }
+    }
+
+    /// Whether a program is better as it came, given what its functions needed and what they need: because one of them needs more,
+    /// more is sent, or nothing was gained.
+    pub(super) fn is_back(&self, peaks: &[(u64, u64)]) -> bool {
+        // What a partitioner would store for collectives is in no function as it came.
+        let stored = self.came.map_or(0, |came| came.stored);
+        let grew = peaks.iter().any(|&(before, after)| after > with_slack(before.saturating_add(stored)));
+        let shrank = peaks.iter().any(|(before, after)| after < before);
+        // Only where it is known what a device sent and sends.
+        let (Some(came), Some(now)) = (self.came, self.now) else { return grew };
+        let are_known = came.is_known && now.is_known;
+        let sends_more = now.collectives > came.collectives || now.bytes > came.bytes;
+        let sends_less = now.collectives < came.collectives || now.bytes < came.bytes;
+        grew || are_known && (sends_more || !sends_less && !shrank)
+    }
+}
