@@ -330,7 +330,7 @@ found.state = plan.dataset.state;
     // Each place of the arena is drawn.
     assert!(found["boxes"] == found["places"] && found["places"].as_u64() > Some(5), "{found}");
     let tooltip = found["tooltip"].as_str().expect("text");
-    for part in ["of the arena", "steps ", "1x16x2048x2048xbf16", "attention_gradient.py:", " taken"] {
+    for part in ["of the arena", "steps ", "8x2048x1024xbf16", "attention_gradient.py:", " taken"] {
         assert!(tooltip.contains(part), "no {part} in {tooltip}");
     }
     assert_eq!((&found["marked"], &found["hiddenAfter"]), (&true.into(), &true.into()));

@@ -7,7 +7,7 @@ pipeline=()
 # Adds a pass, where it runs: on the module or on its functions.
 add() {
   case $1 in
-  slimhlo-optimize* | slimhlo-exchange-shards* | slimhlo-merge-shards* | slimhlo-print-memory*) pipeline+=("$1") ;;
+  slimhlo-optimize* | slimhlo-exchange-shards* | slimhlo-gather-results* | slimhlo-merge-shards* | slimhlo-print-memory*) pipeline+=("$1") ;;
   slimhlo-to-* | slimhlo-form-kernels* | slimhlo-plan-buffers* | slimhlo-emit-gpu* | slimhlo-kernels-to-host*) pipeline+=("$1") ;;
   *) pipeline+=("func.func($1)") ;;
   esac
