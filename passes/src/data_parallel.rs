@@ -121,6 +121,11 @@ impl Pass for DataParallel {
     }
 }
 
+/// Makes a function that is one device's program what all devices do; whether it was one.
+pub(crate) fn close<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> bool {
+    is_open(function) && close::run(function, &Builder::new(function)).is_some()
+}
+
 /// Whether a function has become one device's program.
 pub(crate) fn is_open(function: OperationRef<'_, '_>) -> bool {
     ffi::attribute_of(function, WHOLE).is_some()

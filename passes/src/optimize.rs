@@ -47,6 +47,7 @@ mod stepper;
 mod tried;
 
 use crate::cost::{Cost, Limit};
+use crate::data_parallel;
 use crate::framework::{
     Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic, fingerprint,
 };
@@ -228,6 +229,9 @@ pub fn optimize_once<'c>(
         }
         is_settled = now == start;
     }
+    // Where rounds have come to no end, nothing has finished: nobody else knows of one device's programs.
+    let open: Vec<_> = functions(module).collect();
+    let closed = open.into_iter().filter(|function| data_parallel::close(*function)).count() > 0;
     let unmarked = unmark(module);
     let exchanged = match is_exchanged {
         true => Exchanged::of(borrowed(&original), module),
@@ -246,7 +250,7 @@ pub fn optimize_once<'c>(
         move_body(module, original);
         unmark(module);
     }
-    let after = if back || marked || unmarked { fingerprint(module) } else { now };
+    let after = if back || marked || unmarked || closed { fingerprint(module) } else { now };
     Ok((after != before).into())
 }
 
