@@ -4,10 +4,10 @@
 //!
 //! # What it matches
 //!
-//! A function, or the body of the loop that runs at its peak (by the [memory model](crate::memory)), where values are alive
-//! then that have a dimension in common, the batch (or rows of particles), which what they are made of has, too, and what is made of them: elementwise ops, products along others,
-//! convolutions, windows, normalizations by row, gathers, sorts along others. What adds the dimension up (a loss, the
-//! gradient of a parameter) ends it.
+//! A function, or the body of the loop that runs at its peak (by the [memory model](crate::memory)), where values are
+//! alive then that have a dimension in common, the batch (or rows of particles), which what they are made of has, too,
+//! and what is made of them: elementwise ops, products along others, convolutions, windows, normalizations by row,
+//! gathers, sorts along others. What adds the dimension up (a loss, the gradient of a parameter) ends it.
 //!
 //! ```mlir
 //! %h = stablehlo.dot_general %x, %w                              // [64, 1024] of [64, 512] and [512, 1024]

@@ -46,8 +46,10 @@
 //!
 //! # Why it pays, and what it costs
 //!
-//! By itself, nothing: XLA compiles both forms to the same kernels. But what passes know of one device's programs they can do in it.
-//! Linear in the ops of the function.
+//! By itself, nothing: XLA for four H100 compiles both forms of the corpus's `data_parallel_linen` to 534 kernels,
+//! 2,720 MiB of temporaries and 3 exchanges, and for four v5p to 1,390 MiB and one (`test/oracle/referee.py --target`).
+//! But what passes know of one device's programs they can do in it. Linear in the ops of the function, but for loops: what is in one is looked at once more for each time that
+//! more of what it carries turns out to be rows.
 //!
 //! # When it must not fire
 //!
@@ -55,6 +57,7 @@
 //! * Branches, custom calls and functions take rows of the batch: what is in them is not looked into. (They may take what
 //!   all devices have.)
 //! * Something is wanted that a partitioner would exchange otherwise: a result cut differently, a constraint that disagrees.
+//! * Ops that say how they are laid out (`sdy.sharding`), loops and barriers among them.
 //! * Targets whose rates nobody knows: most of what gains by it does not run there.
 
 mod close;
@@ -105,17 +108,16 @@ impl Pass for DataParallel {
     const STATISTICS: &'static [Statistic] = &[STEPS, SUMS];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
-        let build = Builder::new(root);
         let mut changed = false;
         if self.open
             && let Some(step) = Step::of(root, self.target)
         {
             context.count(&STEPS, 1);
             context.count(&SUMS, step.sums() as u64);
-            changed |= open::run(&step, &build).is_some();
+            changed |= open::run(&step, &Builder::new(root)).is_some();
         }
         if self.close {
-            changed |= close::run(root, &build).is_some();
+            changed |= close(root);
         }
         Ok(changed.into())
     }
@@ -123,7 +125,7 @@ impl Pass for DataParallel {
 
 /// Makes a function that is one device's program what all devices do; whether it was one.
 pub(crate) fn close<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> bool {
-    is_open(function) && close::run(function, &Builder::new(function)).is_some()
+    close::run(function, &Builder::new(function)).is_some()
 }
 
 /// Whether a function has become one device's program.

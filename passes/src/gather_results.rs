@@ -60,10 +60,10 @@
 
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
-use crate::rewrite::{defining_op, has_one_use, set_attribute, users, walk};
+use crate::rewrite::{defining_op, has_one_use, ops_named, set_attribute, users, walk};
 use crate::shards::{
-    Known, Layout, all_gather, collective_permute, is_entry, is_manual_throughout, looked_up, next_channel,
-    only_returned, partitions,
+    Known, Layout, all_gather, collective_permute, is_entry, is_manual_throughout, is_trim, looked_up,
+    next_channel, only_returned, partitions,
 };
 use crate::splat::Splat;
 use melior::ir::attribute::IntegerAttribute;
@@ -315,18 +315,7 @@ fn are_tiles_before<'c: 'a, 'a>(tile: Value<'c, 'a>) -> bool {
     false
 }
 
-/// Whether an op cuts off what is at the ends of an array, and only that.
-fn is_trim(op: OperationRef<'_, '_>) -> bool {
-    let all = |name: &str, is: i64| ir::i64_array(op, name).is_some_and(|all| all.iter().all(|&at| at == is));
-    op_name(op) == "stablehlo.slice" && all("start_indices", 0) && all("strides", 1)
-}
-
 /// Whether devices send each other something in a computation.
 fn has_exchanges<'c: 'a, 'a>(computation: OperationRef<'c, 'a>) -> bool {
-    let mut found = false;
-    walk(computation, |op| {
-        found |= op_name(op) == "stablehlo.collective_permute";
-        if found { WalkResult::Interrupt } else { WalkResult::Advance }
-    });
-    found
+    !ops_named(computation, "stablehlo.collective_permute").is_empty()
 }

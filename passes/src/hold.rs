@@ -7,6 +7,7 @@
 use crate::ir::{self, Builder, element_of};
 use crate::ops::class::{is_costly, is_elementwise};
 use crate::rewrite::defining_op;
+use crate::shards::partition_id;
 use crate::target::Storage;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
@@ -115,10 +116,9 @@ pub fn always<'c: 'a, 'a>(
 
 /// The same in a manual computation, by the bits of the number of the device.
 pub fn always_on_device<'c: 'a, 'a>(build: &Builder<'c, 'a>, location: Location<'c>) -> Value<'c, 'a> {
-    let integer = IntegerType::unsigned(build.context(), 32).into();
-    let ty = Tensor::get(&[], integer, None);
-    let device = build.insert("stablehlo.partition_id", &[], &[], ty, location);
-    let one = build.number(1.0, integer, location);
+    let device = partition_id(build, location);
+    let ty = device.r#type();
+    let one = build.number(1.0, element_of(ty), location);
     let one = build.insert("stablehlo.clamp", &[one, device, one], &[], ty, location);
     let condition = Tensor::get(&[], IntegerType::new(build.context(), 1).into(), None);
     build.convert(one, condition, location)

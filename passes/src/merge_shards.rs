@@ -63,7 +63,7 @@ use crate::framework::{Anchor, Changed, Pass, PassContext, PassResult, Statistic
 use crate::ir::{self, Builder, is_narrow, remove_discardable_attributes};
 use crate::ops::class;
 use crate::ops::reducers::combiner;
-use crate::rewrite::{defining_op, location_of, ops_in, set_attribute, uses, walk};
+use crate::rewrite::{arguments_of, defining_op, location_of, ops_in, set_attribute, uses, walk};
 use crate::shards::{
     Layout, Mesh, all_reduce, constant_on_shards, counted, is_manual_throughout, manual_computation,
     next_channel, partitions, share_exchanges, taken, without_ones,
@@ -375,9 +375,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
                 inside.insert(ir::op_key(inner));
                 defined.extend(inner.results().map(|result| ir::key(result.into())));
                 for block in inner.regions().filter_map(|region| region.first_block()) {
-                    let arguments =
-                        (0..block.argument_count()).filter_map(|index| block.argument(index).ok());
-                    defined.extend(arguments.map(|argument| ir::key(argument.into())));
+                    defined.extend(arguments_of(block).map(ir::key));
                 }
                 WalkResult::Advance
             });
@@ -543,8 +541,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
         }
         if name == LOOP {
             for block in op.regions().filter_map(|region| region.first_block()) {
-                for argument in (0..block.argument_count()).filter_map(|index| block.argument(index).ok()) {
-                    let argument = argument.into();
+                for argument in arguments_of(block) {
                     if let Some(ty) = self.local_type(argument) {
                         build.set_type(argument, ty);
                     }

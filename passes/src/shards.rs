@@ -175,7 +175,7 @@ use crate::ir::{self, Builder};
 use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, is_unused, walk};
 use crate::splat::{Splat, Splats};
-pub(crate) use calls::{callee, laid_out_alike};
+pub(crate) use calls::laid_out_alike;
 pub(crate) use emit::next_channel;
 pub(crate) use layout::Known;
 pub use layout::partitions;
@@ -184,6 +184,7 @@ pub(crate) use layout::{
 };
 pub(crate) use manual::{
     all_gather, all_reduce, collective_permute, constant_on_shards, counted, looked_up, manual_computation,
+    partition_id,
 };
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value, ValueLike};
@@ -195,6 +196,7 @@ use rustc_hash::FxHashSet;
 use settle::{with_pads_behind_updates, with_plain_constants, with_slices_of_padded};
 pub(crate) use share::share_exchanges;
 use slimhlo_dialect::ffi::op_name;
+pub(crate) use uneven::is_trim;
 use worth::{is_computed_anew, is_fill_of_computed};
 
 crate::pass_options! {

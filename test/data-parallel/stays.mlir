@@ -107,3 +107,15 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     return %0 : tensor<6x4xf32>
   }
 }
+
+// -----
+
+// A barrier says that what it hands on is whole: the partitioner gathers it.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["data"=2]>
+  func.func public @main(%x: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<16x4xf32> {
+    %0 = stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} %x : tensor<16x4xf32>
+    %1 = stablehlo.sine %0 : tensor<16x4xf32>
+    return %1 : tensor<16x4xf32>
+  }
+}

@@ -17,7 +17,7 @@ import itertools
 import pathlib
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -810,8 +810,14 @@ class PassTest:
     """So many programs, from a seed."""
     changed_share: float
     """Of the programs, that it has to change."""
-    simple: tuple[str, ...] = ()
+    simple: Sequence[str] = ()
     """What runs before it."""
+    execute: Execute = executed
+    """How what it changed is compared with what there was."""
+    where: str = ""
+    """On what that runs, if not on one device."""
+    settles: bool = True
+    """Whether a second run of it is to change nothing."""
 
     def main(self, description: str | None, count: int) -> int:
         args = arguments(description, count)
@@ -820,11 +826,11 @@ class PassTest:
         driver = Driver(args.opt).ready()
         plain = driver.run([program.text for program in programs], self.simple)
         once = driver.run([outcome.output or "" for outcome in plain], [self.flag])
-        twice = driver.run([outcome.output or "" for outcome in once], [self.flag])
         changed = Changed()
-        changed.compare(programs, plain, once)
-        changed.settle(programs, once, twice)
-        return changed.verdict(programs, self.changed_share, args.dump, started)
+        changed.compare(programs, plain, once, self.execute)
+        if self.settles:
+            changed.settle(programs, once, driver.run([outcome.output or "" for outcome in once], [self.flag]))
+        return changed.verdict(programs, self.changed_share, args.dump, started, self.where)
 
 
 def report(findings: list[tuple[Program, str, str]], dump: pathlib.Path | None) -> int:

@@ -11,7 +11,7 @@ use crate::rewrite::{defining_op, location_of};
 use crate::stream::emit::{is_made_again, retype_region};
 use crate::tables::{Keys, Table};
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, Location, OperationRef, Type, Value, ValueLike};
+use melior::ir::{Location, OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
@@ -265,22 +265,12 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
         let op = member.op;
         let types: Vec<Type> =
             op.results().zip(along).map(|(result, along)| self.ty(result.r#type(), *along)).collect();
-        let sized = |name: &'static str, dim: usize, size: i64| -> Vec<(&'static str, Attribute<'c>)> {
+        let sized = member.role.sized(op).map(|(name, Along { dim, run, .. })| {
             let mut sizes = ir::i64_array(op, name).unwrap_or_default().to_vec();
-            sizes[dim] = size;
-            vec![(name, self.build.i64_array(&sizes))]
-        };
-        let Along { dim, run, .. } = along[0];
-        let attributes = match (op_name(op), member.role.operands.first()) {
-            ("stablehlo.slice", _) => sized("limit_indices", dim, run * self.slice),
-            ("stablehlo.dynamic_slice", _) => sized("slice_sizes", dim, run * self.slice),
-            // Rows that a gather takes whole; what is paired with indices is taken one by one.
-            ("stablehlo.gather", Some(Some(table))) if member.role.operands[1].is_none() => {
-                sized("slice_sizes", table.dim, table.run * self.slice)
-            }
-            _ => Vec::new(),
-        };
-        self.build.copy_with(op, operands, &attributes, &types)
+            sizes[dim] = run * self.slice;
+            (name, self.build.i64_array(&sizes))
+        });
+        self.build.copy_with(op, operands, sized.as_slice(), &types)
     }
 
     /// What is carried, and what an op makes of one slice.

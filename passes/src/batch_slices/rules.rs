@@ -51,6 +51,20 @@ pub enum Sum<'c> {
     Scatter,
 }
 
+impl Role<'_> {
+    /// What an op that keeps slices says of how many elements it takes, and along which dimension and of what run these are:
+    /// that of a slice of its result, or of rows that a gather takes whole (what is paired with indices it takes one by one).
+    pub fn sized(&self, op: OperationRef<'_, '_>) -> Option<(&'static str, Along)> {
+        let Results::Kept(results) = &self.results else { return None };
+        match (op_name(op), &self.operands[..]) {
+            ("stablehlo.slice", _) => Some(("limit_indices", results[0])),
+            ("stablehlo.dynamic_slice", _) => Some(("slice_sizes", results[0])),
+            ("stablehlo.gather", &[Some(table), None]) => Some(("slice_sizes", table)),
+            _ => None,
+        }
+    }
+}
+
 /// What is asked of ops.
 pub struct Rules<'c, 'a> {
     /// How many slices there are at most: elements of the dimension.
@@ -168,9 +182,7 @@ impl<'c: 'a, 'a> Rules<'c, 'a> {
 /// Whether an op may be done in a loop instead of where it is: nothing hangs on it, all that it takes are plain
 /// tensors.
 fn can_be_copied(op: OperationRef<'_, '_>) -> bool {
-    let known = op_name(op).starts_with("stablehlo.")
-        || op_name(op).starts_with("chlo.")
-        || op_name(op) == "sdy.sharding_constraint";
+    let known = op_name(op).starts_with("stablehlo.") || op_name(op).starts_with("chlo.");
     known
         && !matches!(op_name(op), "stablehlo.optimization_barrier" | "stablehlo.custom_call")
         && ir::discardable_attributes(op).is_empty()
@@ -195,7 +207,6 @@ fn more<'c: 'a, 'a>(
             let transformed = ir::i64_array(op, "fft_length")?.len();
             (dim + transformed < result.rank()).then(|| vec![Some(along)])
         }
-        "sdy.sharding_constraint" => Some(vec![Some(along)]),
         "stablehlo.cholesky" => (dim + 2 < result.rank()).then(|| vec![Some(along)]),
         "stablehlo.triangular_solve" => {
             let left = ffi::attribute_of(op, "left_side").is_none_or(|of| of.to_string() == "true");

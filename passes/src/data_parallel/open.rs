@@ -3,19 +3,19 @@
 //! Making a function one device's program.
 
 use super::WHOLE;
-use super::step::{CONSTRAINT, Part, Step, arguments, is_end};
+use super::step::{CONSTRAINT, Part, Step, is_end};
 use crate::batch_slices::rules::{Results, Role, Sum};
 use crate::ir::{self, Builder};
 use crate::ops::access::{self, Along};
 use crate::ops::reducers::{combiner, fresh_identity};
-use crate::rewrite::{context_of, defining_op, ops_in, set_attribute, uses};
-use crate::shards::{all_reduce, constant_on_shards, counted, looked_up, next_channel};
+use crate::rewrite::{arguments_of, context_of, defining_op, ops_in, set_attribute, uses};
+use crate::shards::{all_reduce, constant_on_shards, counted, looked_up, next_channel, partition_id};
 use crate::tables::Table;
 use melior::Context;
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute, TypeAttribute};
 use melior::ir::block::{BlockArgument, BlockLike};
 use melior::ir::operation::OperationLike;
-use melior::ir::r#type::{FunctionType, IntegerType};
+use melior::ir::r#type::FunctionType;
 use melior::ir::{Attribute, BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{TensorShardingPerValue, View};
@@ -42,8 +42,8 @@ struct Open<'c, 'a, 'r> {
 
 /// Makes the function of a step one device's program; none, and nothing done, if shardings cannot be written down.
 pub(super) fn run<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) -> Option<()> {
-    write_down(step)?;
     let channel = next_channel(step.function.parent_operation()?);
+    write_down(step)?;
     let mut open = Open { step, build, channel, partition: None, parts: Table::default(), dead: Vec::new() };
     open.enter_all(step.block);
     let dead = std::mem::take(&mut open.dead);
@@ -59,19 +59,16 @@ pub(super) fn run<'c: 'a, 'a>(step: &Step<'c, 'a>, build: &Builder<'c, 'a>) -> O
 /// Writes down what the function says of all devices together, and has it say no more of how values are cut.
 fn write_down(step: &Step<'_, '_>) -> Option<()> {
     let context = context_of(step.function);
-    let mut layouts = Vec::new();
-    for values in [step.arguments(), step.returned()] {
+    let mut noted = vec![(WHOLE, ffi::attribute_of(step.function, "function_type")?)];
+    for ((name, kept, laid_out), values) in BOUNDARY.into_iter().zip([step.arguments(), step.returned()]) {
         let all = values.into_iter().map(|value| step.mesh.sharding(context, &step.layout(value)?));
-        layouts.push(TensorShardingPerValue::new(context, &all.collect::<Option<Vec<_>>>()?)?);
-    }
-    for ((name, kept, laid_out), shardings) in BOUNDARY.into_iter().zip(layouts) {
-        set_attribute(step.function, laid_out, shardings.attribute());
+        let shardings = TensorShardingPerValue::new(context, &all.collect::<Option<Vec<_>>>()?)?;
+        noted.push((laid_out, shardings.attribute()));
         if let Some(said) = ffi::attribute_of(step.function, name) {
-            set_attribute(step.function, kept, said);
-            set_attribute(step.function, name, without_shardings(context, said)?);
+            noted.extend([(kept, said), (name, without_shardings(context, said)?)]);
         }
     }
-    set_attribute(step.function, WHOLE, ffi::attribute_of(step.function, "function_type")?);
+    noted.into_iter().for_each(|(name, attribute)| set_attribute(step.function, name, attribute));
     Some(())
 }
 
@@ -127,7 +124,7 @@ impl<'c: 'a, 'a> Open<'c, 'a, '_> {
                 self.dead.push(op);
             }
         }
-        self.set_types(arguments(block).into_iter());
+        self.set_types(arguments_of(block));
     }
 
     fn set_types(&self, values: impl Iterator<Item = Value<'c, 'a>>) {
@@ -141,8 +138,12 @@ impl<'c: 'a, 'a> Open<'c, 'a, '_> {
     /// Makes an op one on shards, which it takes already.
     fn enter(&mut self, op: OperationRef<'c, 'a>, role: &Role<'c>) {
         match &role.results {
-            Results::Kept(along) => {
-                say_sizes(self.build, op, role, along[0]);
+            Results::Kept(_) => {
+                if let Some((name, Along { dim, run, .. })) = role.sized(op) {
+                    let mut sizes = ir::i64_array(op, name).unwrap_or_default().to_vec();
+                    sizes[dim] = run;
+                    set_attribute(op, name, self.build.i64_array(&sizes));
+                }
                 self.set_types(op.results().map(Value::from));
             }
             Results::Added(sum) => self.add_up(op, sum),
@@ -198,9 +199,7 @@ impl<'c: 'a, 'a> Open<'c, 'a, '_> {
     fn number_devices(&mut self) {
         if self.partition.is_none() {
             self.begin(self.step.block);
-            let ty = Tensor::get(&[], IntegerType::unsigned(self.build.context(), 32).into(), None);
-            let location = self.step.function.location();
-            self.partition = Some(self.build.insert("stablehlo.partition_id", &[], &[], ty, location));
+            self.partition = Some(partition_id(self.build, self.step.function.location()));
         }
     }
 
@@ -252,22 +251,5 @@ impl<'c: 'a, 'a> Open<'c, 'a, '_> {
         let number = self.build.number(identity, element, op.location());
         self.build.set_operand(op, 1, number);
         Some(own)
-    }
-}
-
-/// Has an op say how many rows one device has, where it says how many there are.
-fn say_sizes<'c: 'a, 'a>(build: &Builder<'c, 'a>, op: OperationRef<'c, 'a>, role: &Role<'c>, along: Along) {
-    let with = |name: &str, dim: usize, size: i64| {
-        let mut sizes = ir::i64_array(op, name).unwrap_or_default().to_vec();
-        sizes[dim] = size;
-        set_attribute(op, name, build.i64_array(&sizes));
-    };
-    match (op_name(op), role.operands.first()) {
-        ("stablehlo.slice", _) => with("limit_indices", along.dim, along.run),
-        ("stablehlo.dynamic_slice", _) => with("slice_sizes", along.dim, along.run),
-        ("stablehlo.gather", Some(Some(table))) if role.operands[1].is_none() => {
-            with("slice_sizes", table.dim, table.run);
-        }
-        _ => {}
     }
 }

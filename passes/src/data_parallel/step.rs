@@ -6,10 +6,11 @@ use super::is_open;
 use crate::batch_slices::rules::{Results, Role, Rules, Sum};
 use crate::ir;
 use crate::ops::access::Along;
-use crate::ops::reducers::{combiner, fresh_identity_of};
-use crate::rewrite::{context_of, ops_in, uses, walk};
+use crate::ops::reducers::combiner;
+use crate::ops::related::counts_once;
+use crate::rewrite::{arguments_of, context_of, ops_in, uses, walk};
 use crate::shards::{Layout, Mesh, is_entry, partitions, shardings_at};
-use crate::tables::Table;
+use crate::tables::{Keys, Table};
 use crate::target::Target;
 use crate::ties::Ties;
 use melior::ir::block::BlockLike;
@@ -20,14 +21,14 @@ use slimhlo_dialect::sdy::attrs::{TensorSharding, View};
 use std::rc::Rc;
 
 pub(super) const CONSTRAINT: &str = "sdy.sharding_constraint";
-pub(super) const LOOP: &str = "stablehlo.while";
+const LOOP: &str = "stablehlo.while";
 
 /// How an op takes shards.
 #[derive(Clone, Debug)]
 pub(super) enum Part<'c> {
     /// By a rule for slices.
     Rule(Role<'c>),
-    /// A loop or a barrier: each result is cut as what it is handed.
+    /// A loop, a barrier or a constraint: each result is cut as what it is handed.
     Handed,
 }
 
@@ -42,8 +43,8 @@ pub(super) struct Step<'c, 'a> {
     pub(super) parts: Table<usize, Part<'c>>,
     /// Values of which each device has a part, by key.
     cut: Table<usize, Along>,
-    /// Arguments of which nobody says how they come.
-    open: Vec<Value<'c, 'a>>,
+    /// Arguments of which nobody says how they come, by key.
+    open: Keys,
 }
 
 impl<'c: 'a, 'a> Step<'c, 'a> {
@@ -74,7 +75,7 @@ impl<'c: 'a, 'a> Step<'c, 'a> {
         for op in ops_in(block).filter(|op| !is_end(*op)) {
             match op_name(op) {
                 LOOP => self.follow_loop(op, rules)?,
-                "stablehlo.optimization_barrier" => {
+                CONSTRAINT | "stablehlo.optimization_barrier" => {
                     for (from, to) in op.operands().zip(op.results()) {
                         self.hand(op, self.along(from), &[to.into()])?;
                     }
@@ -153,6 +154,10 @@ impl<'c: 'a, 'a> Step<'c, 'a> {
                 let along = self.taken(first.user, first.operand)?;
                 readers.all(|used| self.taken(used.user, used.operand) == Some(along)).then_some(along)
             };
+            if let (CONSTRAINT, Some(along), Some(result)) = (op_name(op), wanted(0), ir::first_result(op)) {
+                self.hand(op, Some(along), &[result]).expect("nothing was known of it");
+                continue;
+            }
             let role = wanted(0).and_then(|along| rules.of_result(op, 0, along));
             let fits = |role: &Role<'c>| match &role.results {
                 Results::Kept(all) => (1..all.len()).all(|number| wanted(number) == Some(all[number])),
@@ -204,14 +209,16 @@ impl<'c: 'a, 'a> Step<'c, 'a> {
         ops_in(block).all(|op| {
             let fits = |(index, value): (usize, Value<'c, 'a>)| match self.along(value) {
                 Some(own) => self.taken(op, index) == Some(own),
-                None => self.taken(op, index).is_none() || !self.open.contains(&value),
+                None => self.taken(op, index).is_none() || !self.open.contains(&ir::key(value)),
             };
             let mut blocks = op.regions().filter_map(|region| region.first_block());
             match self.parts.get(&ir::op_key(op)) {
                 _ if is_end(op) => op.operands().enumerate().all(fits),
                 Some(Part::Rule(role)) => op.operands().enumerate().all(fits) && is_summed(op, role),
                 Some(Part::Handed) => {
-                    op.operands().enumerate().all(fits) && blocks.all(|block| self.is_whole_program(block))
+                    ffi::attribute_of(op, "sdy.sharding").is_none()
+                        && op.operands().enumerate().all(fits)
+                        && blocks.all(|block| self.is_whole_program(block))
                 }
                 None => self.is_done_by_all(op),
             }
@@ -278,7 +285,7 @@ impl<'c: 'a, 'a> Step<'c, 'a> {
 
     /// The function's arguments.
     pub(super) fn arguments(&self) -> Vec<Value<'c, 'a>> {
-        arguments(self.block)
+        arguments_of(self.block).collect()
     }
 
     /// What it returns.
@@ -297,29 +304,29 @@ impl<'c: 'a, 'a> Step<'c, 'a> {
 }
 
 /// What comes cut, and how.
-struct Batch<'c, 'a> {
+struct Batch {
     axes: Vec<usize>,
     /// Batch dimensions of arguments that are cut, by key.
     cut: Table<usize, Along>,
-    /// Arguments of which it is not said that they are whole.
-    open: Vec<Value<'c, 'a>>,
+    /// Arguments of which it is not said that they are whole, by key.
+    open: Keys,
 }
 
-impl<'c: 'a, 'a> Batch<'c, 'a> {
+impl Batch {
     /// None if arguments are cut along several dimensions or axes, or in uneven parts.
-    fn of(
+    fn of<'c: 'a, 'a>(
         block: BlockRef<'c, 'a>,
         mesh: &Mesh<'c>,
         shardings: &[Option<TensorSharding<'c>>],
     ) -> Option<Self> {
-        let (mut cut, mut open) = (Table::default(), Vec::new());
+        let (mut cut, mut open) = (Table::default(), Keys::default());
         let mut of_all: Option<Vec<usize>> = None;
-        for (index, value) in arguments(block).into_iter().enumerate() {
+        for (index, value) in arguments_of(block).enumerate() {
             let said = shardings.get(index).copied().flatten();
             let Some(sharding) = said.filter(|said| is_cut(*said)) else {
                 said.is_none_or(|said| said.unreduced_axes().is_empty()).then_some(())?;
                 let is_closed = said.is_some_and(|said| said.dims().iter().all(|dim| dim.is_closed()));
-                open.extend((!is_closed).then_some(value));
+                open.extend((!is_closed).then_some(ir::key(value)));
                 continue;
             };
             let layout = mesh.layout(sharding)?;
@@ -332,10 +339,6 @@ impl<'c: 'a, 'a> Batch<'c, 'a> {
         }
         Some(Self { axes: of_all?, cut, open })
     }
-}
-
-pub(super) fn arguments<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<Value<'c, 'a>> {
-    (0..block.argument_count()).filter_map(|index| block.argument(index).ok()).map(Value::from).collect()
 }
 
 /// Whether an op ends a block.
@@ -351,11 +354,7 @@ fn is_of_body(of: OperationRef<'_, '_>, end: OperationRef<'_, '_>) -> bool {
 /// Whether what is added up is no more than that: what is scattered into counts once.
 fn is_summed(op: OperationRef<'_, '_>, role: &Role<'_>) -> bool {
     let Results::Added(Sum::Scatter) = role.results else { return true };
-    let element = op.results().next().map(|result| ir::element_of(result.r#type()));
-    combiner(op).zip(element).is_some_and(|(combine, element)| {
-        matches!(combine, "stablehlo.add" | "stablehlo.multiply")
-            && fresh_identity_of(op, 0, combine, element) == Some(None)
-    })
+    matches!(combiner(op), Some("stablehlo.add" | "stablehlo.multiply")) && counts_once(op, 0)
 }
 
 /// Whether a sharding cuts anything.

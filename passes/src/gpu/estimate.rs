@@ -12,11 +12,10 @@
 use super::emit::roots;
 use super::form_kernels::ops::size_of;
 use super::form_kernels::{TURNS, attributes_at, entry};
-use super::plan_buffers::callee;
 use super::traffic::traffic;
 use super::work::work;
 use crate::cost::Cost;
-use crate::functions::{functions, name_of};
+use crate::functions::{callee, functions, name_of};
 use crate::ir::{self, constant_attribute};
 use crate::memory::{Footprint, product_seconds};
 use crate::rewrite::{ops_in, walk};
@@ -103,7 +102,7 @@ impl Schedule<'_> {
             blocks.map(|block| self.block(block)).collect::<Vec<_>>()
         };
         match (op_name(op), constant_attribute(op, TURNS)) {
-            ("func.call", _) => self.kernels.get(&callee(op)).copied().unwrap_or(0.0),
+            ("func.call", _) => callee(op).and_then(|name| self.kernels.get(name)).copied().unwrap_or(0.0),
             ("stablehlo.while", Some(turns)) => regions().last().map_or(0.0, |body| turns as f64 * body),
             ("stablehlo.while", None) => regions().iter().sum::<f64>() + self.rates.branch,
             ("stablehlo.if" | "stablehlo.case", _) => {

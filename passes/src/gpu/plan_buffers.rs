@@ -48,7 +48,7 @@ mod pack;
 use super::estimate;
 use super::form_kernels::{attributes_at, entry, ops::size_of};
 use crate::framework::{Anchor, Changed, Pass, PassContext, PassError, PassResult, Statistic};
-use crate::functions::{functions, name_of};
+use crate::functions::{callee, functions, name_of};
 use crate::gpu::checked_target;
 use crate::ir::Builder;
 use crate::rewrite::{remove_attribute, set_attribute, set_discardable_attribute};
@@ -85,13 +85,6 @@ const COPIES: Statistic = Statistic::new(c"num-copies", c"copies that are needed
 const ARENA: Statistic = Statistic::new(c"arena-bytes", c"bytes of the arena");
 const TIME: Statistic =
     Statistic::new(c"estimated-us", c"microseconds that the kernels take, by the estimate");
-
-/// The function that an op calls.
-pub(crate) fn callee(op: OperationRef<'_, '_>) -> String {
-    attribute_of(op, "callee")
-        .and_then(|name| FlatSymbolRefAttribute::try_from(name).ok())
-        .map_or_else(String::new, |name| name.value().to_owned())
-}
 
 /// By result of a function: the donated argument that it lies in.
 pub(crate) fn aliases<'c: 'a, 'a>(
@@ -323,7 +316,7 @@ fn say_what_is_shared<'c: 'a, 'a>(
     let mut known: HashMap<(String, Vec<i64>), String> = HashMap::new();
     let mut seen: HashSet<String> = HashSet::new();
     for item in model.items.iter().filter(|item| item.kind == Kind::Call) {
-        let name = callee(item.op);
+        let Some(name) = callee(item.op).map(str::to_owned) else { continue };
         let Some(&kernel) = kernels.get(&name) else { continue };
         let shared: Vec<i64> = item
             .results

@@ -6,10 +6,10 @@
 //! to a [`Step`], each buffer attribute to a [`Slot`]. Nothing is decided here. Launches that would store nothing are left out.
 
 use super::form_kernels::{TURNS, attributes_at, entry, ops::size_of};
-use super::plan_buffers::{aliases, callee};
+use super::plan_buffers::aliases;
 use super::rounds::is_guarded;
 use crate::framework::PassError;
-use crate::functions::{functions, name_of};
+use crate::functions::{callee, functions, name_of};
 use crate::ir::{constant_attribute, i64_array, key, string_attribute};
 use crate::memory::source_of;
 use crate::rewrite::ops_in;
@@ -423,7 +423,7 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
     }
 
     fn launch(&mut self, op: OperationRef<'c, 'a>, slots: &[Slot]) -> Result<Option<Step>, PassError<'c>> {
-        let name = callee(op);
+        let name = callee(op).unwrap_or_default().to_owned();
         let mut buffers = Vec::with_capacity(op.operand_count() + slots.len());
         for operand in op.operands() {
             buffers.push(self.slot_of(op, operand)?);

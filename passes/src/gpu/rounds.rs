@@ -28,8 +28,8 @@
 //! With a branch or another loop of unknown length inside: what runs then is the host's to say in each round.
 
 use super::form_kernels::TURNS;
-use super::plan_buffers::callee;
 use crate::framework::PassError;
+use crate::functions::{callee, name_of};
 use crate::ir::Builder;
 use crate::rewrite::{context_of, ops_in, set_discardable_attribute, walk};
 use melior::ir::attribute::IntegerAttribute;
@@ -56,7 +56,7 @@ pub(super) fn mark<'c: 'a, 'a>(main: OperationRef<'c, 'a>, functions: &[Operatio
             loops.push(op);
             walk(op, |inner| {
                 if op_name(inner) == "func.call" {
-                    called.insert(callee(inner));
+                    called.extend(callee(inner));
                 }
                 WalkResult::Advance
             });
@@ -64,7 +64,7 @@ pub(super) fn mark<'c: 'a, 'a>(main: OperationRef<'c, 'a>, functions: &[Operatio
         WalkResult::Advance
     });
     let unit = Attribute::unit(context_of(main));
-    let kernels = functions.iter().filter(|function| called.contains(&crate::functions::name_of(**function)));
+    let kernels = functions.iter().filter(|function| called.contains(name_of(**function).as_str()));
     loops.iter().chain(kernels).for_each(|op| set_discardable_attribute(*op, GUARDED, unit));
 }
 

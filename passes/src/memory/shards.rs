@@ -18,11 +18,9 @@ use super::graph::{body, bytes_of};
 use crate::ir::{first_result, key, op_key};
 use crate::ops::class;
 use crate::ops::related::{Dim, Related, related};
-use crate::rewrite::{defining_op, walk};
+use crate::rewrite::{arguments_of, defining_op, walk};
 use crate::tables::Table;
-use melior::ir::attribute::{
-    ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, IntegerAttribute, StringAttribute,
-};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, BlockRef, OperationRef, Type, Value, ValueLike};
@@ -185,8 +183,7 @@ impl Shards {
             if op_name(op) != "func.call" {
                 return None;
             }
-            let name = FlatSymbolRefAttribute::try_from(attribute_of(op, "callee")?).ok()?;
-            functions.get(name.value()).and_then(|callee| body(*callee, 0))
+            functions.get(crate::functions::callee(op)?).and_then(|callee| body(*callee, 0))
         };
         let relations: Vec<_> = ops.iter().map(|&op| relations(op)).collect();
         for first in [Turn::Kept, Turn::Related, Turn::Repeated] {
@@ -211,8 +208,7 @@ impl Shards {
         // carries, when its body has been.
         const ROUNDS: usize = 4;
         let given = |op: OperationRef<'c, 'a>, block: BlockRef<'c, 'a>| {
-            let arguments = (0..block.argument_count()).filter_map(move |at| block.argument(at).ok());
-            op.operands().zip(arguments.map(Value::from)).collect::<Vec<_>>()
+            op.operands().zip(arguments_of(block)).collect::<Vec<_>>()
         };
         let returned = |op: OperationRef<'c, 'a>, block: BlockRef<'c, 'a>| {
             let values = block.terminator().into_iter().flat_map(|last| last.operands().collect::<Vec<_>>());

@@ -412,7 +412,7 @@ fn shape<'c>(value: Value<'c, '_>) -> Option<&'c [i64]> {
 }
 
 /// Whether what is there at first, which counts on each device, adds nothing.
-fn counts_once(op: OperationRef<'_, '_>, init: usize) -> bool {
+pub(crate) fn counts_once(op: OperationRef<'_, '_>, init: usize) -> bool {
     let element = op.results().next().map(|result| ir::element_of(result.r#type()));
     let combine = combiner(op).zip(element).filter(|_| op.result_count() == 1);
     combine.is_some_and(|(combine, element)| fresh_identity_of(op, init, combine, element) == Some(None))

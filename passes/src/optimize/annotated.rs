@@ -2,9 +2,9 @@
 
 //! What inlining would lose: functions and calls with annotations, and entry functions that are private.
 
-use crate::functions::{functions, is_public, name_of};
+use crate::functions::{callee, functions, is_public, name_of, says_only};
 use crate::rewrite::{context_of, remove_attribute, set_attribute, walk};
-use crate::shards::{callee, laid_out_alike};
+use crate::shards::laid_out_alike;
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, OperationRef, RegionLike};
@@ -80,15 +80,11 @@ pub(super) fn unmark(module: OperationRef<'_, '_>) -> bool {
 
 /// Whether an argument or result of a function says more than where it came from.
 fn has_annotations(function: OperationRef<'_, '_>, name: &str) -> bool {
-    const NAMES_ONLY: [&str; 2] = ["jax.arg_info", "jax.result_info"];
     let Some(all) = ffi::attribute_of(function, name).and_then(|all| ArrayAttribute::try_from(all).ok())
     else {
         return false;
     };
-    (0..all.len()).filter_map(|index| DictionaryAttribute::try_from(all.element(index).ok()?).ok()).any(
-        |attributes| {
-            let names_only = NAMES_ONLY.iter().filter(|name| ffi::attribute_in(attributes, name).is_some());
-            attributes.len() > names_only.count()
-        },
-    )
+    let mut said =
+        (0..all.len()).filter_map(|index| DictionaryAttribute::try_from(all.element(index).ok()?).ok());
+    said.any(|attributes| !says_only(attributes, &[]))
 }

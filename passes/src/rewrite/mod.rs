@@ -58,6 +58,11 @@ pub fn ops_in<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> impl Iterator<Item = Opera
     std::iter::successors(block.first_operation(), |op| op.next_in_block())
 }
 
+/// The arguments of a block, in order.
+pub fn arguments_of<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> impl Iterator<Item = Value<'c, 'a>> {
+    (0..block.argument_count()).filter_map(move |index| block.argument(index).ok()).map(Value::from)
+}
+
 /// All ops of this name in `root`, itself included, parents first.
 pub fn ops_named<'c: 'a, 'a>(root: OperationRef<'c, 'a>, name: &str) -> Vec<OperationRef<'c, 'a>> {
     let mut found = Vec::new();

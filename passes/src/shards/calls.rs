@@ -5,19 +5,12 @@
 use super::layout::{self, Known, SHARDING, is_entry};
 use super::moves::is_bare;
 use super::partitions;
-use crate::functions::{functions, name_of};
+use crate::functions::{callee, functions, name_of};
 use crate::rewrite::ops_named;
-use melior::ir::attribute::FlatSymbolRefAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
-use slimhlo_dialect::ffi;
-
-/// The name of the function that an op calls.
-pub(crate) fn callee<'c>(call: OperationRef<'c, '_>) -> Option<&'c str> {
-    FlatSymbolRefAttribute::try_from(ffi::attribute_of(call, "callee")?).ok().map(|name| name.value())
-}
 
 /// Functions that say nothing of their arguments and results but how they are laid out, and that nobody but their callers could miss: what
 /// is handed to them in all calls is laid out like that, and so is what they return, by what ops say of themselves. Where

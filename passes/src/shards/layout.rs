@@ -5,9 +5,10 @@
 use super::mesh::{Layout, Mesh};
 use super::moves::{is_elementwise, is_update, plain};
 use crate::data_parallel::is_open;
+use crate::functions::{callee, says_only};
 use crate::ir;
 use crate::rewrite::{defining_op, uses, walk};
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, FlatSymbolRefAttribute, StringAttribute};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{Attribute, OperationRef, RegionLike, Value, ValueLike};
@@ -183,13 +184,8 @@ impl<'c> Known<'c> {
     ) where
         'c: 'a,
     {
-        let callee = || {
-            let callee = ffi::attribute_of(op, "callee")?;
-            given.get(FlatSymbolRefAttribute::try_from(callee).ok()?.value())
-        };
-        let Some(shardings) = Some(op).filter(|op| op_name(*op) == "func.call").and_then(|_| callee()) else {
-            return;
-        };
+        let called = Some(op).filter(|op| op_name(*op) == "func.call").and_then(callee);
+        let Some(shardings) = called.and_then(|name| given.get(name)) else { return };
         for (result, sharding) in op.results().zip(shardings) {
             if let Some(layout) = sharding.and_then(|sharding| self.mesh.layout(sharding)) {
                 self.add(result.into(), &layout);
@@ -369,12 +365,10 @@ pub(super) fn said_of<'c>(
     function: OperationRef<'c, '_>,
     name: &str,
 ) -> Option<Vec<Option<TensorSharding<'c>>>> {
-    const NAMES: [&str; 3] = [SHARDING, "jax.arg_info", "jax.result_info"];
     let list = ffi::attribute_of(function, name).and_then(|list| ArrayAttribute::try_from(list).ok());
     for index in 0..list.map_or(0, |list| list.len()) {
         let dictionary = DictionaryAttribute::try_from(list?.element(index).ok()?).ok()?;
-        let known = NAMES.iter().filter(|name| ffi::attribute_in(dictionary, name).is_some());
-        (dictionary.len() == known.count()).then_some(())?;
+        says_only(dictionary, &[SHARDING]).then_some(())?;
     }
     Some(shardings_at(function, name))
 }

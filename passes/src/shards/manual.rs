@@ -70,6 +70,12 @@ pub(crate) fn constant_on_shards<'c: 'a, 'a>(
     }
 }
 
+/// The number of this device.
+pub(crate) fn partition_id<'c: 'a, 'a>(build: &Builder<'c, 'a>, location: Location<'c>) -> Value<'c, 'a> {
+    let ty = Tensor::get(&[], IntegerType::unsigned(build.context(), 32).into(), None);
+    build.insert("stablehlo.partition_id", &[], &[], ty, location)
+}
+
 /// The entry of this device in a table with one for each; `partition` is the device's number if it is there.
 pub(crate) fn looked_up<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
@@ -78,10 +84,7 @@ pub(crate) fn looked_up<'c: 'a, 'a>(
     element: Type<'c>,
     location: Location<'c>,
 ) -> Value<'c, 'a> {
-    let partition = *partition.get_or_insert_with(|| {
-        let ty = Tensor::get(&[], IntegerType::unsigned(build.context(), 32).into(), None);
-        build.insert("stablehlo.partition_id", &[], &[], ty, location)
-    });
+    let partition = *partition.get_or_insert_with(|| partition_id(build, location));
     let ty = Tensor::get(&[table.len() as i64], element, None);
     let dense = DenseElementsAttribute::new(ty, table).expect("a tensor type");
     let table = build.insert("stablehlo.constant", &[], &[("value", dense.into())], ty, location);

@@ -15,13 +15,12 @@
 //! So XLA of jaxlib 0.10.2 answered for single ops on 4 and 8 devices, for CPUs; `test/oracle/partitioner_ops.py` asks
 //! again.
 
-use super::calls::callee;
 use super::layout::{Known, is_manual_throughout, partitions};
 use super::mesh::Layout;
 use super::moves::{is_bare, is_elementwise, is_move, is_update, plain, starts_of, update_of};
 use super::{Rewrite, Target, uneven};
 use crate::counted::Counter;
-use crate::functions::{functions, name_of};
+use crate::functions::{callee, functions, name_of};
 use crate::ir;
 use crate::rewrite::{defining_op, ops_in, users};
 use crate::splat::Splat;

@@ -75,12 +75,13 @@ pub fn annotate<'c: 'a, 'a>(
 
 /// What a slice that only leaves away what is at the ends takes it from.
 pub fn trimmed_from<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
-    let op = defining_op(value).filter(|op| op_name(*op) == "stablehlo.slice")?;
-    let starts = ir::i64_array(op, "start_indices")?;
-    let strides = ir::i64_array(op, "strides")?;
-    (starts.iter().all(|&start| start == 0) && strides.iter().all(|&stride| stride == 1))
-        .then(|| op.operands().next())
-        .flatten()
+    defining_op(value).filter(|op| is_trim(*op))?.operands().next()
+}
+
+/// Whether an op only leaves away what is at the ends of an array.
+pub(crate) fn is_trim(op: OperationRef<'_, '_>) -> bool {
+    let all = |name: &str, is: i64| ir::i64_array(op, name).is_some_and(|all| all.iter().all(|&at| at == is));
+    op_name(op) == "stablehlo.slice" && all("start_indices", 0) && all("strides", 1)
 }
 
 /// An array that was cut off at its ends, its dimensions put in another order or given some of one element: that done before. Gives what

@@ -15,7 +15,7 @@
 use crate::ir;
 use crate::ops::access;
 use crate::ops::related::{Dim, Related, related};
-use crate::rewrite::walk;
+use crate::rewrite::{arguments_of, walk};
 use crate::shards::{Layout, Mesh, is_entry, is_manual_throughout, partitions, parts_in};
 use crate::tables::{Keys, Table};
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute};
@@ -327,8 +327,7 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
         let private = ffi::attribute_of(function, "sym_visibility")
             .and_then(|visibility| StringAttribute::try_from(visibility).ok())
             .is_some_and(|visibility| ffi::string_value(visibility) == "private");
-        let given = (0..block.argument_count()).filter_map(|index| block.argument(index).ok());
-        let given: Vec<Value<'c, 'a>> = given.map(Value::from).collect();
+        let given: Vec<Value<'c, 'a>> = arguments_of(block).collect();
         let returned: Vec<_> = block.terminator().iter().flat_map(|end| end.operands()).collect();
         let mut floor = 0_i64;
         for (name, values) in [("arg_attrs", given), ("res_attrs", returned)] {

@@ -4,6 +4,7 @@
 
 use crate::framework::PassError;
 use crate::ir::{self, Builder};
+use crate::rewrite::arguments_of;
 use melior::ir::attribute::{FloatAttribute, IntegerAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -604,7 +605,7 @@ impl<'c: 'a, 'a> Code<'c, 'a> {
         let block = op.region(region).ok().and_then(|region| region.first_block()).expect("made with blocks");
         self.scopes.borrow_mut().push(block.to_raw().ptr as usize);
         self.go_to(block);
-        (0..block.argument_count()).filter_map(|index| block.argument(index).ok()).map(Value::from).collect()
+        arguments_of(block).collect()
     }
 
     fn leave(&self, outer: BlockRef<'c, 'a>) {

@@ -8,7 +8,7 @@
 use super::super::program::Slot;
 use super::super::program::slot;
 use crate::framework::PassError;
-use crate::functions::{functions, name_of};
+use crate::functions::{callee, functions, name_of};
 use crate::ir::{i64_array, key};
 use melior::ir::attribute::{ArrayAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
@@ -165,7 +165,7 @@ impl<'c: 'a, 'a> Check<'c, 'a> {
         operands: &[Value<'c, 'a>],
         slots: &[Slot],
     ) -> Result<(), PassError<'c>> {
-        let function = self.functions.get(&super::callee(op)).copied();
+        let function = callee(op).and_then(|name| self.functions.get(name)).copied();
         let numbers = |name| function.and_then(|function| i64_array(function, name)).unwrap_or(&[]).to_vec();
         let (in_place, may_share, scratch) =
             (numbers("slimhlo.in_place"), numbers("slimhlo.may_share"), numbers("slimhlo.scratch"));

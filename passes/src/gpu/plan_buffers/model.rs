@@ -4,7 +4,7 @@
 
 use super::super::form_kernels::{is_donated, ops::size_of};
 use crate::framework::PassError;
-use crate::functions::name_of;
+use crate::functions::{callee, name_of};
 use crate::ir::{i64_array, key};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -205,9 +205,9 @@ impl<'c: 'a, 'a> Model<'c, 'a> {
                 self.items[item].results.push(id);
             }
             if kind == Kind::Call {
-                let name = super::callee(op);
+                let name = callee(op).unwrap_or_default();
                 let contract = contracts
-                    .get(&name)
+                    .get(name)
                     .ok_or_else(|| PassError::at(op, format!("calls @{name}, which is no kernel")))?;
                 let operands = op.operand_count();
                 let valid = |number: i64| usize::try_from(number).ok().filter(|&number| number < operands);
