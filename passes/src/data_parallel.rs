@@ -48,8 +48,8 @@
 //!
 //! By itself, nothing: XLA for four H100 compiles both forms of the corpus's `data_parallel_linen` to 534 kernels,
 //! 2,720 MiB of temporaries and 3 exchanges, and for four v5p to 1,390 MiB and one (`test/oracle/referee.py --target`).
-//! But what passes know of one device's programs they can do in it. Linear in the ops of the function, but for loops: what is in one is looked at once more for each time that
-//! more of what it carries turns out to be rows.
+//! But what passes know of one device's programs they can do in it. Linear in the ops of the function, but for loops: what
+//! is in one is looked at once more for each time that more of what it carries turns out to be rows.
 //!
 //! # When it must not fire
 //!
