@@ -54,6 +54,7 @@ pub mod shards;
 pub mod simplify;
 pub mod sink_invariants;
 pub mod slabs;
+pub mod split_sums;
 pub mod stream;
 pub mod take_turns;
 pub mod unroll_rotations;
@@ -95,6 +96,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<optimize::Optimize>(),
             PassInfo::of::<offload::Offload>(),
             PassInfo::of::<own_splats::OwnSplats>(),
+            PassInfo::of::<split_sums::SplitSums>(),
             PassInfo::of::<pool_gradients::PoolGradients>(),
             PassInfo::of::<recompute_residuals::RecomputeResiduals>(),
             PassInfo::of::<rematerialize::Rematerialize>(),

@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod class;
+pub mod columns;
 pub mod loops;
 pub mod products;
 pub mod reducers;

@@ -54,6 +54,7 @@ use crate::framework::{
 use crate::functions::{functions, name_of};
 use crate::rewrite::{borrowed, copy_of, move_body};
 use crate::sparse;
+use crate::split_sums;
 use crate::target::Target;
 use annotated::{mark, unmark};
 use exchanged::Exchanged;
@@ -229,9 +230,10 @@ pub fn optimize_once<'c>(
         }
         is_settled = now == start;
     }
-    // Where rounds have come to no end, nothing has finished: nobody else knows of one device's programs.
+    // Where rounds have come to no end, nothing has finished: nobody else knows of one device's programs, nor of sums in parts to be.
     let open: Vec<_> = functions(module).collect();
-    let closed = open.into_iter().filter(|function| data_parallel::close(*function)).count() > 0;
+    let end = |function: &_| split_sums::forget(*function) | data_parallel::close(*function);
+    let closed = open.into_iter().filter(end).count() > 0;
     let unmarked = unmark(module);
     let exchanged = match is_exchanged {
         true => Exchanged::of(borrowed(&original), module),

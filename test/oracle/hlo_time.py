@@ -166,6 +166,8 @@ BLOCKS = 1.6e9
 LOAD_STEPS = 3.0
 """Of an element that a reduction's fusion reads: a lane loads once in the time of four operations. A triplet loss reads two and three arrays for
 three operations, and takes 9 to 20 steps for an element."""
+GIVEN = {"parameter", "constant", "broadcast", "iota"}
+"""What a kernel is given, or makes of a few elements that it is given."""
 COLUMN_BYTES, COLUMN_FAR, COLUMN_NEAR = 256, 28e9, 110e9
 """A block of a reduction of columns takes so many bytes of each row, 8 for a lane, and so many per second from memory and from the cache: 4,096
 rows of 1,024 bf16 eight times, 64 blocks in all, take 38 microseconds, and 512 as long; of 128, from the cache, 11."""
@@ -759,20 +761,29 @@ class Reader:
         return len(own) > 1 and tile[own[-2]] == 1 and rows >= SHARED_MASK_ROWS
 
     def columns(self, computation: hlo.Computation, traffic: Traffic, felt: float) -> float:
-        """Seconds that a reduction of columns takes with the blocks that it has: each of some columns, and all of their rows."""
+        """Seconds that a reduction of columns takes with the blocks that it has: each of some columns, and all of their rows. What else a fusion
+        stores is made by the same blocks."""
         root = computation.root
-        while root.opcode in ("bitcast", "convert", "tuple") and (operands := computation.operands(root)):
-            root = operands[0]
-        if root.opcode != "reduce":
+        made = computation.operands(root) if root.opcode == "tuple" else [root]
+        blocks = [found for one in made if (found := self.column_blocks(computation, one, traffic))]
+        if not blocks:
             return 0.0
-        taken = computation.operands(root)[0]
-        over = root.numbers("dimensions")
+        near = min(traffic.read, (traffic.read + traffic.written - felt) / (1 - 1 / CACHED))
+        return (near / COLUMN_NEAR + (traffic.read - near) / COLUMN_FAR) / min(blocks)
+
+    def column_blocks(self, computation: hlo.Computation, made: hlo.Instruction, traffic: Traffic) -> float:
+        """Blocks of a reduction of columns, if that is what is made, or what that is made of, element by element."""
+        while made.opcode != "reduce":
+            before = [one for one in computation.operands(made) if one.elements == made.elements and one.opcode not in GIVEN]
+            if len(before) != 1:
+                return 0.0
+            made = before[0]
+        taken = computation.operands(made)[0]
+        over = made.numbers("dimensions")
         rank = len(taken.arrays[0].dims)
         if rank - 1 in over or traffic.read < taken.elements:
             return 0.0
-        blocks = max(1.0, root.elements * (traffic.read / taken.elements) / COLUMN_BYTES)
-        near = min(traffic.read, (traffic.read + traffic.written - felt) / (1 - 1 / CACHED))
-        return (near / COLUMN_NEAR + (traffic.read - near) / COLUMN_FAR) / blocks
+        return max(1.0, made.elements * (traffic.read / taken.elements) / COLUMN_BYTES)
 
     def arithmetic(self, computation: hlo.Computation, asked: dict[str, float], *, by_triton: bool) -> float:
         """Seconds of a fusion's operations, each as often as it is asked for, and of what a reduction loads, element by element but by Triton."""

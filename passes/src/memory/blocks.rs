@@ -14,32 +14,43 @@ use melior::ir::{OperationRef, TypeLike, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
-/// Seconds that a reduction of columns takes with the blocks of threads that it has: each of some columns, and all of their rows.
+/// Seconds that a reduction of columns takes with the blocks of threads that it has: each of some columns, and all of their rows. What else
+/// its kernel stores is made by the same blocks.
 pub(super) fn in_columns(
     graph: &Graph<'_, '_>,
+    plan: &Plan,
     kernel: Kernel,
     (read, near): (f64, f64),
     (storage, rates): (&Storage, &Rates),
 ) -> f64 {
     let Some(columns) = rates.columns else { return 0.0 };
-    let node = &graph.nodes[kernel.node as usize];
-    let op = node.op.filter(|_| matches!(node.class, Class::Reduce(_)));
-    let (Some(op), Some(&of)) = (op, node.operands.first()) else { return 0.0 };
-    let taken = graph.values[of as usize].elements.max(1) as f64;
-    let across = match first_of_several(graph, kernel.node) {
+    let blocks = plan.kernels.nodes(kernel).chain(kernel.inside.reduction).filter_map(|node| {
+        let taken = columns_of(graph, node)?.max(1) as f64;
+        let made = made_in_stages(graph, node, storage);
+        (read >= taken).then(|| f64::max(1.0, made * (read / taken) / columns.bytes))
+    });
+    let Some(blocks) = blocks.min_by(f64::total_cmp) else { return 0.0 };
+    let near = near.min(read);
+    (near / columns.near + (read - near) / columns.far) / blocks
+}
+
+/// How many elements a node takes, if it reduces columns.
+pub(super) fn columns_of(graph: &Graph<'_, '_>, node: Id) -> Option<u64> {
+    let reduction = &graph.nodes[node as usize];
+    let op = reduction.op.filter(|_| matches!(reduction.class, Class::Reduce(_)))?;
+    let &of = reduction.operands.first()?;
+    let across = match first_of_several(graph, node) {
         Some(is_of_rows) => !is_of_rows,
         None => goes_across(graph, op, of),
     };
-    if read < taken || !across {
-        return 0.0;
-    }
-    let own: u64 = graph.results_of(kernel.node).map(|id| graph.values[id as usize].bytes).sum();
-    // A first stage leaves so many for one.
-    let stages = left_by_first(graph, kernel.node, storage).max(own) as f64 / own.max(1) as f64;
-    let made = stages * graph.values[node.first as usize].elements as f64;
-    let blocks = f64::max(1.0, made * (read / taken) / columns.bytes);
-    let near = near.min(read);
-    (near / columns.near + (read - near) / columns.far) / blocks
+    across.then(|| graph.values[of as usize].elements)
+}
+
+/// Elements that the first stage of a reduction makes, if it goes in several, or all of it.
+pub(super) fn made_in_stages(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> f64 {
+    let own: u64 = graph.results_of(node).map(|id| graph.values[id as usize].bytes).sum();
+    let stages = left_by_first(graph, node, storage).max(own) as f64 / own.max(1) as f64;
+    stages * graph.values[graph.nodes[node as usize].first as usize].elements as f64
 }
 
 /// Whether a reduction of a value goes across what lies side by side in memory: in the order of what it is a transpose of, since that is how

@@ -270,7 +270,7 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
     }
     let mut kernels = fusion.collect();
     if storage.joins_kernels {
-        kernels = kernels.joined(graph);
+        kernels = kernels.joined(graph, storage);
     }
     fusion.settle(kernels)
 }

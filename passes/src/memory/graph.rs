@@ -8,8 +8,9 @@ use super::lists::Ids;
 use super::shards::{Exchange, Shards, local_type};
 use crate::addresses::AddressMap;
 use crate::ir::key;
+use crate::ops::columns;
 use crate::rewrite::walk;
-use crate::target::Storage;
+use crate::target::{Rates, Storage, Target};
 use melior::ir::attribute::{DenseElementsAttribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -118,6 +119,8 @@ pub(super) struct Node<'c, 'a> {
     pub live: bool,
     /// The last barrier, among the graph's, that an operand comes out of.
     pub after: Option<u32>,
+    /// Parts that it is going to be written in, of a reduction of columns; 1 of all else.
+    pub parts: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -195,9 +198,11 @@ const MOST_NODES: usize = 4_000_000;
 const DEEPEST_CALLS: usize = 200;
 
 pub(super) struct Import<'c, 'a> {
-    storage: &'static Storage,
+    target: Target,
     shards: Rc<Shards>,
     root: OperationRef<'c, 'a>,
+    /// Sums are going to be written in parts.
+    splits_sums: bool,
     functions: OnceCell<FxHashMap<&'c str, OperationRef<'c, 'a>>>,
     made: usize,
     depth: usize,
@@ -206,6 +211,8 @@ pub(super) struct Import<'c, 'a> {
 /// A graph under construction.
 struct Scope<'c, 'a> {
     storage: &'static Storage,
+    /// By what it is decided into how many parts sums go, where they are going to be written in parts.
+    splits_sums: Option<&'static Rates>,
     graph: Graph<'c, 'a>,
     /// What a value of the IR is here.
     known: AddressMap<Id>,
@@ -230,14 +237,15 @@ struct Scope<'c, 'a> {
 
 impl<'c: 'a, 'a> Import<'c, 'a> {
     /// Knows the functions of `module`, or only `function` if it is one.
-    pub fn new(root: OperationRef<'c, 'a>, storage: &'static Storage) -> Self {
+    pub fn new(root: OperationRef<'c, 'a>, target: Target) -> Self {
         let shards = Rc::new(Shards::new(root));
-        Self { storage, shards, root, functions: OnceCell::new(), made: 0, depth: 0 }
+        Self { target, shards, root, splits_sums: false, functions: OnceCell::new(), made: 0, depth: 0 }
     }
 
     fn scope(&self) -> Scope<'c, 'a> {
         Scope {
-            storage: self.storage,
+            storage: self.target.storage(),
+            splits_sums: self.target.rates().filter(|_| self.splits_sums),
             graph: Graph::default(),
             known: AddressMap::default(),
             same: AddressMap::default(),
@@ -275,6 +283,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
 
     pub fn function(&mut self, op: OperationRef<'c, 'a>) -> Option<Graph<'c, 'a>> {
         let block = body(op, 0)?;
+        self.splits_sums = attribute_of(op, columns::SPLIT).is_some();
         let mut scope = self.scope();
         scope.add_parameters(block);
         scope.graph.results = self.block(&mut scope, block);
@@ -417,6 +426,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             first,
             count,
             regions,
+            parts: 1,
             effects: false,
             live: false,
             after: self.after,

@@ -267,7 +267,7 @@ impl<'c> Unmodelled<'c> {
 /// # Errors
 /// There is no such function, or it has values of no known size, sparse ones, or of none that 64 bits hold.
 pub fn analyze<'c>(module: OperationRef<'c, '_>, target: Target) -> Result<Report<'c>, Unmodelled<'c>> {
-    let mut import = Import::new(module, target.storage());
+    let mut import = Import::new(module, target);
     let entry = entry(&import).ok_or(Unmodelled::NoEntry)?;
     let graph = import.function(entry).ok_or(Unmodelled::NoBody)?;
     sized::check(entry, &graph)?;
@@ -291,7 +291,7 @@ pub fn cost(function: OperationRef<'_, '_>, target: Target) -> Option<Cost> {
     if known::is_remembered(function) {
         return model_of(function, target).as_ref().as_ref().map(|model| model.cost);
     }
-    let mut import = Import::new(module_of(function), target.storage());
+    let mut import = Import::new(module_of(function), target);
     let (graph, frame, plan) = modelled(&mut import, function, target)?;
     Some(cost_of(&graph, &frame, &plan, target))
 }
@@ -312,7 +312,7 @@ struct Model {
 /// The model of a function that is by itself, made once.
 fn model_of<'c: 'a, 'a>(function: OperationRef<'c, 'a>, target: Target) -> Rc<Option<Model>> {
     known::once("model", function, target, || {
-        let (graph, frame, plan) = modelled(&mut Import::new(function, target.storage()), function, target)?;
+        let (graph, frame, plan) = modelled(&mut Import::new(function, target), function, target)?;
         let numbers = known::numbers(&known::numbered(function));
         let profiles = profiles_of(function, &graph, &plan);
         let outlines = profiles.iter().map(|(op, _, profile)| Outline::of(*op, profile, &numbers)).collect();
@@ -337,7 +337,7 @@ pub fn profile<'c: 'a, 'a>(function: OperationRef<'c, 'a>, target: Target) -> Op
         let outline = model.as_ref().as_ref()?.outlines.first()?;
         return Some(outline.profile(&known::numbered(function)));
     }
-    let (graph, _, plan) = modelled(&mut Import::new(function, target.storage()), function, target)?;
+    let (graph, _, plan) = modelled(&mut Import::new(function, target), function, target)?;
     Some(Profile::of(&graph, &plan))
 }
 
@@ -353,7 +353,7 @@ pub fn profiles<'c: 'a, 'a>(
         let profile = |outline: &Outline| Some((outline.block(&ops)?, outline.profile(&ops)));
         return outlines.iter().filter_map(profile).collect();
     }
-    let modelled = modelled(&mut Import::new(function, target.storage()), function, target);
+    let modelled = modelled(&mut Import::new(function, target), function, target);
     let Some((graph, _, plan)) = modelled else { return Vec::new() };
     let profiles = profiles_of(function, &graph, &plan);
     profiles.into_iter().map(|(_, block, profile)| (block, profile)).collect()

@@ -18,6 +18,8 @@ use std::cmp::Reverse;
 struct Run {
     elements: u64,
     rows: bool,
+    /// Parts that it is going to be written in; 1 if it is not.
+    parts: u64,
 }
 
 /// All of them in the order in which they are reduced, if a node is a reduction; of dimensions of one element there is nothing to do.
@@ -35,7 +37,7 @@ fn runs(graph: &Graph<'_, '_>, node: Id) -> Vec<Run> {
         let size = u64::try_from(size).unwrap_or(0);
         match runs.last_mut().filter(|_| goes_on) {
             Some(run) if reduced => run.elements = run.elements.saturating_mul(size),
-            _ if reduced => runs.push(Run { elements: size, rows: false }),
+            _ if reduced => runs.push(Run { elements: size, rows: false, parts: u64::from(node.parts) }),
             _ => {}
         }
         goes_on = reduced;
@@ -62,12 +64,15 @@ impl Run {
 
     /// Whether it takes two kernels.
     fn is_long(&self, storage: &Storage) -> bool {
-        self.elements > self.longest(storage)
+        self.parts > 1 || self.elements > self.longest(storage)
     }
 
     /// Elements of it that its first stage leaves for one of the result, if there are two.
     fn left(&self, storage: &Storage) -> u64 {
-        if self.is_long(storage) { parts(self.elements, self.longest(storage)) } else { 1 }
+        match self.parts {
+            1 if self.is_long(storage) => parts(self.elements, self.longest(storage)),
+            parts => parts,
+        }
     }
 }
 

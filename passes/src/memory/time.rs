@@ -290,7 +290,7 @@ fn work(
     };
     let near = near.min(moved);
     let moving = (moved - near) / rates.bytes + near / rates.cached + again;
-    let moving = moving.max(in_columns(graph, kernel, (read, near), (storage, rates)));
+    let moving = moving.max(in_columns(graph, plan, kernel, (read, near), (storage, rates)));
     let own = moving.max(counting) + (1.0 - overlap) * moving.min(counting);
     let is_dot =
         |id: Id| graph.nodes[id as usize].op.is_some_and(|op| op_name(op) != "stablehlo.convolution");

@@ -50,6 +50,7 @@ impl Rule<'_> {
             Judge::Pass | Judge::Partitioner => return true,
             Judge::NotWorse => after.peak() <= before.peak(),
             Judge::Nearly => after.peak() <= with_slack(before.peak()),
+            Judge::Paid => after.peak() <= with_slack(before.peak()) && self.has_saved(function, before),
             Judge::Better => after.peak() < before.peak(),
             Judge::Worth if self.target.rates().is_none() || after.seconds <= before.seconds => {
                 after.peak() < before.peak()
@@ -63,6 +64,12 @@ impl Rule<'_> {
             }
         };
         less_bytes && self.allows(function, before, after)
+    }
+
+    /// Whether a function needs less than it came with.
+    fn has_saved(&self, function: &str, now: &Cost) -> bool {
+        let original = self.originals.get(function).and_then(Option::as_ref);
+        original.is_some_and(|original| now.peak() < original.peak())
     }
 
     /// Whether what a function needs is no more than it may.

@@ -17,6 +17,8 @@ pub enum Judge {
     /// The function must need less by a [`SLACK`]th of its peak if time is judged, else by a [`MATTERS`]th of its temporaries, or by
     /// [`MATTERS_BYTES`]: the stage costs as much time where it hardly helps.
     Much,
+    /// The function must not need more, as with [`Judge::Nearly`], and less than it came with: what the stage does nobody wants for itself.
+    Paid,
     /// It is always kept.
     Pass,
     /// What it saves is not in one device's program as it stands: the partitioner would store it. The pass judges for itself, and in the
@@ -104,6 +106,14 @@ pub const STAGES: &[Stage] = &[
         // Of eleven programs of the corpus whose time it changes by more than 2 % nine come closer to what XLA for an H100 takes, one
         // from 3.7 times that to 0.94 (the model on both forms, against `cargo xtask bench corpus`).
         is_original: true,
+        ..PLAIN
+    },
+    Stage {
+        name: "sums in parts to be",
+        pipeline: "func.func(slimhlo-split-sums{target=$target write=false})",
+        tidy: "",
+        // It is noted; others gain by what that will save.
+        judge: Judge::Pass,
         ..PLAIN
     },
     Stage {
@@ -301,6 +311,15 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         // What the splat is stored for besides the model does not see.
         judge: Judge::Pass,
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
+        name: "sums in parts",
+        pipeline: "func.func(slimhlo-split-sums{target=$target})",
+        tidy: TIDY,
+        // Another order of accumulation is for whoever gets something for it.
+        judge: Judge::Paid,
         finishes: true,
         ..PLAIN
     },

@@ -7,19 +7,26 @@
 //! common while it is in the cache, and stores all results at the same time (`MultiOutputFusion` in openxla/xla; which kernels can be
 //! joined is what `FusionHeroesAreCompatible` and `ShapesCompatibleForMultiOutputFusion` say there).
 //!
+//! A kernel that makes a value is not joined with a sum of it that has too few blocks of threads to read all that the former reads: by XLA's own
+//! reckoning that takes longer than both one after the other (`GpuPerformanceModel` there). Sums over several dimensions go over their
+//! operand as if these were one; such a kernel is joined with one that goes over the dimensions as they are, and no more.
+//!
 //! Values are gone through from the last to the first. Kernels lie in an order in which they could run, and two of them are joined only
 //! if no third one has to run between them; those that have to run after the first, of all between the two, then go behind both.
 
+use super::super::blocks::{columns_of, made_in_stages};
 use super::super::graph::{Class, Graph, Id, Reduce};
 use super::super::lists::{Ids, Lists};
+use super::super::stages::left_by_first;
 use super::collect::once;
 use super::{Kernel, Kernels, NOBODY, Piece, Read};
 use crate::ir::i64_array;
+use crate::target::Storage;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 /// Results and operands of a kernel, and its reductions, that XLA lets come together.
 const MOST_OPERANDS: usize = 96;
@@ -27,6 +34,11 @@ const MOST_REDUCTIONS: usize = 8;
 
 /// Bytes of a value below which slices of it need nothing in common to be worth one kernel: XLA's figure.
 const SMALL: u64 = 1024;
+
+/// Bytes of each row that a block of threads takes which reduces columns, and as many blocks as keep up with memory, by XLA's reckoning: one
+/// reads 32 bytes a cycle, an H100's memory hands over 3.35e12 in a second.
+const BLOCK_BYTES: f64 = 256.0;
+const BUSY_BLOCKS: f64 = 3.35e12 / (32.0 * 1.98e9);
 
 /// Kernels between two that are looked through for one that has to run there; kernels that are tried with one and cannot be joined; and
 /// those that read what it reads and are looked at: further ones are mostly steps of the same computation, one after the other.
@@ -51,6 +63,8 @@ struct Group {
     hero: Hero,
     /// Over how many elements it goes.
     elements: u64,
+    /// It goes over these as if several dimensions were one.
+    flat: bool,
     /// More than one op.
     fused: bool,
     reductions: usize,
@@ -61,6 +75,7 @@ struct Group {
 struct Joining<'k, 'g, 'c, 'a> {
     graph: &'g Graph<'c, 'a>,
     kernels: &'k Kernels,
+    storage: &'static Storage,
     /// Kernels that read a value.
     readers: Lists,
     /// Barriers that a value goes into, and kernels that wait for a barrier.
@@ -80,8 +95,8 @@ struct Joining<'k, 'g, 'c, 'a> {
 
 impl Kernels {
     /// The same with kernels joined as XLA for GPUs joins them.
-    pub(super) fn joined(self, graph: &Graph<'_, '_>) -> Self {
-        let mut joining = Joining::new(graph, &self);
+    pub(super) fn joined(self, graph: &Graph<'_, '_>, storage: &'static Storage) -> Self {
+        let mut joining = Joining::new(graph, &self, storage);
         for node in (0..graph.nodes.len() as Id).rev() {
             if let Some(kernel) = self.of[node as usize]
                 && !matches!(graph.nodes[node as usize].class, Class::Constant)
@@ -96,7 +111,7 @@ impl Kernels {
 }
 
 impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
-    fn new(graph: &'g Graph<'c, 'a>, kernels: &'k Kernels) -> Self {
+    fn new(graph: &'g Graph<'c, 'a>, kernels: &'k Kernels, storage: &'static Storage) -> Self {
         let count = kernels.kernels.len();
         let readers = Lists::new(graph.values.len(), |add| {
             for (id, &kernel) in kernels.kernels.iter().enumerate() {
@@ -113,11 +128,12 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
                 kernel.inside.after.into_iter().for_each(|barrier| add(barrier, id as Id));
             }
         });
-        let groups = (0..count as Id).map(|kernel| group_of(graph, kernels, kernel)).collect();
+        let groups = (0..count as Id).map(|kernel| group_of(graph, kernels, kernel, storage)).collect();
         let all: Vec<Id> = (0..count as Id).collect();
         Self {
             graph,
             kernels,
+            storage,
             readers,
             barriers,
             behind,
@@ -208,8 +224,8 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
         }
         reading.sort_by_key(|&leader| std::cmp::Reverse(self.rank(leader)));
         for reader in reading {
-            if self.reads_once(kernel, reader) && self.fit(leader, reader) && self.join(leader, reader, true)
-            {
+            let fit = self.reads_once(kernel, reader) && self.fit(leader, reader);
+            if fit && self.has_blocks_for(kernel, reader) && self.join(leader, reader, true) {
                 break;
             }
         }
@@ -229,6 +245,30 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
         })
     }
 
+    /// Whether a group that reduces what a kernel makes has blocks of threads enough to read what that reads, too, in the time of both.
+    fn has_blocks_for(&self, kernel: Id, reader: Id) -> bool {
+        let blocks = |&member: &Id| {
+            let kernel = self.kernels.kernels[member as usize];
+            let reductions = self.kernels.nodes(kernel).chain(kernel.inside.reduction);
+            let columns = reductions.filter(|&node| columns_of(self.graph, node).is_some());
+            let bytes = columns.map(|node| {
+                let made = &self.graph.values[self.graph.nodes[node as usize].first as usize];
+                let width = made.bytes as f64 / made.elements.max(1) as f64;
+                made_in_stages(self.graph, node, self.storage) * width
+            });
+            bytes.min_by(f64::total_cmp).map(|bytes| f64::max(1.0, bytes / BLOCK_BYTES))
+        };
+        let Some(blocks) = self.members(reader).iter().filter_map(blocks).min_by(f64::total_cmp) else {
+            return true;
+        };
+        let kernel = self.kernels.kernels[kernel as usize];
+        let read: u64 = self.kernels.reads(kernel).iter().map(|read| read.bytes).sum();
+        let made: u64 =
+            self.kernels.made(self.graph, kernel).map(|id| self.graph.values[id as usize].bytes).sum();
+        let slower = f64::max(1.0, BUSY_BLOCKS / blocks);
+        read as f64 * (slower - 1.0) <= made as f64 * slower + self.storage.launch_bytes as f64
+    }
+
     /// Whether a kernel makes the only result of all, and nothing that is read: it is not looked at.
     fn is_last(&self, leader: Id) -> bool {
         let &[result] = &self.graph.results[..] else { return false };
@@ -246,7 +286,10 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
             (Hero::Reduction(_), Hero::Transposed) | (Hero::Transposed, Hero::Reduction(_)) => false,
             _ => true,
         };
+        // Over the same dimensions, or two kernels that nobody has joined.
+        let alike = first.flat == second.flat || first.kernels.len() + second.kernels.len() == 2;
         heroes
+            && alike
             && one != other
             && first.elements == second.elements
             && first.reductions + second.reductions <= MOST_REDUCTIONS
@@ -299,6 +342,7 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
             second.kernels.iter().for_each(|&kernel| self.leader[kernel as usize] = first);
             group.kernels.extend(second.kernels);
             group.fused = true;
+            group.flat |= second.flat;
             group.reductions += second.reductions;
             group.operands += second.operands;
             // A reduction binds most.
@@ -408,7 +452,7 @@ fn is_apart(graph: &Graph<'_, '_>, kernel: Kernel) -> bool {
 }
 
 /// A kernel as a group of its own, if it can be joined with others.
-fn group_of(graph: &Graph<'_, '_>, kernels: &Kernels, id: Id) -> Option<Group> {
+fn group_of(graph: &Graph<'_, '_>, kernels: &Kernels, id: Id, storage: &Storage) -> Option<Group> {
     let kernel = kernels.kernels[id as usize];
     let node = &graph.nodes[kernel.node as usize];
     let inside = kernel.inside;
@@ -443,10 +487,27 @@ fn group_of(graph: &Graph<'_, '_>, kernels: &Kernels, id: Id) -> Option<Group> {
         kernels: smallvec![id],
         hero,
         elements: over,
+        flat: matches!(hero, Hero::Reduction(reduction) if is_flat(graph, reduction, storage)),
         fused: inside.fused,
         reductions,
         operands: 1 + kernel.reads.count as usize,
     })
+}
+
+/// Whether a reduction goes over several dimensions as if they were one, or over one as if it were several.
+fn is_flat(graph: &Graph<'_, '_>, reduction: Id, storage: &Storage) -> bool {
+    let node = &graph.nodes[reduction as usize];
+    let Some(op) = node.op else { return false };
+    let shape = op.operands().next().and_then(|operand| Tensor::new(operand.r#type()));
+    let (Some(dims), Some(shape)) = (i64_array(op, "dimensions"), shape) else { return false };
+    let reduced = (0..).zip(shape.shape).filter(|(dim, size)| **size != 1 && dims.contains(dim));
+    let sizes: SmallVec<[u64; 4]> = reduced.map(|(_, &size)| size.unsigned_abs()).collect();
+    let made = graph.values[node.first as usize].bytes.max(1);
+    let parts = left_by_first(graph, reduction, storage) / made;
+    match sizes[..] {
+        [first, _] if parts > 1 => first != parts,
+        _ => sizes.len() > 1 || parts > 1,
+    }
 }
 
 /// Whether two reductions go over the same dimensions of arrays of the same shape.

@@ -4,7 +4,8 @@
 
 use super::super::lists::Ids;
 use super::{Class, Reduce, Scope, body, bytes_of};
-use crate::ir::{element_bytes, i64_array};
+use crate::ir::{element_bytes, i64_array, key};
+use crate::ops::columns::Columns;
 use crate::rewrite::{has_one_use, users};
 use crate::splat::Splat;
 use crate::target::Reductions;
@@ -40,6 +41,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 let is_shared = together && few.is_multiple_of(each) && is_of_rows(op) && !goes_on(op);
                 let reduce = if each < few && !is_shared { Reduce::Reader } else { Reduce::Kernel };
                 self.add(Class::Reduce(reduce), op, operands, false);
+                self.split(op);
                 return;
             }
         };
@@ -65,6 +67,17 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             operands[0] = self.one(Class::Opaque, op, operands.clone(), Tensor::get(&shape, element, None));
         }
         self.add(Class::Reduce(Reduce::Tiles), op, operands, false);
+    }
+
+    /// Notes into how many parts a sum is going to be written, if it is.
+    fn split(&mut self, op: OperationRef<'c, 'a>) {
+        let Some(rates) = self.splits_sums else { return };
+        let parts = Columns::of(op).and_then(|columns| columns.parts(self.storage, rates));
+        let made = op.result(0).ok().and_then(|made| self.known.get(&key(made.into())));
+        if let (Some(parts), Some(&made)) = (parts, made) {
+            let node = self.graph.values[made as usize].node;
+            self.graph.nodes[node as usize].parts = u32::try_from(parts).unwrap_or(1);
+        }
     }
 
     pub(super) fn reduce_window(&mut self, op: OperationRef<'c, 'a>) {
