@@ -487,7 +487,9 @@ def elements_of(manifest: dict, slots: list[str], parameters: list[dict], below:
     types = {(each["slot"], each["bytes"]): each["type"]["element"] for each in manifest["buffers"] if each.get("type")}
     for kind, short in (("arguments", "arg"), ("results", "result")):
         types |= {(f"{short}{number}", each["bytes"]): each["type"]["element"] for number, each in enumerate(manifest[kind])}
-    return [(types.get((slot, each["bytes"]), "f32"), below) for slot, each in zip(slots, parameters, strict=False)]
+    counters = {f"counter{number}": f"i{8 * each['bytes']}" for number, each in enumerate(manifest.get("counters", []))}
+    known = lambda slot, size: counters.get(slot) or types.get((slot, size), "f32")
+    return [(known(slot, each["bytes"]), below) for slot, each in zip(slots, parameters, strict=False)]
 
 
 def run_warps(
