@@ -146,7 +146,7 @@ MOST_INSTRUCTIONS = 6000
 MOST_OF_LONG = 200_000
 """Instructions of a warp that has stored nothing by then."""
 WARPS = 3
-SECONDS_PER_MODULE = 600.0
+SECONDS_PER_MODULE = 1200.0
 
 ASSEMBLED = re.compile(
     r"Compiling entry function '([\w$]+)'.*?(\d+) bytes stack frame, (\d+) bytes spill.*?Used (\d+) registers",
