@@ -1,15 +1,15 @@
 // RUN: slimhlo-opt %s --slimhlo-form-kernels | FileCheck %s
 
-// A loop says how often it runs: the host need not ask.
+// A loop says how often it runs, so that the host need not ask, and what it counts, so that no kernel need add to it.
 
 // CHECK-LABEL: func.func @main
-func.func @main(%x: tensor<4xf32>, %bound: tensor<i32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+func.func @main(%x: tensor<4xf32>, %bound: tensor<i32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %two = stablehlo.constant dense<2> : tensor<i32>
   %nine = stablehlo.constant dense<9> : tensor<i32>
   // Five turns: 0, 2, 4, 6, 8.
   // CHECK: stablehlo.while
-  // CHECK-SAME: attributes {slimhlo.turns = 5 : i64}
+  // CHECK-SAME: attributes {slimhlo.counts = array<i64: 0, 0, 2>, slimhlo.turns = 5 : i64}
   %0:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<4xf32>
   cond {
     %1 = stablehlo.compare LT, %i, %nine, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -48,5 +48,20 @@ func.func @main(%x: tensor<4xf32>, %bound: tensor<i32>) -> (tensor<4xf32>, tenso
     %2 = stablehlo.add %s, %s : tensor<4xf32>
     stablehlo.return %1, %2 : tensor<i8>, tensor<4xf32>
   }
-  return %0#1, %3#1, %4#1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  // What it has counted up to is needed: it is a value as any other.
+  // CHECK: stablehlo.while
+  // CHECK-SAME: attributes {slimhlo.turns = 5 : i64}
+  %5:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<4xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %nine, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %i, %two : tensor<i32>
+    %2 = stablehlo.multiply %s, %s : tensor<4xf32>
+    stablehlo.return %1, %2 : tensor<i32>, tensor<4xf32>
+  }
+  %6 = stablehlo.convert %5#0 : (tensor<i32>) -> tensor<f32>
+  %7 = stablehlo.broadcast_in_dim %6, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %8 = stablehlo.add %5#1, %7 : tensor<4xf32>
+  return %0#1, %3#1, %4#1, %8 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }

@@ -5,7 +5,7 @@
 // of few rows has few tiles: what is kept is what has least bytes times seconds.
 
 // CHECK-LABEL: func.func @main
-// CHUNKS-SAME: slimhlo.arena = 17960976 : i64
+// CHUNKS-SAME: slimhlo.arena = 17960960 : i64
 // CHUNKS: slimhlo.turns = 16
 // PLAIN-SAME: slimhlo.arena = 274792448 : i64
 // PLAIN-NOT: slimhlo.turns

@@ -11,7 +11,8 @@
 
 use super::emit::roots;
 use super::form_kernels::ops::size_of;
-use super::form_kernels::{TURNS, attributes_at, entry};
+use super::form_kernels::{TURNS, UNSET, attributes_at, entry};
+use super::program::is_counted;
 use super::traffic::traffic;
 use super::work::work;
 use crate::cost::Cost;
@@ -23,7 +24,7 @@ use crate::target::{Rates, Target};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{BlockRef, OperationRef, RegionLike};
-use slimhlo_dialect::ffi::{attribute_in, op_name};
+use slimhlo_dialect::ffi::{attribute_in, attribute_of, op_name};
 use std::collections::HashMap;
 
 /// The cost of a module that kernels have been formed of and memory is planned for; `None` for any other.
@@ -57,6 +58,9 @@ fn is_reused(main: OperationRef<'_, '_>, argument: usize) -> bool {
 
 /// Seconds of a kernel function.
 fn kernel<'c: 'a, 'a>(function: OperationRef<'c, 'a>, target: Target, rates: &Rates) -> f64 {
+    if attribute_of(function, UNSET).is_some() {
+        return 0.0;
+    }
     let mut products = 0.0;
     let (mut starting, mut launches) = (0.0, 1);
     let is_of_rows = ir::string_attribute(function, "slimhlo.kernel") == Some("rows");
@@ -102,6 +106,7 @@ impl Schedule<'_> {
             blocks.map(|block| self.block(block)).collect::<Vec<_>>()
         };
         match (op_name(op), constant_attribute(op, TURNS)) {
+            ("func.call", _) if is_counted(op) => 0.0,
             ("func.call", _) => callee(op).and_then(|name| self.kernels.get(name)).copied().unwrap_or(0.0),
             ("stablehlo.while", Some(turns)) => regions().last().map_or(0.0, |body| turns as f64 * body),
             ("stablehlo.while", None) => regions().iter().sum::<f64>() + self.rates.branch,

@@ -37,7 +37,8 @@
 //! * `slimhlo.pointwise` are the arguments whose buffers results may take over, because each element is read only by who writes
 //!   the same element of the results, and all results of an element are computed before any is stored.
 //!
-//! On a `while`, `slimhlo.turns` says how often it runs, where that is known: its counting is within kernels from here on.
+//! On a `while`, `slimhlo.turns` says how often it runs and `slimhlo.counts` what it counts, where that is known (`turns.rs`): its
+//! counting is within kernels from here on. `slimhlo.unset` on a kernel says that nobody needs what it would make (`unset.rs`).
 //!
 //! Calls have been inlined before; composites are inlined here, `chlo.top_k` becomes a sort, `chlo.ragged_dot` a plain product
 //! (`decompose/ragged_dot.rs`), `chlo.scan` a loop, a map the ops of its region, batch normalizations become sums and what
@@ -87,24 +88,25 @@ mod decompose;
 mod merge;
 pub mod ops;
 mod partition;
+mod turns;
+mod unset;
 
-use crate::counted::Counter;
 use crate::framework::{Anchor, Bytes, Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::functions::{functions, is_public, name_of};
 use crate::gpu::checked_target;
 use crate::ir::{self, key};
-use crate::rewrite::{context_of, set_discardable_attribute, walk};
+use crate::rewrite::walk;
 use build::Build;
 use melior::dialect::{DialectHandle, DialectRegistry};
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, IntegerAttribute};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::r#type::IntegerType;
-use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
+use melior::ir::{OperationRef, RegionLike, ValueLike};
 use partition::{Choices, Partition};
 use slimhlo_dialect::ffi::{attribute_in, attribute_of, op_name};
-use slimhlo_dialect::types::Tensor;
 use std::collections::HashSet;
+pub use turns::{Counts, TURNS};
+pub use unset::UNSET;
 
 crate::pass_options! {
     /// Split a function into kernels.
@@ -130,9 +132,6 @@ crate::pass_options! {
 
 const KERNELS: Statistic = Statistic::new(c"num-kernels", c"kernels formed");
 const CALLS: Statistic = Statistic::new(c"num-calls", c"calls of kernels");
-
-/// What says of a loop how often it runs.
-pub const TURNS: &str = "slimhlo.turns";
 
 /// The entry function of a module: `@main`, else the only one that is public.
 ///
@@ -188,7 +187,8 @@ impl Pass for FormKernels {
         checked_target(module)?;
         decompose::decompose(module, context)?;
         let main = entry(module)?;
-        note_turns(module, main);
+        turns::note(module, main);
+        unset::mark(module, main);
         let block = main
             .region(0)
             .ok()
@@ -240,31 +240,6 @@ pub fn for_one_partition<'c>(module: OperationRef<'c, '_>) -> Result<(), PassErr
         )),
         _ => Ok(()),
     }
-}
-
-/// Says of each loop how often it runs, where that is known and its counter stays within its type.
-fn note_turns<'c: 'a, 'a>(module: OperationRef<'c, 'a>, main: OperationRef<'c, 'a>) {
-    let mut found = Vec::new();
-    walk(main, |op| {
-        if let Some(counter) = Counter::of(op)
-            && let Some(most) = op.operand(counter.number).ok().and_then(largest)
-            && i128::from(counter.start) + i128::from(counter.turns()) * i128::from(counter.step) <= most
-        {
-            found.push((op, counter.turns()));
-        }
-        WalkResult::Advance
-    });
-    let number = IntegerType::new(context_of(module), 64).into();
-    for (op, turns) in found {
-        set_discardable_attribute(op, TURNS, IntegerAttribute::new(number, turns).into());
-    }
-}
-
-/// The largest number that an integer type has for sure, whether it is signed or not.
-fn largest(value: Value<'_, '_>) -> Option<i128> {
-    let bits = Tensor::new(value.r#type())?.element.to_string();
-    let bits: u32 = bits.trim_start_matches(['u', 's']).strip_prefix('i')?.parse().ok()?;
-    (2..=64).contains(&bits).then(|| (1_i128 << (bits - 1)) - 1)
 }
 
 /// Whether kernels have been formed already.

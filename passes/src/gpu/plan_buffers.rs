@@ -9,6 +9,7 @@
 //!
 //! * `arg0`, `result1`: the buffer of an argument or result of the program;
 //! * `arena+256`: bytes from the start of the arena, of which there are `slimhlo.arena` (an attribute of `@main`);
+//! * `counter0`: what a loop counts (`slimhlo.counts`), which the schedule knows in each turn: it takes no memory of the plan;
 //! * `const+0`: bytes from the start of the constants, of which there are `slimhlo.constants`.
 //!
 //! Offsets are multiples of 256, of less than 256 bytes of 16. Where a value has to be at two places, it inserts calls of kernels that copy
@@ -200,6 +201,7 @@ fn text(place: Place) -> String {
         Place::Result(index) => format!("result{index}"),
         Place::Arena(offset) => format!("arena+{offset}"),
         Place::Constant(offset) => format!("const+{offset}"),
+        Place::Counter(index) => format!("counter{index}"),
     }
 }
 

@@ -3,9 +3,10 @@
 //! A planned module as plain data: what a package holds and a runner executes.
 //!
 //! [`program`] walks `@main` of a module after `--slimhlo-form-kernels` and `--slimhlo-plan-buffers` and translates each op
-//! to a [`Step`], each buffer attribute to a [`Slot`]. Nothing is decided here. Launches that would store nothing are left out.
+//! to a [`Step`], each buffer attribute to a [`Slot`]. Nothing is decided here. Launches that would store nothing are left out,
+//! and those that would store what the schedule counts or what nobody needs.
 
-use super::form_kernels::{TURNS, attributes_at, entry, ops::size_of};
+use super::form_kernels::{Counts, TURNS, UNSET, attributes_at, entry, ops::size_of};
 use super::plan_buffers::aliases;
 use super::rounds::is_guarded;
 use crate::framework::PassError;
@@ -33,6 +34,8 @@ pub enum Slot {
     Arena(u64),
     /// Bytes from the start of the constants.
     Constant(u64),
+    /// What a counter is in this turn of its loop.
+    Counter(usize),
 }
 
 /// An argument or result of the program.
@@ -48,6 +51,17 @@ pub struct Signature {
     pub bytes: u64,
     /// Of a result: the donated argument whose buffer it lies in. Of an argument: the result that lies in it.
     pub donated: Option<usize>,
+}
+
+/// A number that grows with each turn of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// How long it is.
+    pub bytes: u64,
+    /// What it is in the first turn.
+    pub start: i64,
+    /// By how much it grows.
+    pub step: i64,
 }
 
 /// A kernel function of the module.
@@ -115,6 +129,8 @@ pub enum Step {
     Repeat {
         /// How often.
         turns: u64,
+        /// Index into [`Program::counters`] of what it counts.
+        counter: Option<usize>,
         /// What is repeated.
         body: Vec<Step>,
     },
@@ -141,6 +157,8 @@ pub struct Program {
     pub arena: u64,
     /// The constants that lie in memory, at the offsets of their slots.
     pub constants: Vec<u8>,
+    /// What its loops count.
+    pub counters: Vec<Counter>,
     /// The kernels that are launched.
     pub kernels: Vec<Kernel>,
     /// All values that have memory.
@@ -267,10 +285,22 @@ fn signature(ty: Type<'_>, main: OperationRef<'_, '_>, which: &str, name: &str, 
     }
 }
 
+/// Whether what a call would store is what the schedule counts.
+pub(super) fn is_counted(op: OperationRef<'_, '_>) -> bool {
+    let places = attribute_of(op, "slimhlo.buffers").and_then(|all| ArrayAttribute::try_from(all).ok());
+    let first = places.filter(|places| !places.is_empty()).and_then(|places| places.element(0).ok());
+    first
+        .and_then(|first| StringAttribute::try_from(first).ok())
+        .is_some_and(|first| matches!(slot(first.value()), Some(Slot::Counter(_))))
+}
+
 /// Reads `arena+256` and the like.
 pub(super) fn slot(text: &str) -> Option<Slot> {
     if let Some(number) = text.strip_prefix("arg") {
         return number.parse().ok().map(Slot::Argument);
+    }
+    if let Some(number) = text.strip_prefix("counter") {
+        return number.parse().ok().map(Slot::Counter);
     }
     if let Some(number) = text.strip_prefix("result") {
         return number.parse().ok().map(Slot::Result);
@@ -357,6 +387,9 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
             let name = if op.result_count() == 1 { name.to_owned() } else { format!("{name}#{index}") };
             let value: Value = result.into();
             self.slots.insert(key(value), slot);
+            if matches!(slot, Slot::Counter(_)) {
+                continue;
+            }
             self.add_buffer(value, name, slot, self.now, op.location());
         }
     }
@@ -432,7 +465,7 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
         buffers.extend(slots);
         self.make(op, &name, slots);
         let stored: u64 = op.results().map(|result| size_of(result.into()).1).sum();
-        if stored == 0 {
+        if stored == 0 || is_counted(op) {
             return Ok(None);
         }
         let function = self
@@ -440,6 +473,9 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
             .get(&name)
             .copied()
             .ok_or_else(|| PassError::at(op, format!("calls @{name}, which is not there")))?;
+        if attribute_of(function, UNSET).is_some() {
+            return Ok(None);
+        }
         // Scratch memory is alive just now.
         let scratch = i64_array(function, "slimhlo.scratch").unwrap_or(&[]);
         for (&bytes, &slot) in scratch.iter().zip(&slots[op.result_count()..]) {
@@ -522,12 +558,27 @@ impl<'c: 'a, 'a> Walk<'c, 'a> {
         });
         let body = blocks.pop();
         match (turns, body, blocks.pop(), predicate) {
-            (Some(turns), Some(body), ..) => Ok(Step::Repeat { turns, body }),
+            (Some(turns), Some(body), ..) => {
+                Ok(Step::Repeat { turns, counter: self.counter(op, slots), body })
+            }
             (None, Some(body), Some(condition), Some(predicate)) => {
                 Ok(Step::While { condition, predicate, body, guarded })
             }
             _ => Err(PassError::at(op, "has no condition or no body")),
         }
+    }
+
+    /// The counter that a loop drives.
+    fn counter(&mut self, op: OperationRef<'c, 'a>, slots: &[Slot]) -> Option<usize> {
+        let counts = Counts::of(op)?;
+        let Some(&Slot::Counter(index)) = slots.get(counts.number) else { return None };
+        let bytes = size_of(op.result(counts.number).ok()?.into()).1;
+        let counters = &mut self.program.counters;
+        let counter = Counter { bytes, start: counts.start, step: counts.step };
+        // Those of loops inside have been seen before.
+        counters.resize(counters.len().max(index + 1), counter);
+        counters[index] = counter;
+        Some(index)
     }
 
     fn constant(&mut self, op: OperationRef<'c, 'a>, offset: u64) -> Result<(), PassError<'c>> {

@@ -21,7 +21,7 @@ pub use element::ElementType;
 pub use error::{Error, Result};
 pub use files::{CONSTANTS_FILE, CUBIN_FILE, MANIFEST_FILE, PTX_FILE, Package};
 pub use manifest::{
-    ALIGNMENT, Access, Argument, Buffer, FORMAT, Function, Kernel, Live, Manifest, OFFSETS, Output,
+    ALIGNMENT, Access, Argument, Buffer, Counter, FORMAT, Function, Kernel, Live, Manifest, OFFSETS, Output,
     Parameter, Selector, Step, Tensor,
 };
 pub use slot::Slot;

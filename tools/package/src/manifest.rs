@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ElementType, Slot};
 
 /// The version of the format that this build writes, and the only one it reads.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// The arena, the constants, arguments and results start at multiples of this many bytes.
 pub const ALIGNMENT: u64 = 256;
@@ -38,6 +38,9 @@ pub struct Manifest {
     pub arena_bytes: u64,
     /// The bytes of `constants.bin`.
     pub constants_bytes: u64,
+    /// The numbers that loops count; none, none is written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<Counter>,
     /// The kernels that the steps launch.
     pub kernels: Vec<Kernel>,
     /// The buffer plan, value by value; for people and reports only, nothing is executed from it.
@@ -257,6 +260,28 @@ pub struct Live {
     pub to: u64,
 }
 
+/// A number that grows with each turn of a loop, without a kernel that adds to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counter {
+    /// How long it is: 1, 2, 4 or 8.
+    pub bytes: u64,
+    /// What it is in the first turn.
+    pub start: i64,
+    /// By how much it grows from one turn to the next.
+    pub step: i64,
+}
+
+impl Counter {
+    /// What it is in a turn, counted from 0, modulo 2 to the power of its bits.
+    #[must_use]
+    pub fn at(&self, turn: u64) -> Vec<u8> {
+        let value = self.start.wrapping_add(self.step.wrapping_mul(turn.cast_signed()));
+        let bytes = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+        value.to_le_bytes().into_iter().take(bytes).collect()
+    }
+}
+
 /// One step of the schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
@@ -294,6 +319,9 @@ pub enum Step {
     Repeat {
         /// How often.
         turns: u64,
+        /// The counter that it drives: [`Slot::Counter`] of this number is what that is in each turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        counter: Option<usize>,
         /// What is repeated.
         body: Vec<Step>,
     },

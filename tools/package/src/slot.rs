@@ -18,6 +18,8 @@ pub enum Slot {
     Arena(u64),
     /// From this byte of the constants on: `const+0`.
     Constant(u64),
+    /// What a counter is in this turn of the loop that drives it, by the counter's number: `counter0`.
+    Counter(usize),
 }
 
 impl fmt::Display for Slot {
@@ -27,6 +29,7 @@ impl fmt::Display for Slot {
             Self::Result(number) => write!(f, "result{number}"),
             Self::Arena(offset) => write!(f, "arena+{offset}"),
             Self::Constant(offset) => write!(f, "const+{offset}"),
+            Self::Counter(number) => write!(f, "counter{number}"),
         }
     }
 }
@@ -46,13 +49,15 @@ impl FromStr for Slot {
             number(rest).map(Self::Constant)
         } else if let Some(rest) = text.strip_prefix("arg") {
             number(rest).map(Self::Argument)
+        } else if let Some(rest) = text.strip_prefix("counter") {
+            number(rest).map(Self::Counter)
         } else if let Some(rest) = text.strip_prefix("result") {
             number(rest).map(Self::Result)
         } else {
             None
         };
         slot.ok_or_else(|| {
-            format!("`{text}` is no buffer: expected one like `arg0`, `result0`, `arena+256` or `const+0`")
+            format!("`{text}` is no buffer: expected one like `arg0`, `result0`, `arena+256`, `const+0` or `counter0`")
         })
     }
 }

@@ -43,7 +43,8 @@ impl Manifest {
                 check!(live.from <= live.to, "{} is live from {} to {}", what(), live.from, live.to);
             }
         }
-        Checker { manifest: self, kernels, number: 0 }.steps(&self.steps, 0)
+        self.check_counters()?;
+        Checker { manifest: self, kernels, number: 0, driven: HashSet::new() }.steps(&self.steps, 0)
     }
 
     fn check_results(&self) -> Result<()> {
@@ -104,6 +105,14 @@ impl Manifest {
         Ok(kernels)
     }
 
+    fn check_counters(&self) -> Result<()> {
+        for (number, counter) in self.counters.iter().enumerate() {
+            let bytes = counter.bytes;
+            check!(matches!(bytes, 1 | 2 | 4 | 8), "counter {number} of {bytes} bytes");
+        }
+        Ok(())
+    }
+
     /// Checks that `bytes` bytes from `slot` on exist.
     fn check_inside(&self, slot: Slot, bytes: u64, what: impl Fn() -> String) -> Result<()> {
         let (offset, limit) = match slot {
@@ -111,6 +120,7 @@ impl Manifest {
             Slot::Result(number) => (0, self.results.get(number).map(|result| result.bytes)),
             Slot::Arena(offset) => (offset, Some(self.arena_bytes)),
             Slot::Constant(offset) => (offset, Some(self.constants_bytes)),
+            Slot::Counter(number) => (0, self.counters.get(number).map(|counter| counter.bytes)),
         };
         let Some(limit) = limit else {
             return Err(Error::Invalid(format!("{}: there is no `{slot}`", what())));
@@ -128,7 +138,7 @@ impl Manifest {
         let writable = match slot {
             Slot::Argument(number) => self.arguments.get(number).is_some_and(|argument| argument.donated),
             Slot::Result(_) | Slot::Arena(_) => true,
-            Slot::Constant(_) => false,
+            Slot::Constant(_) | Slot::Counter(_) => false,
         };
         check!(writable, "{}: writes to `{slot}`, which is not the program's to write", what());
         Ok(())
@@ -155,6 +165,8 @@ struct Checker<'m> {
     kernels: HashMap<&'m str, &'m Kernel>,
     /// The number of the next step.
     number: u64,
+    /// Counters that loops around the next step drive.
+    driven: HashSet<usize>,
 }
 
 impl Checker<'_> {
@@ -186,11 +198,25 @@ impl Checker<'_> {
         check!(depth <= MAX_DEPTH, "steps nested deeper than {MAX_DEPTH}");
         for step in steps {
             self.step(step)?;
+            let counter = match step {
+                Step::Repeat { counter, .. } => *counter,
+                _ => None,
+            };
+            self.driven.extend(counter);
             for block in step.blocks() {
                 self.steps(block, depth + 1)?;
             }
+            counter.map(|counter| self.driven.remove(&counter));
         }
         Ok(())
+    }
+
+    /// Checks that what a step reads is there: bytes of a buffer, or a counter that a loop around the step drives.
+    fn readable(&self, slot: Slot, bytes: u64, what: impl Fn() -> String) -> Result<()> {
+        if let Slot::Counter(counter) = slot {
+            check!(self.driven.contains(&counter), "{}: no loop around it drives `{slot}`", what());
+        }
+        self.manifest.check_inside(slot, bytes, what)
     }
 
     fn step(&mut self, step: &Step) -> Result<()> {
@@ -212,7 +238,7 @@ impl Checker<'_> {
                     buffers.len()
                 );
                 for (&slot, parameter) in buffers.iter().zip(&kernel.parameters) {
-                    manifest.check_inside(slot, parameter.bytes, what)?;
+                    self.readable(slot, parameter.bytes, what)?;
                     if let Slot::Arena(offset) | Slot::Constant(offset) = slot {
                         check!(
                             offset % OFFSETS == 0,
@@ -226,7 +252,7 @@ impl Checker<'_> {
                 }
             }
             &Step::Copy { from, to, bytes } => {
-                manifest.check_inside(from, bytes, what)?;
+                self.readable(from, bytes, what)?;
                 manifest.check_inside(to, bytes, what)?;
                 if bytes > 0 {
                     manifest.check_writable(to, what)?;
@@ -238,16 +264,24 @@ impl Checker<'_> {
                     );
                 }
             }
-            Step::Repeat { .. } => {}
+            Step::Repeat { counter, .. } => {
+                if let &Some(counter) = counter {
+                    check!(counter < manifest.counters.len(), "step {number}: there is no counter {counter}");
+                    check!(
+                        !self.driven.contains(&counter),
+                        "step {number}: counter {counter} is driven twice"
+                    );
+                }
+            }
             Step::While { condition, predicate, body, guarded } => {
-                manifest.check_inside(*predicate, 1, what)?;
+                self.readable(*predicate, 1, what)?;
                 if *guarded {
                     self.runs_ahead(condition, number)?;
                     self.runs_ahead(body, number)?;
                 }
             }
             Step::Case { selector, kind, branches } => {
-                manifest.check_inside(*selector, kind.bytes(), what)?;
+                self.readable(*selector, kind.bytes(), what)?;
                 let branches = branches.len();
                 let right = match kind {
                     Selector::Predicate => branches == 2,

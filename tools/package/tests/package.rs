@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use slimhlo_package::{
-    Access, Argument, Buffer, CONSTANTS_FILE, ElementType, Error, FORMAT, Function, Kernel, Live,
+    Access, Argument, Buffer, CONSTANTS_FILE, Counter, ElementType, Error, FORMAT, Function, Kernel, Live,
     MANIFEST_FILE, Manifest, Output, Package, Parameter, Selector, Slot, Step, Tensor,
 };
 
@@ -37,6 +37,7 @@ fn sample() -> Package {
         ],
         arena_bytes: 1024,
         constants_bytes: 32,
+        counters: vec![Counter { bytes: 4, start: -3, step: 2 }, Counter { bytes: 8, start: 0, step: 1 }],
         kernels: vec![Kernel {
             name: "add".into(),
             functions: vec![Function { name: "add".into(), grid: 1, block: 256, shared_bytes: 0 }],
@@ -68,7 +69,11 @@ fn sample() -> Package {
             },
             Step::Repeat {
                 turns: 12,
-                body: vec![Step::Copy { from: Slot::Arena(256), to: Slot::Arena(512), bytes: 32 }],
+                counter: Some(1),
+                body: vec![
+                    Step::Copy { from: Slot::Arena(256), to: Slot::Arena(512), bytes: 32 },
+                    Step::Copy { from: Slot::Counter(1), to: Slot::Arena(512), bytes: 8 },
+                ],
             },
         ],
     };
@@ -117,7 +122,7 @@ fn other_folders_are_not_replaced() {
 #[test]
 fn steps_are_counted_and_memory_summed() {
     let manifest = sample().manifest;
-    assert_eq!(manifest.steps.iter().map(Step::count).sum::<u64>(), 8);
+    assert_eq!(manifest.steps.iter().map(Step::count).sum::<u64>(), 9);
     assert_eq!(manifest.planned_bytes(), 32 + 32 + 32 + 1024 + 32);
     assert_eq!(manifest.kernel("add").unwrap().traffic(), 96);
     assert_eq!(Tensor { element: ElementType::F64, shape: vec![u64::MAX, 2] }.bytes(), None);
@@ -147,12 +152,24 @@ fn types_are_read_as_they_are_written() {
 
 #[test]
 fn slots_are_read_as_they_are_written() {
-    for slot in [Slot::Argument(0), Slot::Result(12), Slot::Arena(u64::MAX), Slot::Constant(256)] {
+    for slot in
+        [Slot::Argument(0), Slot::Result(12), Slot::Arena(u64::MAX), Slot::Constant(256), Slot::Counter(3)]
+    {
         assert_eq!(slot.to_string().parse(), Ok(slot));
     }
-    for text in
-        ["", "arg", "arg-1", "arg+1", "arena", "arena256", "arena+", "const+1x", "arena+99999999999999999999"]
-    {
+    for text in [
+        "",
+        "arg",
+        "arg-1",
+        "counter",
+        "counter+0",
+        "arg+1",
+        "arena",
+        "arena256",
+        "arena+",
+        "const+1x",
+        "arena+99999999999999999999",
+    ] {
         assert!(text.parse::<Slot>().is_err(), "{text}");
     }
 }
@@ -180,7 +197,7 @@ fn refused(pointer: &str, value: Value, words: &[&str]) {
 
 #[test]
 fn unknown_versions_are_refused() {
-    refused("/format", json!(1), &["version 1", "reads version 3", "compile the program again"]);
+    refused("/format", json!(1), &["version 1", "reads version 4", "compile the program again"]);
     refused("/format", json!("2"), &["manifest.json", "invalid type"]);
     // Even if the rest of the manifest has another shape.
     let message = error(|manifest| *manifest = json!({ "format": 99, "anything": [] }));
@@ -266,6 +283,31 @@ fn buffers_that_do_not_exist_are_refused() {
     refused("/steps/2/branches/1/0/buffers/2", json!("nowhere"), &["nowhere"]);
     refused("/buffers/0/bytes", json!(4096), &["buffer `add`", "end beyond"]);
     refused("/buffers/0/live/from", json!(9), &["live from 9 to 3"]);
+}
+
+#[test]
+fn counters_that_nobody_drives_are_refused() {
+    refused("/counters/0/bytes", json!(3), &["counter 0 of 3 bytes"]);
+    refused("/counters/0/step", json!(u64::MAX), &["manifest.json"]);
+    refused("/steps/3/counter", json!(2), &["step 6", "no counter 2"]);
+    refused("/steps/3/counter", json!(0), &["step 8", "no loop around it drives `counter1`"]);
+    refused("/steps/3/body/1/bytes", json!(9), &["step 8", "end beyond its 8 bytes"]);
+    refused("/steps/3/body/1/from", json!("counter0"), &["step 8", "no loop around it drives `counter0`"]);
+    refused("/steps/3/body/1/to", json!("counter1"), &["step 8", "writes to `counter1`"]);
+    refused("/steps/0/buffers/0", json!("counter0"), &["step 0", "no loop around it drives `counter0`"]);
+    // Behind its loop, and in a loop within that drives it again.
+    refused("/steps/2/selector", json!("counter1"), &["step 4", "no loop around it drives"]);
+    let again = json!([{ "do": "repeat", "turns": 2, "counter": 1, "body": [] }]);
+    refused("/steps/3/body", again, &["step 7", "counter 1 is driven twice"]);
+}
+
+#[test]
+fn counters_wrap() {
+    let counter = |bytes, start, step| Counter { bytes, start, step };
+    assert_eq!(counter(4, -3, 2).at(0), (-3_i32).to_le_bytes());
+    assert_eq!(counter(4, -3, 2).at(12), 21_i32.to_le_bytes());
+    assert_eq!(counter(1, 200, 100).at(1), [44]);
+    assert_eq!(counter(8, i64::MAX, 1).at(1), i64::MIN.to_le_bytes());
 }
 
 #[test]

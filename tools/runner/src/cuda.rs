@@ -329,6 +329,16 @@ impl Device for Cuda {
         unsafe { result::memcpy_htod_sync(to, bytes) }.map_err(failed)
     }
 
+    fn send(&mut self, to: Region, bytes: &[u8]) -> DeviceResult<()> {
+        let to = self.start(to, bytes.len())?;
+        self.bind()?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the allocation is at least as long; of memory that is not pinned the driver has a copy when this returns.
+        unsafe { result::memcpy_htod_async(to, bytes, self.stream.cu_stream()) }.map_err(failed)
+    }
+
     fn download(&mut self, from: Region, bytes: &mut [u8]) -> DeviceResult<()> {
         let from = self.start(from, bytes.len())?;
         self.bind()?;

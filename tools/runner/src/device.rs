@@ -2,6 +2,7 @@
 
 //! What the interpreter asks of a device.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// What a device can fail with.
@@ -72,7 +73,7 @@ pub enum Work<'w, F> {
         /// How.
         shape: Shape,
         /// What it is given.
-        regions: &'w [Region],
+        regions: Cow<'w, [Region]>,
     },
     /// As [`Device::copy`].
     Copy {
@@ -119,6 +120,14 @@ pub trait Device {
     /// # Errors
     /// If the region does not exist or is shorter, or work done before failed.
     fn upload(&mut self, to: Region, bytes: &[u8]) -> Result<()>;
+
+    /// As [`Self::upload`], but may return before it is done; `bytes` are read by then.
+    ///
+    /// # Errors
+    /// As for [`Self::upload`].
+    fn send(&mut self, to: Region, bytes: &[u8]) -> Result<()> {
+        self.upload(to, bytes)
+    }
 
     /// Reads all of `bytes` from the start of the region, once all work asked for before is done.
     ///

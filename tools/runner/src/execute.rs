@@ -110,8 +110,15 @@ impl<'a, D: Device> Executor<'a, D> {
         let constants = executor.allocate(manifest.constants_bytes, || "the constants".into())?;
         executor.device.upload(constants, &package.constants).context("uploading the constants")?;
         let guards = executor.guards()?;
-        let places =
-            Places { arguments: &executor.arguments, results: &executor.results, arena, constants, guards };
+        let counters = executor.counters()?;
+        let places = Places {
+            arguments: &executor.arguments,
+            results: &executor.results,
+            arena,
+            constants,
+            counters: &counters,
+            guards,
+        };
         executor.schedule = schedule::resolve(manifest, &places)?;
         Ok(executor)
     }
@@ -126,6 +133,16 @@ impl<'a, D: Device> Executor<'a, D> {
         let going = Region { offset: OFFSETS, bytes: 1, ..both };
         self.device.upload(always, &[1])?;
         Ok(Some(Guards { always, going }))
+    }
+
+    /// What each counter is in a turn that is asked for by itself.
+    fn counters(&mut self) -> Result<Vec<Region>> {
+        let count = self.manifest.counters.len() as u64;
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let all = self.allocate(count * OFFSETS, || "what loops count".into())?;
+        Ok((0..count).map(|number| Region { offset: number * OFFSETS, bytes: OFFSETS, ..all }).collect())
     }
 
     fn allocate(&mut self, bytes: u64, what: impl Fn() -> String) -> Result<Region> {
@@ -252,8 +269,11 @@ impl<'a, D: Device> Executor<'a, D> {
         let (manifest, functions) = (self.manifest, &self.functions);
         let schedule = match &mut self.recorded {
             Some(recorded) => recorded,
-            unknown => unknown
-                .insert(schedule::with_graphs(&self.schedule, functions, self.device)?.unwrap_or_default()),
+            unknown => {
+                let recorded = schedule::with_graphs(&self.schedule, functions, self.device)?;
+                self.allocations.extend(recorded.tables);
+                unknown.insert(recorded.commands)
+            }
         };
         // Where there are no graphs, or nothing to put into them.
         let schedule = if schedule.is_empty() { &self.schedule } else { schedule };
@@ -363,9 +383,15 @@ impl<D: Device> Machine<'_, D> {
                 self.asked.graphs += 1;
                 self.device.launch_graph(graph).context("launching a graph")?;
             }
-            Command::Repeat { turns, body } => {
-                for _ in 0..*turns {
+            Command::Repeat { turns, at_once, count, body } => {
+                let mut first = 0;
+                while first < *turns {
+                    if let Some(count) = count {
+                        let values = count.table(first, *at_once);
+                        self.device.send(count.values, &values).context("counting turns")?;
+                    }
                     self.run(body)?;
+                    first += at_once;
                 }
             }
             Command::While { condition, predicate, body } => loop {

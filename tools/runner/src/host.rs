@@ -181,11 +181,11 @@ impl Device for HostDevice {
     }
 
     fn graph(&mut self, work: &[Work<'_, HostKernel>]) -> Result<Option<Vec<Recorded>>> {
-        let record = |each: &Work<'_, HostKernel>| match *each {
-            Work::Launch { function: &function, shape, regions } => {
-                Recorded::Launch { function, shape, regions: regions.to_vec() }
+        let record = |each: &Work<'_, HostKernel>| match each {
+            Work::Launch { function, shape, regions } => {
+                Recorded::Launch { function: **function, shape: *shape, regions: regions.to_vec() }
             }
-            Work::Copy { from, to } => Recorded::Copy { from, to },
+            Work::Copy { from, to } => Recorded::Copy { from: *from, to: *to },
         };
         Ok(Some(work.iter().map(record).collect()))
     }

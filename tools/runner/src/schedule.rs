@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! A package's steps as what a device is asked for: places instead of names, and graphs instead of launches.
+//! A package's steps as what a device is asked for: places instead of names, and graphs (`schedule/graphs.rs`) instead of launches.
+
+mod graphs;
 
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use slimhlo_package::{Manifest, Selector, Slot, Step};
+use slimhlo_package::{Counter, Manifest, OFFSETS, Selector, Slot, Step};
 
-use crate::device::{Device, DeviceError, Region, Shape, Work};
-
-/// Launches and copies in one graph. More are several graphs: the driver takes some microseconds for each when it makes a graph, and a
-/// few hundred are as fast as any number.
-const LARGEST_GRAPH: u64 = 1024;
+use crate::device::Region;
+pub(crate) use graphs::with_graphs;
 
 /// A step with places instead of names.
 pub(crate) enum Command<G> {
@@ -35,8 +34,11 @@ pub(crate) enum Command<G> {
         round: Vec<Self>,
         going: Region,
     },
+    /// `body`, which is `at_once` turns, as often as makes `turns`; what it counts is put into place before.
     Repeat {
         turns: u64,
+        at_once: u64,
+        count: Option<Count>,
         body: Vec<Self>,
     },
     Case {
@@ -45,6 +47,31 @@ pub(crate) enum Command<G> {
         branches: Vec<Vec<Self>>,
     },
     Graph(G),
+}
+
+/// What a loop counts.
+#[derive(Clone, Copy)]
+pub(crate) struct Count {
+    /// The counter's number.
+    pub number: usize,
+    /// What it is.
+    pub counter: Counter,
+    /// Which of the turns that the counter counts is the loop's first.
+    pub first: u64,
+    /// Where the values of as many turns as are asked for at once go, [`OFFSETS`] bytes apart.
+    pub values: Region,
+}
+
+impl Count {
+    /// The values of some turns, [`OFFSETS`] bytes apart.
+    pub fn table(&self, first: u64, turns: u64) -> Vec<u8> {
+        let value = |turn| {
+            let mut bytes = self.counter.at(self.first.wrapping_add(first).wrapping_add(turn));
+            bytes.resize(OFFSETS as usize, 0);
+            bytes
+        };
+        (0..turns).flat_map(value).collect()
+    }
 }
 
 /// What a run asked of its device.
@@ -64,6 +91,8 @@ pub(crate) struct Places<'p> {
     pub results: &'p [Region],
     pub arena: Region,
     pub constants: Region,
+    /// By counter: what it is in a turn that is asked for by itself.
+    pub counters: &'p [Region],
     /// The bytes that guarded kernels ask, if there are any: one that is always 1, and that of the loop which runs.
     pub guards: Option<Guards>,
 }
@@ -84,6 +113,10 @@ impl Places<'_> {
             Slot::Result(number) => (self.results.get(number).copied(), 0),
             Slot::Arena(offset) => (Some(self.arena), offset),
             Slot::Constant(offset) => (Some(self.constants), offset),
+            Slot::Counter(number) => {
+                let counter = self.counters.get(number).copied();
+                (counter, counter.map_or(0, |counter| counter.offset))
+            }
         };
         let whole = whole.with_context(|| format!("there is no `{slot}`"))?;
         Ok(Region { buffer: whole.buffer, offset, bytes })
@@ -150,7 +183,12 @@ impl Resolver<'_> {
                 predicate: self.places.region(*predicate, 1)?,
                 body: self.steps(body)?,
             },
-            Step::Repeat { turns, body } => Command::Repeat { turns: *turns, body: self.steps(body)? },
+            Step::Repeat { turns, counter, body } => Command::Repeat {
+                turns: *turns,
+                at_once: 1,
+                count: counter.map(|number| self.count(number)).transpose()?,
+                body: self.steps(body)?,
+            },
             Step::Case { selector, kind, branches } => Command::Case {
                 selector: self.places.region(*selector, kind.bytes())?,
                 kind: *kind,
@@ -158,167 +196,16 @@ impl Resolver<'_> {
             },
         })
     }
+
+    /// A counter, one turn at a time.
+    fn count(&self, number: usize) -> Result<Count> {
+        let known = self.manifest.counters.get(number).zip(self.places.counters.get(number));
+        let (&counter, &values) = known.with_context(|| format!("there is no counter {number}"))?;
+        Ok(Count { number, counter, first: 0, values })
+    }
 }
 
 /// Whether a step repeats nothing.
 fn is_idle(step: &Step) -> bool {
-    matches!(step, Step::Repeat { turns, body } if *turns == 0 || body.iter().all(is_idle))
-}
-
-/// The same commands, with graphs in place of all launches and copies between which nobody waits. `None` where the device has no graphs,
-/// or there are no two launches in a row.
-pub(crate) fn with_graphs<D: Device>(
-    commands: &[Command<D::Graph>],
-    functions: &[Vec<(D::Function, Shape)>],
-    device: &mut D,
-) -> Result<Option<Vec<Command<D::Graph>>>> {
-    let mut recorder = Recorder { functions, device, graphs: 0 };
-    match recorder.commands(commands) {
-        Ok(recorded) if recorder.graphs > 0 => Ok(Some(recorded)),
-        Ok(_) | Err(Failure::NoGraphs) => Ok(None),
-        Err(Failure::Device(error)) => Err(error).context("making a graph of launches"),
-    }
-}
-
-enum Failure {
-    NoGraphs,
-    Device(DeviceError),
-}
-
-impl From<DeviceError> for Failure {
-    fn from(error: DeviceError) -> Self {
-        Self::Device(error)
-    }
-}
-
-struct Recorder<'r, D: Device> {
-    functions: &'r [Vec<(D::Function, Shape)>],
-    device: &'r mut D,
-    graphs: usize,
-}
-
-/// Commands that go into one graph, each so many times.
-type Pending<'p, G> = Vec<(u64, &'p [Command<G>])>;
-
-impl<D: Device> Recorder<'_, D> {
-    fn commands(&mut self, commands: &[Command<D::Graph>]) -> Result<Vec<Command<D::Graph>>, Failure> {
-        let mut made = Vec::new();
-        let mut pending: Pending<'_, D::Graph> = Vec::new();
-        let mut waiting = 0;
-        for command in commands {
-            let alone = std::slice::from_ref(command);
-            let size = self.size(alone);
-            if let Some(size) = size.filter(|size| *size <= LARGEST_GRAPH) {
-                if waiting + size > LARGEST_GRAPH {
-                    self.flush(&mut pending, &mut made)?;
-                    waiting = 0;
-                }
-                waiting += size;
-                pending.push((1, alone));
-                continue;
-            }
-            self.flush(&mut pending, &mut made)?;
-            waiting = 0;
-            match command {
-                Command::Repeat { turns, body } => {
-                    match self.size(body).filter(|size| *size <= LARGEST_GRAPH) {
-                        // As many turns in a graph as fit, and what is left in one more.
-                        Some(size) => {
-                            let at_once = (LARGEST_GRAPH / size.max(1)).clamp(1, *turns);
-                            let mut whole = Vec::new();
-                            self.flush(&mut vec![(at_once, body.as_slice())], &mut whole)?;
-                            made.push(Command::Repeat { turns: turns / at_once, body: whole });
-                            if turns % at_once > 0 {
-                                self.flush(&mut vec![(turns % at_once, body.as_slice())], &mut made)?;
-                            }
-                        }
-                        None => made.push(Command::Repeat { turns: *turns, body: self.commands(body)? }),
-                    }
-                }
-                Command::Rounds { first, round, going } => made.push(Command::Rounds {
-                    first: self.commands(first)?,
-                    round: self.commands(round)?,
-                    going: *going,
-                }),
-                Command::While { condition, predicate, body } => made.push(Command::While {
-                    condition: self.commands(condition)?,
-                    predicate: *predicate,
-                    body: self.commands(body)?,
-                }),
-                Command::Case { selector, kind, branches } => {
-                    let branches = branches.iter().map(|branch| self.commands(branch));
-                    made.push(Command::Case {
-                        selector: *selector,
-                        kind: *kind,
-                        branches: branches.collect::<Result<_, _>>()?,
-                    });
-                }
-                // A kernel of more functions than a graph has nodes.
-                Command::Launch { .. } | Command::Copy { .. } | Command::Graph(_) => {
-                    pending.push((1, alone));
-                    self.flush(&mut pending, &mut made)?;
-                }
-            }
-        }
-        self.flush(&mut pending, &mut made)?;
-        Ok(made)
-    }
-
-    /// How many launches and copies that is; `None` if that depends on data.
-    fn size(&self, commands: &[Command<D::Graph>]) -> Option<u64> {
-        commands.iter().try_fold(0_u64, |sum, command| {
-            let size = match command {
-                Command::Launch { kernel, .. } => self.functions[*kernel].len() as u64,
-                Command::Copy { .. } => 1,
-                Command::Repeat { turns, body } => self.size(body)?.saturating_mul(*turns),
-                Command::While { .. } | Command::Rounds { .. } | Command::Case { .. } | Command::Graph(_) => {
-                    return None;
-                }
-            };
-            Some(sum.saturating_add(size))
-        })
-    }
-
-    /// Makes a graph of what is pending.
-    fn flush(
-        &mut self,
-        pending: &mut Pending<'_, D::Graph>,
-        made: &mut Vec<Command<D::Graph>>,
-    ) -> Result<(), Failure> {
-        let mut works = Vec::new();
-        for (turns, commands) in pending.drain(..) {
-            for _ in 0..turns {
-                work(self.functions, commands, &mut works);
-            }
-        }
-        if !works.is_empty() {
-            let graph = self.device.graph(&works)?.ok_or(Failure::NoGraphs)?;
-            self.graphs += 1;
-            made.push(Command::Graph(graph));
-        }
-        Ok(())
-    }
-}
-
-/// The launches and copies of commands that wait for nothing, in order.
-fn work<'w, F, G>(
-    functions: &'w [Vec<(F, Shape)>],
-    commands: &'w [Command<G>],
-    works: &mut Vec<Work<'w, F>>,
-) {
-    for command in commands {
-        match command {
-            Command::Launch { kernel, regions } => {
-                let launches = functions[*kernel].iter();
-                works.extend(launches.map(|(function, shape)| Work::Launch {
-                    function,
-                    shape: *shape,
-                    regions,
-                }));
-            }
-            &Command::Copy { from, to } => works.push(Work::Copy { from, to }),
-            Command::Repeat { turns, body } => (0..*turns).for_each(|_| work(functions, body, works)),
-            Command::While { .. } | Command::Rounds { .. } | Command::Case { .. } | Command::Graph(_) => {}
-        }
-    }
+    matches!(step, Step::Repeat { turns, body, .. } if *turns == 0 || body.iter().all(is_idle))
 }

@@ -10,8 +10,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use slimhlo_package::{
-    Access, Argument, ElementType, FORMAT, Function, Kernel, Manifest, Output as ProgramResult, Package,
-    Parameter, Slot, Step, Tensor,
+    Access, Argument, Counter, ElementType, FORMAT, Function, Kernel, Manifest, Output as ProgramResult,
+    Package, Parameter, Slot, Step, Tensor,
 };
 use slimhlo_runner::npy;
 
@@ -47,6 +47,7 @@ fn package() -> Package {
         results: vec![ProgramResult { name: None, tensor: vector(), bytes: 4000, argument: Some(0) }],
         arena_bytes: 8192,
         constants_bytes: 4000,
+        counters: vec![],
         kernels: vec![Kernel {
             name: "sum".into(),
             functions: vec![Function { name: "add".into(), grid: 7, block: 256, shared_bytes: 0 }],
@@ -194,7 +195,7 @@ fn runs_are_launched_as_graphs() {
     let Some(session) = Session::new() else { return };
     let mut package = package();
     let step = package.manifest.steps.pop().unwrap();
-    package.manifest.steps.push(Step::Repeat { turns: 5, body: vec![step] });
+    package.manifest.steps.push(Step::Repeat { turns: 5, counter: None, body: vec![step] });
     let log = session.folder.path().join("log");
     let done = session.run(&package, &[("FAKE_LOG", log.to_str().unwrap())], &["--json", "--bench", "2"]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -204,6 +205,30 @@ fn runs_are_launched_as_graphs() {
     assert_eq!(report["asked"], serde_json::json!({"launches": 0, "graphs": 1, "waits": 0}));
     // Those before and between the timed ones go in graphs, too; launches are timed one by one in three runs.
     assert_eq!((calls(&log, "graph"), calls(&log, "launch")), (4, 3 * 6));
+}
+
+#[test]
+fn turns_are_counted_without_launches() {
+    let Some(session) = Session::new() else { return };
+    let mut package = package();
+    package.manifest.counters = vec![Counter { bytes: 4, start: 10, step: 3 }];
+    let keep = Step::Copy { from: Slot::Counter(0), to: Slot::Argument(0), bytes: 4 };
+    package.manifest.steps = vec![Step::Repeat { turns: 5, counter: Some(0), body: vec![keep] }];
+    let out = session.folder.path().join("out");
+    let arguments = ["--json", "--bench", "1", "--output-dir", out.to_str().unwrap()];
+    // All turns in one graph; in two, with a table that is written before each; and three with one more.
+    for (turns, graphs) in [(5_u64, 1), (2048, 2), (3000, 3)] {
+        let Step::Repeat { turns: known, .. } = &mut package.manifest.steps[0] else { unreachable!() };
+        *known = turns;
+        let log = session.folder.path().join("log");
+        let _ = fs::remove_file(&log);
+        let done = session.run(&package, &[("FAKE_LOG", log.to_str().unwrap())], &arguments);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!(report["asked"], serde_json::json!({"launches": 0, "graphs": graphs, "waits": 0}));
+        let left = npy::read(&out.join("result0.npy"), &vector()).unwrap();
+        assert_eq!(left[..4], (10 + 3 * (turns as i32 - 1)).to_le_bytes(), "{turns} turns");
+    }
 }
 
 #[test]

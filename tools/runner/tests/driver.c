@@ -146,6 +146,9 @@ int cuMemGetInfo_v2(size_t *available, size_t *total) {
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t length) {
   return memcpy((void *)to, from, length), OK;
 }
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t length, uintptr_t stream) {
+  return memcpy((void *)to, from, length), stream ? INVALID_VALUE : OK;
+}
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t length) {
   return memcpy(to, (void *)from, length), OK;
 }
@@ -192,7 +195,7 @@ typedef struct {
   uintptr_t function;
 } Node;
 typedef struct {
-  Node nodes[64];
+  Node nodes[1024];
   int count;
 } Graph;
 typedef struct {
@@ -220,7 +223,7 @@ int cuGraphCreate(Graph **graph, unsigned flags) {
 }
 static int node(uintptr_t *made, Graph *graph, const uintptr_t *before, size_t count, Node node) {
   int chained = graph->count ? count == 1 && *before == (uintptr_t)graph->count : !count;
-  if (!chained || graph->count == 64)
+  if (!chained || graph->count == 1024)
     return INVALID_VALUE;
   graph->nodes[graph->count++] = node;
   return *made = (uintptr_t)graph->count, OK;

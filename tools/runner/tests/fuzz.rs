@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use slimhlo_package::{
-    Access, Argument, ElementType, FORMAT, Function, Kernel, Manifest, Output, Package, Parameter, Selector,
-    Slot, Step, Tensor,
+    Access, Argument, Counter, ElementType, FORMAT, Function, Kernel, Manifest, Output, Package, Parameter,
+    Selector, Slot, Step, Tensor,
 };
 use slimhlo_runner::{Buffer, Device, DeviceError, Memory, Region, RunOptions, Shape, npy, run};
 
@@ -179,6 +179,8 @@ struct Meaning<'m> {
     results: Vec<Vec<u8>>,
     arena: Vec<u8>,
     constants: Vec<u8>,
+    /// What each counter is now.
+    counters: Vec<Vec<u8>>,
 }
 
 impl Meaning<'_> {
@@ -191,6 +193,7 @@ impl Meaning<'_> {
             },
             Slot::Arena(offset) => &mut self.arena[offset as usize..],
             Slot::Constant(offset) => &mut self.constants[offset as usize..],
+            Slot::Counter(number) => &mut self.counters[number],
         }
     }
 
@@ -227,10 +230,17 @@ impl Meaning<'_> {
                     }
                     self.steps(body);
                 },
-                Step::Repeat { turns, body } => {
+                Step::Repeat { turns, counter, body } => {
                     // The device has run it, so that there are few turns of anything.
                     let turns = if body.iter().all(is_idle) { 0 } else { *turns };
-                    (0..turns).for_each(|_| self.steps(body));
+                    for turn in 0..turns {
+                        if let Some(number) = *counter {
+                            let Counter { bytes, start, step } = self.manifest.counters[number];
+                            let value = i128::from(start) + i128::from(step) * i128::from(turn);
+                            self.counters[number] = value.to_le_bytes()[..bytes as usize].to_vec();
+                        }
+                        self.steps(body);
+                    }
                 }
                 Step::Case { selector, kind, branches } => {
                     let place = self.place(*selector);
@@ -251,7 +261,7 @@ impl Meaning<'_> {
 
 /// Whether a step repeats nothing, be it ever so often.
 fn is_idle(step: &Step) -> bool {
-    matches!(step, Step::Repeat { turns, body } if *turns == 0 || body.iter().all(is_idle))
+    matches!(step, Step::Repeat { turns, body, .. } if *turns == 0 || body.iter().all(is_idle))
 }
 
 fn tensor(element: ElementType, shape: &[u64]) -> Tensor {
@@ -270,6 +280,7 @@ fn seed() -> Package {
     };
     let launch =
         |name: &str, buffers: &[Slot]| Step::Launch { kernel: name.into(), buffers: buffers.to_vec() };
+    let repeat = |turns, counter, body| Step::Repeat { turns, counter, body };
     use Access::{Read, ReadWrite, Write};
     use Slot::{Arena, Argument as Arg, Constant, Result};
     let argument = |element, shape: &[u64], donated| {
@@ -300,6 +311,7 @@ fn seed() -> Package {
         ],
         arena_bytes: 1024,
         constants_bytes: 300,
+        counters: vec![Counter { bytes: 4, start: 5, step: -2 }, Counter { bytes: 8, start: 0, step: 3 }],
         kernels: vec![
             taken("sum", &[(32, Read), (32, Read), (32, Write)]),
             taken("flags", &[(4, Read), (5, Write)]),
@@ -323,7 +335,14 @@ fn seed() -> Package {
             Step::While {
                 condition: vec![launch("flags-if", &[Arena(0), Arena(256)])],
                 predicate: Arena(256),
-                body: vec![Step::Repeat { turns: 3, body: vec![launch("update-if", &[Arena(0), Arg(2)])] }],
+                body: vec![repeat(
+                    3,
+                    Some(1),
+                    vec![
+                        launch("flags-if", &[Slot::Counter(1), Arena(768)]),
+                        launch("update-if", &[Arena(0), Arg(2)]),
+                    ],
+                )],
                 guarded: true,
             },
             Step::Case {
@@ -335,7 +354,16 @@ fn seed() -> Package {
                     vec![launch("flags", &[Arena(0), Result(2)])],
                 ],
             },
-            Step::Repeat { turns: 3, body: vec![launch("update", &[Arena(0), Arg(2)])] },
+            repeat(
+                3,
+                Some(0),
+                vec![
+                    launch("update", &[Arena(0), Arg(2)]),
+                    repeat(2, Some(1), vec![launch("flags", &[Slot::Counter(1), Arena(0)])]),
+                    Step::Copy { from: Slot::Counter(0), to: Arena(8), bytes: 3 },
+                    launch("update", &[Arg(0), Arena(0)]),
+                ],
+            ),
             Step::Copy { from: Arena(0), to: Arena(768), bytes: 32 },
         ],
     };
@@ -510,6 +538,7 @@ fn attempt(folder: &Path, options: &RunOptions) -> Result<(), String> {
         results: manifest.results.iter().map(|result| vec![0; result.bytes as usize]).collect(),
         arena: vec![0; manifest.arena_bytes as usize],
         constants: package.constants.clone(),
+        counters: vec![vec![]; manifest.counters.len()],
     };
     meaning.steps(&manifest.steps);
     for (number, result) in manifest.results.iter().enumerate() {

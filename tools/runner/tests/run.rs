@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use slimhlo_package::{
-    Access, Argument, Buffer as Planned, ElementType, FORMAT, Function, Kernel, Live, Manifest, Output,
-    Package, Parameter, Selector, Slot, Step, Tensor,
+    Access, Argument, Buffer as Planned, Counter, ElementType, FORMAT, Function, Kernel, Live, Manifest,
+    Output, Package, Parameter, Selector, Slot, Step, Tensor,
 };
 use slimhlo_runner::{
     Asked, Buffer, Device, DeviceError, Executor, HostDevice, HostKernel, Memory, Region, RunOptions, Shape,
@@ -72,14 +72,29 @@ unsafe extern "C" fn positive(arguments: *const *mut u8, _first: u64, _end: u64,
     unsafe { (*arguments.add(1)).write(u8::from((*arguments).cast::<i32>().read() > 0)) };
 }
 
+/// number = 31 * number + a counter, and what another is.
+unsafe extern "C" fn mix(arguments: *const *mut u8, _first: u64, _end: u64, _grid: u64) {
+    // SAFETY: buffers of an i32, an i64, and a number of 64 bits.
+    unsafe {
+        let (outer, inner) = ((*arguments).cast::<i32>().read(), (*arguments.add(1)).cast::<i64>().read());
+        let number = (*arguments.add(2)).cast::<u64>();
+        number.write(mixed(number.read(), outer, inner));
+    }
+}
+
+fn mixed(number: u64, outer: i32, inner: i64) -> u64 {
+    number.wrapping_mul(31).wrapping_add_signed(i64::from(outer) * 1000 + inner)
+}
+
 fn device() -> HostDevice {
-    let kernels: [(&str, HostKernel); 6] = [
+    let kernels: [(&str, HostKernel); 7] = [
         ("add", add),
         ("count_down", count_down),
         ("positive", positive),
         ("add_if", add_if),
         ("count_down_if", count_down_if),
         ("positive_if", positive_if),
+        ("mix", mix),
     ];
     let kernels = kernels.into_iter().map(|(name, kernel)| (name.to_string(), kernel)).collect();
     // SAFETY: they touch what the packages of these tests say.
@@ -127,6 +142,7 @@ fn package(arguments: Vec<Argument>, results: Vec<Output>, steps: Vec<Step>) -> 
         results,
         arena_bytes: 8192,
         constants_bytes: bytes,
+        counters: vec![],
         kernels: vec![
             kernel("add", &["add"], 7, &[reads, reads, (bytes, Access::Write)]),
             kernel("count", &["count_down"], 1, &[(4, Access::ReadWrite)]),
@@ -154,6 +170,10 @@ fn package(arguments: Vec<Argument>, results: Vec<Output>, steps: Vec<Step>) -> 
     };
     let constants = (0..N).flat_map(|i| (i as f32).to_le_bytes()).collect();
     Package { manifest, ptx: String::new(), cubin: None, constants }
+}
+
+fn repeat(turns: u64, counter: Option<usize>, body: Vec<Step>) -> Step {
+    Step::Repeat { turns, counter, body }
 }
 
 fn launch(kernel: &str, buffers: &[Slot]) -> Step {
@@ -247,6 +267,7 @@ fn guarded_loops_run_ahead() {
                 launch("count_if", &[Slot::Result(0)]),
                 Step::Repeat {
                     turns: 2,
+                    counter: None,
                     body: vec![launch("add_if", &[Slot::Result(1), Slot::Constant(0), Slot::Result(1)])],
                 },
             ],
@@ -257,7 +278,7 @@ fn guarded_loops_run_ahead() {
     let steps = vec![
         Step::Copy { from: Slot::Argument(0), to: Slot::Result(0), bytes: 4 },
         Step::Copy { from: Slot::Argument(1), to: Slot::Result(1), bytes: 4 * N },
-        Step::Repeat { turns: 2, body: once },
+        Step::Repeat { turns: 2, counter: None, body: once },
     ];
     let arguments = vec![argument(scalar(ElementType::I32), false), argument(vector(), false)];
     let outputs = vec![output(scalar(ElementType::I32), None), output(vector(), None)];
@@ -284,6 +305,60 @@ fn guarded_loops_run_ahead() {
     }
 }
 
+/// `turns` times, `inside` times: mix of both counters.
+fn counting(turns: u64, inside: u64, waits: bool) -> Package {
+    let once = launch("mix", &[Slot::Counter(1), Slot::Counter(0), Slot::Result(0)]);
+    let mut body = vec![repeat(inside, Some(0), vec![once])];
+    if waits {
+        // The host has to ask in each turn.
+        let branch = launch("mix", &[Slot::Counter(1), Slot::Constant(0), Slot::Result(0)]);
+        let branches = vec![vec![branch], vec![]];
+        body.push(Step::Case { selector: Slot::Counter(1), kind: Selector::Index, branches });
+    }
+    let steps = vec![
+        Step::Copy { from: Slot::Argument(0), to: Slot::Result(0), bytes: 8 },
+        repeat(turns, Some(1), body.clone()),
+        // The same counters once more: what they count starts anew.
+        repeat(turns / 2, Some(1), body),
+    ];
+    let number = || scalar(ElementType::I64);
+    let mut package = package(vec![argument(number(), false)], vec![output(number(), None)], steps);
+    package.manifest.counters =
+        vec![Counter { bytes: 8, start: 1 << 40, step: -7 }, Counter { bytes: 4, start: -1, step: 1 }];
+    let parameters = [(4, Access::Read), (8, Access::Read), (8, Access::ReadWrite)];
+    package.manifest.kernels.push(kernel("mix", &["mix"], 1, &parameters));
+    package
+}
+
+#[test]
+fn loops_count_without_launches() {
+    let zero = i64::from_le_bytes([0, 0, 0, 0, 0, 0, 128, 63]);
+    for (turns, inside, waits) in
+        [(0, 3, false), (3, 4, false), (40, 30, false), (2, 2000, false), (1500, 1, false), (5, 3, true)]
+    {
+        let package = counting(turns, inside, waits);
+        let mut device = device();
+        let mut executor = Executor::new(&package, &mut device).unwrap();
+        executor.set_argument(0, &7_u64.to_le_bytes()).unwrap();
+        let mut expected = 7;
+        for outer in (0..turns).chain(0..turns / 2).map(|turn| turn as i32 - 1) {
+            for turn in 0..inside as i64 {
+                expected = mixed(expected, outer, (1 << 40) - 7 * turn);
+            }
+            // The first two floats of the constants, as one number.
+            expected = if waits && outer == 0 { mixed(expected, outer, zero) } else { expected };
+        }
+        // Twice, with a run that is timed in between: tables are as they were.
+        for _ in 0..2 {
+            executor.run().unwrap();
+            assert_eq!(executor.asked().launches, 0);
+            assert_eq!(executor.result(0).unwrap(), expected.to_le_bytes(), "{turns} times {inside}");
+            executor.profile().unwrap();
+            assert_eq!(executor.result(0).unwrap(), expected.to_le_bytes(), "{turns} times {inside}, timed");
+        }
+    }
+}
+
 #[test]
 fn counted_loops_are_graphs() {
     // result 0 counts down by 2 * turns + 1; nobody waits.
@@ -291,8 +366,8 @@ fn counted_loops_are_graphs() {
         let count = || launch("count", &[Slot::Result(0)]);
         let steps = vec![
             Step::Copy { from: Slot::Argument(0), to: Slot::Result(0), bytes: 4 },
-            Step::Repeat { turns, body: vec![count(), Step::Repeat { turns: 1, body: vec![count()] }] },
-            Step::Repeat { turns: u64::MAX, body: vec![Step::Repeat { turns: 0, body: vec![count()] }] },
+            repeat(turns, None, vec![count(), repeat(1, None, vec![count()])]),
+            repeat(u64::MAX, None, vec![repeat(0, None, vec![count()])]),
             count(),
         ];
         package(

@@ -13,8 +13,8 @@ use melior::utility::parse_pass_pipeline;
 use slimhlo_dialect::ffi::{attribute_of, dense_i32_array, dense_i64_array, emit_op_error, function_type};
 use slimhlo_nvptx::Chip;
 use slimhlo_package::{
-    Access, Argument, Buffer, ElementType, FORMAT, Function, Kernel, Live, Manifest, Output, Parameter,
-    Selector, Slot, Step, Tensor,
+    Access, Argument, Buffer, Counter, ElementType, FORMAT, Function, Kernel, Live, Manifest, Output,
+    Parameter, Selector, Slot, Step, Tensor,
 };
 use slimhlo_passes::cost::Limit;
 use slimhlo_passes::framework::OptionValue as _;
@@ -135,6 +135,7 @@ pub fn manifest(module: &Module<'_>, name: String, chip: &str) -> Result<(Manife
         results,
         arena_bytes: program.arena,
         constants_bytes: program.constants.len() as u64,
+        counters: program.counters.iter().map(counter).collect(),
         kernels,
         buffers: program.buffers.iter().map(buffer).collect(),
         steps: steps(&program, &program.steps),
@@ -157,7 +158,13 @@ fn slot(slot: program::Slot) -> Slot {
         program::Slot::Result(index) => Slot::Result(index),
         program::Slot::Arena(offset) => Slot::Arena(offset),
         program::Slot::Constant(offset) => Slot::Constant(offset),
+        program::Slot::Counter(number) => Slot::Counter(number),
     }
+}
+
+fn counter(counter: &program::Counter) -> Counter {
+    let &program::Counter { bytes, start, step } = counter;
+    Counter { bytes, start, step }
 }
 
 fn buffer(buffer: &program::Buffer) -> Buffer {
@@ -200,7 +207,9 @@ fn steps(program: &Program, all: &[program::Step]) -> Vec<Step> {
             predicate: slot(*predicate),
             body: steps(program, body),
         },
-        program::Step::Repeat { turns, body } => Step::Repeat { turns: *turns, body: steps(program, body) },
+        program::Step::Repeat { turns, counter, body } => {
+            Step::Repeat { turns: *turns, counter: *counter, body: steps(program, body) }
+        }
         program::Step::Case { selector, predicate, branches } => Step::Case {
             selector: slot(*selector),
             kind: if *predicate { Selector::Predicate } else { Selector::Index },

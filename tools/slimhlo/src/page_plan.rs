@@ -77,7 +77,9 @@ impl Pile {
             Slot::Argument(index) => (self.arguments.get(index).copied().unwrap_or_default(), 0),
             Slot::Result(index) => (self.results.get(index).copied().unwrap_or_default(), 1),
             Slot::Constant(offset) => (self.regions[2].start.saturating_add(offset), 2),
+            // What the schedule counts is no part of the plan.
             Slot::Arena(offset) => (self.regions[3].start.saturating_add(offset), 3),
+            Slot::Counter(_) => (self.regions[3].start, 3),
         }
     }
 }

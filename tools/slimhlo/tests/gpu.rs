@@ -195,8 +195,8 @@ fn damaged_packages_are_refused() {
     folder.run(&["compile", "twice.mlir", "-o", "package"]).exits(0);
     let manifest = folder.read("package/manifest.json");
     let run = |words: &[&str]| refused(&folder, &["run", "package", "--output-dir", "out"], 1, words);
-    folder.write("package/manifest.json", manifest.replace("\"format\": 3", "\"format\": 1"));
-    run(&["package/manifest.json", "format version 1", "reads version 3", "compile the program again"]);
+    folder.write("package/manifest.json", manifest.replace("\"format\": 4", "\"format\": 1"));
+    run(&["package/manifest.json", "format version 1", "reads version 4", "compile the program again"]);
     folder.write("package/manifest.json", &manifest[..manifest.len() / 2]);
     run(&["package/manifest.json", "EOF", "line"]);
     folder

@@ -4,6 +4,7 @@
 
 use super::ops::{Class, is_plain_operand, size_of};
 use super::partition::Partition;
+use super::unset::UNSET;
 use crate::framework::{PassError, fingerprint};
 use crate::gpu::emit::roots;
 use crate::ir::{Builder, key, op_key};
@@ -15,7 +16,7 @@ use melior::ir::r#type::FunctionType;
 use melior::ir::{
     Attribute, AttributeLike, BlockRef, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike,
 };
-use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::ffi::{attribute_of, op_name};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
@@ -305,6 +306,10 @@ impl<'c: 'a, 'a, 'p> Build<'c, 'a, 'p> {
         self.builder.set_insertion_point_to_end(block);
         let returned: Vec<_> = results.iter().map(|result| map(&values, *result)).collect();
         self.builder.terminator("func.return", &returned, location);
+        let makes_nothing = |node: &usize| attribute_of(partition.nodes[*node].op, UNSET).is_some();
+        if nodes.iter().all(makes_nothing) {
+            set_discardable_attribute(function, UNSET, Attribute::unit(context));
+        }
         if !matches!(made.kind, "map" | "update" | "rows") {
             let root = partition.nodes[partition.base_of(kernel)].op.results().next();
             let root = root.and_then(|result| defining_op(map(&values, result.into())));

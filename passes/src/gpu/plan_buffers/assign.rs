@@ -2,8 +2,9 @@
 
 //! Which values share memory, where copies are needed, and where everything lies.
 
-use super::model::{FOREVER, Id, Kind, Model};
+use super::model::{FOREVER, Id, Item, Kind, Model};
 use super::pack::{Fixed, Request, pack};
+use crate::gpu::form_kernels::Counts;
 
 /// Where a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,6 +13,7 @@ pub enum Place {
     Result(usize),
     Arena(u64),
     Constant(u64),
+    Counter(usize),
 }
 
 /// A copy that has to be made.
@@ -59,6 +61,9 @@ pub struct Assign<'m, 'c, 'a> {
     class: Vec<usize>,
     copies: Vec<Copy>,
     constants: u64,
+    /// Counters that there are: their bytes, where they start, by how much they grow, and in how
+    /// many loops the loop that counts is.
+    counters: Vec<(u64, i64, i64, usize)>,
 }
 
 impl<'m, 'c: 'a, 'a> Assign<'m, 'c, 'a> {
@@ -76,7 +81,14 @@ impl<'m, 'c: 'a, 'a> Assign<'m, 'c, 'a> {
                 bytes: value.bytes,
             })
             .collect();
-        let mut this = Self { model, classes, class: (0..count).collect(), copies: Vec::new(), constants: 0 };
+        let mut this = Self {
+            model,
+            classes,
+            class: (0..count).collect(),
+            copies: Vec::new(),
+            constants: 0,
+            counters: Vec::new(),
+        };
         this.fix();
         this.update_in_place();
         for item in (0..this.model.items.len()).rev() {
@@ -141,10 +153,47 @@ impl<'m, 'c: 'a, 'a> Assign<'m, 'c, 'a> {
                             self.unite(result, operands[index]);
                         }
                     }
+                    self.count(item, &returned);
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Leaves what a loop counts to the schedule, as it is before it and in each turn. Loops of which none is inside of the other share
+    /// a counter if they count the same.
+    fn count(&mut self, item: usize, returned: &[Id]) {
+        let Some(counts) = Counts::of(self.model.items[item].op) else { return };
+        let Item { operands, results, .. } = &self.model.items[item];
+        let ids = [operands, results, returned].map(|all| all.get(counts.number).copied());
+        let [Some(first), Some(counter), Some(next)] = ids else { return };
+        // Nothing else is made along with it.
+        let is_alone = |id: Id| {
+            self.model.values[id].item.is_some_and(|item| {
+                let item = &self.model.items[item];
+                item.kind == Kind::Call && item.results.len() == 1 && item.scratch.is_empty()
+            })
+        };
+        if !is_alone(first) || !is_alone(next) {
+            return;
+        }
+        let wanted = (self.model.values[counter].bytes, counts.start, counts.step, self.depth(item));
+        let number = self.counters.iter().position(|known| *known == wanted).unwrap_or(self.counters.len());
+        if number == self.counters.len() {
+            self.counters.push(wanted);
+        }
+        self.unite(counter, first);
+        self.unite(counter, next);
+        let class = &mut self.classes[self.class[counter]];
+        class.place = Some(Place::Counter(number));
+        class.busy = vec![(0, FOREVER)];
+    }
+
+    /// In how many loops an item is.
+    fn depth(&self, item: usize) -> usize {
+        let parents =
+            std::iter::successors(Some(item), |&item| self.model.blocks[self.model.items[item].block].parent);
+        parents.skip(1).filter(|&parent| self.model.items[parent].kind == Kind::While).count()
     }
 
     fn returned(&self, block: usize) -> Vec<Id> {

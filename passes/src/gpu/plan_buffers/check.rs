@@ -3,7 +3,8 @@
 //! Runs a planned program without computing anything: which value is in which bytes, step by step.
 //!
 //! Independent of how the plan was made: each read has to find, in every byte, the value that the program means. Loops run twice,
-//! so that what a second round finds is seen as well; each branch runs from the same start.
+//! so that what a second round finds is seen as well; each branch runs from the same start. What a loop counts is in its place from the
+//! start of a turn to its end, whenever it is said to be computed.
 
 use super::super::program::Slot;
 use super::super::program::slot;
@@ -37,6 +38,7 @@ fn buffer_of(slot: Slot) -> (usize, u64) {
         Slot::Constant(offset) => (1, offset),
         Slot::Argument(index) => (2 + 2 * index, 0),
         Slot::Result(index) => (3 + 2 * index, 0),
+        Slot::Counter(index) => (usize::MAX - index, 0),
     }
 }
 
@@ -73,7 +75,9 @@ impl<'c: 'a, 'a> Check<'c, 'a> {
     fn place(&mut self, value: Value<'c, 'a>, slot: Slot, what: usize) {
         self.identity.insert(key(value), what);
         self.slots.insert(key(value), slot);
-        self.write(slot, size_of(value).1, what);
+        if !matches!(slot, Slot::Counter(_)) {
+            self.write(slot, size_of(value).1, what);
+        }
     }
 
     fn write(&mut self, slot: Slot, bytes: u64, what: usize) {
@@ -131,7 +135,11 @@ impl<'c: 'a, 'a> Check<'c, 'a> {
             next = op.next_in_block();
             let slots = self.planned(op);
             let operands: Vec<Value> = op.operands().collect();
+            let hands_on = matches!(op_name(op), "stablehlo.while" | "stablehlo.return");
             for operand in &operands {
+                if hands_on && matches!(self.slots.get(&key(*operand)), Some(Slot::Counter(_))) {
+                    continue;
+                }
                 self.read(op, *operand)?;
             }
             match op_name(op) {
@@ -234,6 +242,9 @@ impl<'c: 'a, 'a> Check<'c, 'a> {
                     let argument: Value = block.argument(index)?.into();
                     self.slots.insert(key(argument), slot);
                     self.identity.insert(key(argument), what);
+                    if matches!(slot, Slot::Counter(_)) {
+                        self.write(slot, size_of(argument).1, what);
+                    }
                 }
                 if index == 1 && round == 2 {
                     break;

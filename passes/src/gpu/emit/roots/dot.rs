@@ -36,6 +36,11 @@ use tile::TILE;
 const FEW: i64 = 16;
 /// Share of the operands' bytes that the sums of parts may take: memory is what slimhlo is for.
 const MOST_SCRATCH: u64 = 16;
+/// The same of products whose tiles leave some multiprocessors without any all the same, and that have [`ENOUGH`] to read.
+const MOST_SCRATCH_OF_FEW: u64 = 2;
+/// Bytes of operands for each block of a grid that busies the chip, from which on it is worth to be cut: what a block of 256 threads has
+/// in flight, four times 16 bytes each. With less, starts of blocks are what takes time (`cargo xtask bench code` calls those small).
+const ENOUGH: u64 = 16 << 10;
 /// How many times as long the same product takes in small tiles: each element is then brought to workgroup memory for half
 /// as many products, which is an eighth of a block's instructions more, and sums of its groups are added up.
 const SMALL: f64 = 1.25;
@@ -204,15 +209,16 @@ impl<'c> Product<'c> {
         }
     }
 
-    /// Most parts whose sums take little beside the operands.
-    fn most_parts(&self, op: OperationRef<'c, '_>) -> i64 {
-        let operands: u64 = self
-            .operands
-            .iter()
-            .map(|ty| count_of(ty.shape).unsigned_abs().saturating_mul(bytes_of(ty.element)))
-            .sum();
+    /// Bytes of both operands.
+    fn operand_bytes(&self) -> u64 {
+        let bytes = |ty: &Tensor<'c>| count_of(ty.shape).unsigned_abs().saturating_mul(bytes_of(ty.element));
+        self.operands.iter().map(bytes).sum()
+    }
+
+    /// Most parts whose sums take no more than a `share`-th of the operands.
+    fn most_parts(&self, op: OperationRef<'c, '_>, share: u64) -> i64 {
         let sums = count_of(self.result.shape).unsigned_abs().saturating_mul(bytes_of(self.accumulator(op)));
-        i64::try_from(operands / MOST_SCRATCH / sums.max(1)).unwrap_or(i64::MAX)
+        i64::try_from(self.operand_bytes() / share / sums.max(1)).unwrap_or(i64::MAX)
     }
 
     fn plan(&self, op: OperationRef<'c, '_>) -> Plan {
@@ -220,7 +226,7 @@ impl<'c> Product<'c> {
         if count_of(self.result.shape) == 0 {
             return Plan::Serial;
         }
-        let most = self.most_parts(op);
+        let most = self.most_parts(op, MOST_SCRATCH);
         if rows < FEW || columns < FEW {
             return match Thin::new(self) {
                 Some(thin) => Plan::Thin(thin, thin.cut(most)),
@@ -230,7 +236,16 @@ impl<'c> Product<'c> {
         if contracted < 8 || matches!(Number::of(self.result.element), Number::Complex { .. }) {
             return Plan::Serial;
         }
-        // Large tiles, unless so few of them, cut or not, leave more of the chip idle than small ones lose.
+        let plan = self.plan_tiles(contracted, most);
+        let full = self.grids.full();
+        if self.blocks(plan) < full / 2 && self.operand_bytes() / ENOUGH >= full.unsigned_abs() {
+            return self.plan_tiles(contracted, self.most_parts(op, MOST_SCRATCH_OF_FEW));
+        }
+        plan
+    }
+
+    /// Large tiles, unless so few of them, cut into at most so many parts, leave more of the chip idle than small ones lose.
+    fn plan_tiles(&self, contracted: i64, most: i64) -> Plan {
         let cut = |tile: i64| {
             let tiles = self.tiles(tile);
             let wanted = (self.grids.full() + tiles - 1) / tiles;
@@ -238,6 +253,15 @@ impl<'c> Product<'c> {
         };
         let (large, small) = (cut(TILE), cut(TILE / 2));
         if self.slowness(large) <= self.slowness(small) { large } else { small }
+    }
+
+    /// Blocks of a plan.
+    fn blocks(&self, plan: Plan) -> i64 {
+        match plan {
+            Plan::Serial => count_of(self.result.shape) / BLOCK,
+            Plan::Thin(thin, cut) => thin.blocks(cut),
+            Plan::Tile(tile, cut) => self.tiles(tile) * cut.parts,
+        }
     }
 
     /// How many square tiles the result has.
@@ -248,17 +272,15 @@ impl<'c> Product<'c> {
 
     /// How many times as long a plan takes as one in large tiles that busies the whole chip.
     fn slowness(&self, plan: Plan) -> f64 {
-        let idle = |blocks: i64| (self.grids.full() as f64 / blocks.max(1) as f64).max(1.0);
+        let idle = (self.grids.full() as f64 / self.blocks(plan).max(1) as f64).max(1.0);
         match plan {
-            Plan::Serial => idle(count_of(self.result.shape) / BLOCK),
-            Plan::Thin(thin, cut) => idle(thin.blocks(cut)),
-            Plan::Tile(tile, cut) => {
-                let blocks = self.tiles(tile) * cut.parts;
+            Plan::Serial | Plan::Thin(..) => idle,
+            Plan::Tile(tile, _) => {
                 let [batches, rows, columns, _] = self.counts();
                 // Where rows or columns are few, much of a tile is beyond them.
                 let wasted =
                     (self.tiles(tile) * tile * tile) as f64 / (batches * rows * columns).max(1) as f64;
-                idle(blocks) * wasted * if tile < TILE { SMALL } else { 1.0 }
+                idle * wasted * if tile < TILE { SMALL } else { 1.0 }
             }
         }
     }
