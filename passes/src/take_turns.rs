@@ -34,9 +34,11 @@
 //! what a device takes of its own, where that is half of the array or more. An array that is updated and has to be kept is
 //! copied by a branch that depends on it. And where several parts of one field are sent first, each of a quarter of it or
 //! more, each but the first is cut out at a place that depends on what came for the one before it.
-//! Fields of which more is made outside of the computation, or that are gathered in the end, come last: that goes on beside whatever follows. Of the others
-//! those come first that are updated where they are (a back end begins to copy them, if it has to, at once), then those
-//! of the largest results (what is made of these for the program's boundary is over first).
+//! Fields of which more is made outside of the computation than each device does with its own part, or that are gathered in the end, come
+//! last: that goes on beside whatever follows. Of the others
+//! those come first of which parts are sent and received that take more than the result (the others' results are not there
+//! yet, and their memory serves for that), then those that are updated where they are (a back end begins to copy them, if it has to, at
+//! once), then those of the largest results (what is made of these for the program's boundary is over first).
 //!
 //! # Why it is right
 //!
@@ -51,6 +53,8 @@
 //! with the copy of an argument that is updated, say, which is then there from the first. Halos of two fields of 4 x 300 x 117
 //! numbers on 3 x 4 devices take 145 KB of temporaries where the copy waits, and 191 KB else (`--seed 5 --number 81`). Parts
 //! of 41 and 25 of the 66 columns of a tile, one sent after the other, take 15.2 KB where both at once take 20.9 (`--seed 110 --number 53`).
+//! A field of 3 x 60 x 288 numbers on 4 devices of which 56 columns of 72 are exchanged, before the halos of another: 107 KB, and
+//! 186 the other way round (`--seed 3 --number 51`).
 //!
 //! # What it costs
 //!
@@ -67,6 +71,7 @@
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::hold;
 use crate::ir::{self, Builder, element_of};
+use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, ops_in, users, walk};
 use crate::shards::is_manual_throughout;
 use crate::simplify::site::is_kept_argument;
@@ -76,7 +81,8 @@ use melior::ir::r#type::IntegerType;
 use melior::ir::{BlockRef, OperationRef, RegionLike, TypeLike, Value, ValueLike};
 use petgraph::unionfind::UnionFind;
 use rustc_hash::{FxHashMap, FxHashSet};
-use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::ffi::{self, attribute_of, op_name};
+use slimhlo_dialect::sdy::attrs::{TensorSharding, TensorShardingPerValue, View};
 use std::cmp::Reverse;
 
 crate::pass_options! {
@@ -96,6 +102,9 @@ crate::pass_options! {
 }
 
 const TURNS: Statistic = Statistic::new(c"num-turns", c"fields, and parts of them, that wait for another");
+
+/// How many ops behind a computation are looked at.
+const NEAR: usize = 8;
 
 const PERMUTE: &str = "stablehlo.collective_permute";
 const GATHER: &str = "stablehlo.all_gather";
@@ -178,6 +187,12 @@ impl<'c: 'a, 'a> Field<'c, 'a> {
         end.operands().enumerate().filter(|(_, value)| is_own(value)).map(|(number, _)| number).collect()
     }
 
+    /// What is stored to send and receive the largest part of those that are sent before anything is received.
+    fn widest(&self) -> i64 {
+        let parts = self.first.iter().filter_map(|op| ir::first_result(*op));
+        parts.map(|part| ir::bytes(part).saturating_mul(2)).max().unwrap_or(0)
+    }
+
     fn is_gathered(&self) -> bool {
         self.ops.iter().any(|op| op_name(*op) == GATHER)
     }
@@ -239,7 +254,8 @@ fn take_turns<'c: 'a, 'a>(build: &Builder<'c, 'a>, block: BlockRef<'c, 'a>) -> u
         let given = field.given(end);
         let bytes = given.iter().map(|number| end.operands().nth(*number).map_or(0, ir::bytes)).max();
         let goes_on = field.is_gathered() || given.iter().any(|&number| goes_on(end, number));
-        (goes_on, !field.is_updated(), Reverse(bytes))
+        let is_wide = field.widest() > bytes.unwrap_or(i64::MAX);
+        (goes_on, !is_wide, !field.is_updated(), Reverse(bytes))
     });
     let mut turns = 0;
     let mut received: Vec<Value<'c, 'a>> = Vec::new();
@@ -373,17 +389,43 @@ fn updated<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> Value<'c, 'a> {
     value
 }
 
-/// Whether a result of a computation is read by more than what ends the program, and what cuts off or adds something first.
+/// Whether a result of a computation is read by more than what ends the program, and what each device does with its own part before.
 fn goes_on<'c: 'a, 'a>(end: OperationRef<'c, 'a>, number: usize) -> bool {
     let computation = end.parent_operation().filter(|_| op_name(end) == "sdy.return");
     let Some(result) = computation.and_then(|op| op.results().nth(number)) else { return false };
-    let is_end = |user: OperationRef<'c, 'a>| op_name(user) == "func.return";
-    let is_near_end = |user: OperationRef<'c, 'a>| {
-        is_end(user)
-            || matches!(op_name(user), "stablehlo.slice" | "stablehlo.pad")
-                && user.results().all(|result| users(result.into()).all(is_end))
+    let layout = computation.and_then(|op| sharding_of(op, "out_shardings", number));
+    !users(result.into()).all(|user| is_near_end(user, layout, NEAR))
+}
+
+/// Whether nothing but what ends the program reads what an op makes, or what further ops on each device make of it, all laid out
+/// alike; what cuts off or adds something last may be laid out in another way.
+fn is_near_end<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    layout: Option<TensorSharding<'c>>,
+    steps: usize,
+) -> bool {
+    let name = op_name(op);
+    let is_moved = matches!(name, "stablehlo.slice" | "stablehlo.pad");
+    let all =
+        |is: &dyn Fn(OperationRef<'c, 'a>) -> bool| op.results().all(|result| users(result.into()).all(is));
+    let is_own = || {
+        let known = is_moved || class::is_elementwise(name) || name == "sdy.sharding_constraint";
+        let own = sharding_of(op, "sdy.sharding", 0)
+            .or_else(|| TensorSharding::view(attribute_of(op, "sharding")?));
+        known && layout.is_some() && own == layout
     };
-    !users(result.into()).all(is_near_end)
+    name == "func.return"
+        || is_moved && all(&|user| op_name(user) == "func.return")
+        || steps > 0 && is_own() && all(&|user| is_near_end(user, layout, steps - 1))
+}
+
+/// What a list of shardings that hangs on an op says of a value.
+fn sharding_of<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    name: &str,
+    number: usize,
+) -> Option<TensorSharding<'c>> {
+    TensorShardingPerValue::view(attribute_of(op, name)?)?.shardings().get(number)
 }
 
 /// Has a part cut out at a place to which `turn`, which is zero, is added along a dimension.

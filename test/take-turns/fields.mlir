@@ -179,3 +179,31 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %0 : tensor<8x16xf32>
   }
 }
+
+// -----
+
+// What is sent and received of the second field takes more than its result: it comes first, though the first is updated in place, and
+// though every second row of it is taken outside, which each device does with its own.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  // CHECK-LABEL: func.func @wide
+  // CHECK: (%[[A:[a-z0-9]+]]: tensor<8x8xf32>, %[[B:[a-z0-9]+]]: tensor<8x8xf32>)
+  // CHECK: stablehlo.slice %[[B]] [3:8, 0:8]
+  // CHECK: stablehlo.dynamic_slice %[[A]],
+  func.func @wide(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>, tf.aliasing_output = 0 : i32}, %y: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0:2 = sdy.manual_computation(%x, %y) in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>] manual_axes={"x"} (%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) {
+      %zero = stablehlo.constant dense<0> : tensor<i64>
+      %row = stablehlo.slice %a [7:8, 0:8] : (tensor<8x8xf32>) -> tensor<1x8xf32>
+      %got = "stablehlo.collective_permute"(%row) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1x8xf32>) -> tensor<1x8xf32>
+      %first = stablehlo.dynamic_update_slice %a, %got, %zero, %zero : (tensor<8x8xf32>, tensor<1x8xf32>, tensor<i64>, tensor<i64>) -> tensor<8x8xf32>
+      %part = stablehlo.slice %b [3:8, 0:8] : (tensor<8x8xf32>) -> tensor<5x8xf32>
+      %came = "stablehlo.collective_permute"(%part) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>}> : (tensor<5x8xf32>) -> tensor<5x8xf32>
+      %rest = stablehlo.slice %b [0:3, 0:8] : (tensor<8x8xf32>) -> tensor<3x8xf32>
+      %second = stablehlo.concatenate %came, %rest, dim = 0 : (tensor<5x8xf32>, tensor<3x8xf32>) -> tensor<8x8xf32>
+      sdy.return %first, %second : tensor<8x8xf32>, tensor<8x8xf32>
+    } : (tensor<16x8xf32>, tensor<16x8xf32>) -> (tensor<16x8xf32>, tensor<16x8xf32>)
+    %1 = stablehlo.slice %0#1 [0:16:2, 0:8] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<16x8xf32>) -> tensor<8x8xf32>
+    %2 = stablehlo.negate %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : tensor<8x8xf32>
+    return %0#0, %2 : tensor<16x8xf32>, tensor<8x8xf32>
+  }
+}
