@@ -4,8 +4,8 @@
 //!
 //! # What it matches
 //!
-//! In a manual computation over all axes of a mesh, the result of an elementwise op that several ops read, if what one kernel would
-//! compute it from is made of two or more `concatenate` and `pad` ops as large as half of it or more:
+//! In a manual computation over all axes of a mesh, the result of an elementwise op that several ops read, there or where the
+//! computation returns it, if what one kernel would compute it from is made of two or more `concatenate` and `pad` ops as large as half of it or more:
 //!
 //! ```mlir
 //! %east = stablehlo.concatenate %own, %received
@@ -119,7 +119,7 @@ use crate::hold;
 use crate::ir::{self, Builder, element_of};
 use crate::ops::class;
 use crate::rewrite::{defining_op, users, uses, walk};
-use crate::shards::{Mesh, is_manual_throughout, only_returned, partitions};
+use crate::shards::{Mesh, is_manual_throughout, is_trim, only_returned, partitions};
 use crate::splat::Splat;
 use between::is_between_updates;
 use late::read_late;
@@ -311,18 +311,28 @@ fn is_stored_in_parts<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     stored > 1
 }
 
-/// Whether several ops read a value as it is, or all in another shape.
+/// Whether several ops read a value as it is, or all in another shape; what a computation returns may be read outside of it, without
+/// what is beyond its ends.
 fn do_several_read<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
+    let mut is_outside = false;
     for _ in 0..NEAR {
-        let mut readers = uses(value).map(|used| used.user);
+        let mut readers = uses(value);
         let Some(reader) = readers.next() else { return false };
-        if readers.any(|other| other != reader) {
+        if readers.any(|other| other.user != reader.user) {
             return true;
         }
-        match (op_name(reader), ir::first_result(reader)) {
-            ("stablehlo.transpose" | "stablehlo.reshape", Some(result)) => value = result,
-            _ => return false,
-        }
+        let next = match op_name(reader.user) {
+            "stablehlo.transpose" | "stablehlo.reshape" => ir::first_result(reader.user),
+            "stablehlo.slice" if is_outside && is_trim(reader.user) => ir::first_result(reader.user),
+            "sdy.return" => {
+                is_outside = true;
+                let computation = reader.user.block().and_then(|block| block.parent_operation());
+                computation.and_then(|op| op.results().nth(reader.operand).map(Value::from))
+            }
+            _ => None,
+        };
+        let Some(next) = next else { return false };
+        value = next;
     }
     false
 }

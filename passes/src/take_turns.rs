@@ -187,10 +187,14 @@ impl<'c: 'a, 'a> Field<'c, 'a> {
         end.operands().enumerate().filter(|(_, value)| is_own(value)).map(|(number, _)| number).collect()
     }
 
-    /// What is stored to send and receive the largest part of those that are sent before anything is received.
+    /// What is stored to send and receive the largest part of those that are sent before anything is received: an array that is sent as
+    /// it came is there in any case.
     fn widest(&self) -> i64 {
-        let parts = self.first.iter().filter_map(|op| ir::first_result(*op));
-        parts.map(|part| ir::bytes(part).saturating_mul(2)).max().unwrap_or(0)
+        let stored = self.first.iter().filter_map(|op| {
+            let received = ir::bytes(ir::first_result(*op)?);
+            Some(if cut_for(*op).is_some() { received.saturating_mul(2) } else { received })
+        });
+        stored.max().unwrap_or(0)
     }
 
     fn is_gathered(&self) -> bool {
