@@ -116,10 +116,18 @@ pub fn always<'c: 'a, 'a>(
 
 /// The same in a manual computation, by the bits of the number of the device.
 pub fn always_on_device<'c: 'a, 'a>(build: &Builder<'c, 'a>, location: Location<'c>) -> Value<'c, 'a> {
-    let device = partition_id(build, location);
-    let ty = device.r#type();
+    always_after(build, partition_id(build, location), location)
+}
+
+/// The same by a whole number, when that is there.
+pub fn always_after<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    number: Value<'c, 'a>,
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let ty = number.r#type();
     let one = build.number(1.0, element_of(ty), location);
-    let one = build.insert("stablehlo.clamp", &[one, device, one], &[], ty, location);
+    let one = build.insert("stablehlo.clamp", &[one, number, one], &[], ty, location);
     let condition = Tensor::get(&[], IntegerType::new(build.context(), 1).into(), None);
     build.convert(one, condition, location)
 }

@@ -6,6 +6,9 @@ use super::rule::with_slack;
 use crate::shards::{Traffic, traffic};
 use melior::ir::OperationRef;
 
+/// Less than this share of the bytes that are sent is little.
+const LITTLE: u64 = 8;
+
 /// What a program sent as it came, and what it sends now, where exchanges were written down in it.
 #[derive(Default)]
 pub(super) struct Exchanged {
@@ -20,7 +23,9 @@ impl Exchanged {
     }
 
     /// Whether a program is better as it came, given what its functions needed and what they need: because one of them needs more,
-    /// more is sent, or nothing was gained.
+    /// more is sent, nothing was gained, or little where a partitioner still brings most of what there is: what that takes is not known.
+    /// Of 11 modules in which a partitioner goes on gathering, and that send more than four fifths of what they did, 3 took more memory, all
+    /// of which send more than seven eighths (`test/oracle/sharded_fields.py`, seeds 1, 200, 205, 206 and 300).
     pub(super) fn is_back(&self, peaks: &[(u64, u64)]) -> bool {
         // What a partitioner would store for collectives is in no function as it came.
         let stored = self.came.map_or(0, |came| came.stored);
@@ -31,6 +36,7 @@ impl Exchanged {
         let are_known = came.is_known && now.is_known;
         let sends_more = now.collectives > came.collectives || now.bytes > came.bytes;
         let sends_less = now.collectives < came.collectives || now.bytes < came.bytes;
-        grew || are_known && (sends_more || !sends_less && !shrank)
+        let is_left = 2 * now.left > now.bytes && now.bytes > came.bytes - came.bytes / LITTLE;
+        grew || are_known && (sends_more || is_left || !sends_less && !shrank)
     }
 }

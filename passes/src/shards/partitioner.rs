@@ -388,6 +388,9 @@ pub struct Traffic {
     pub collectives: u64,
     /// Bytes that they bring to a device.
     pub bytes: u64,
+    /// Of these the bytes that a partitioner brings, or collectives that it would make: all but parts that are exchanged as they are
+    /// written down.
+    pub left: u64,
     /// Bytes that a partitioner has stored at once for a collective that is not written down: those of one op, the most.
     pub stored: u64,
     /// Whether that is all: ops say how they are laid out, and it is known of each what a partitioner makes of it.
@@ -417,6 +420,7 @@ fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Tr
         let Some((own, calls)) = each.get(name) else { continue };
         traffic.collectives = traffic.collectives.saturating_add(own.collectives.saturating_mul(times));
         traffic.bytes = traffic.bytes.saturating_add(own.bytes.saturating_mul(times));
+        traffic.left = traffic.left.saturating_add(own.left.saturating_mul(times));
         traffic.stored = traffic.stored.max(own.stored);
         traffic.is_known &= own.is_known && depth < DEPTH && pending.len() < OPS;
         if depth < DEPTH && pending.len() < OPS {
@@ -454,7 +458,11 @@ fn sent_in<'c: 'a, 'a>(function: OperationRef<'c, 'a>, known: &Known<'c>) -> (Tr
         let first = op.results().next().map(Value::from).or_else(|| op.operands().next());
         let bytes = first.map_or(0, |value| ir::element_bytes(ir::element_of(value.r#type())).unwrap_or(0));
         traffic.collectives += times * sent.collectives as u64;
-        traffic.bytes += times * (sent.elements as u64).saturating_mul(bytes as u64);
+        let brought = times * (sent.elements as u64).saturating_mul(bytes as u64);
+        traffic.bytes += brought;
+        if !is_manual || op_name(op) != "stablehlo.collective_permute" {
+            traffic.left += brought;
+        }
         traffic.stored = traffic.stored.max((sent.stored as u64).saturating_mul(bytes as u64));
         let turns = Counter::of(op).map_or(1, |counter| counter.turns().max(0) as u64);
         let is_manual = is_manual || is_manual_throughout(op);

@@ -241,8 +241,13 @@ impl<'c: 'a, 'a> Classes<'c, 'a> {
             let mut of_dim = || {
                 let of: DimensionSharding<'c> = dims.get(dim).filter(|_| !odd)?;
                 let mut parts = parts_in(mesh?, of.axes().iter())?;
+                let is_given = !parts.is_empty();
                 if let Some(even) = &even {
                     parts.retain(|(axis, _)| even.0[dim].contains(axis));
+                }
+                // It comes in whole, which says nothing of what is made of it: that may be padded first.
+                if is_given && parts.is_empty() {
+                    return Some(Said::Nothing);
                 }
                 pieces = parts.iter().fold(pieces, |pieces, (_, size)| pieces.saturating_mul(*size));
                 let axes: Vec<usize> = parts.into_iter().map(|(axis, _)| axis).collect();
