@@ -106,6 +106,11 @@ pub fn i64_array<'c>(op: OperationRef<'c, '_>, name: &str) -> Option<&'c [i64]> 
     ffi::dense_i64_array(ffi::attribute_of(op, name)?)
 }
 
+/// Whether a slice takes every element from its start to its end.
+pub fn is_dense(slice: OperationRef<'_, '_>) -> bool {
+    i64_array(slice, "strides").is_some_and(|strides| strides.iter().all(|&stride| stride == 1))
+}
+
 /// The value of an op's integer attribute.
 pub fn constant_attribute(op: OperationRef<'_, '_>, name: &str) -> Option<i64> {
     Some(ffi::integer_value(IntegerAttribute::try_from(ffi::attribute_of(op, name)?).ok()?))

@@ -306,8 +306,8 @@ fn one_by_one<'c: 'a, 'a>(build: &Builder<'c, 'a>, field: &Field<'c, 'a>) -> u64
         let Some((cut, dim)) = cut_for(*exchange) else { continue };
         let bytes = |value: Option<Value<'c, 'a>>| value.map_or(0, ir::bytes);
         let is_large = LITTLE * bytes(ir::first_result(cut)) >= bytes(cut.operands().next());
-        let part = ir::first_result(cut).filter(|part| is_large && has_one_use(*part) && has_bits(*part));
-        if part.is_none() {
+        let waits = |part: Value<'c, 'a>| is_large && has_one_use(part) && has_bits(part);
+        if !ir::first_result(cut).is_some_and(waits) {
             continue;
         }
         if let Some(received) = before {
@@ -327,9 +327,8 @@ fn cut_for<'c: 'a, 'a>(exchange: OperationRef<'c, 'a>) -> Option<(OperationRef<'
     let part = exchange.operands().next()?;
     let cut = defining_op(part)?;
     let size = ffi::shape(part.r#type())?;
-    let is_cut = op_name(cut) == "stablehlo.dynamic_slice"
-        || op_name(cut) == "stablehlo.slice"
-            && ir::i64_array(cut, "strides").is_some_and(|strides| strides.iter().all(|&by| by == 1));
+    let is_cut =
+        op_name(cut) == "stablehlo.dynamic_slice" || op_name(cut) == "stablehlo.slice" && ir::is_dense(cut);
     let array = is_cut.then(|| ffi::shape(cut.operands().next()?.r#type())).flatten()?;
     Some((cut, (0..size.len()).find(|&dim| size[dim] < array[dim])?))
 }

@@ -60,3 +60,18 @@ func.func @initial(%x: tensor<16x196x768xf32>, %initial: tensor<f32>) -> (tensor
   %most = stablehlo.reduce(%x init: %initial) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<16x196x768xf32>, tensor<f32>) -> tensor<768xf32>
   return %sum, %most : tensor<768xf32>, tensor<768xf32>
 }
+
+// -----
+
+// An extreme of floats of 16 bits is one of them.
+
+// CHECK-LABEL: func.func @narrow_extreme
+// CHECK-NOT: stablehlo.convert
+// CHECK: stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.minimum across dimensions = [1] : (tensor<16x196x768xbf16>, tensor<bf16>) -> tensor<16x768xbf16>
+// CHECK-NOT: stablehlo.convert
+// CHECK: return
+func.func @narrow_extreme(%x: tensor<16x196x768xbf16>) -> tensor<768xbf16> {
+  %most = stablehlo.constant dense<0x7F80> : tensor<bf16>
+  %least = stablehlo.reduce(%x init: %most) applies stablehlo.minimum across dimensions = [0, 1] : (tensor<16x196x768xbf16>, tensor<bf16>) -> tensor<768xbf16>
+  return %least : tensor<768xbf16>
+}

@@ -5,7 +5,7 @@
 use super::assign::Plan;
 use super::fuse::Kernel;
 use super::graph::{Class, Graph, Id};
-use super::stages::{first_of_several, left_by_first};
+use super::stages::{first_of_several, left_for_one};
 use crate::ir::i64_array;
 use crate::target::{Rates, Storage};
 use melior::ir::operation::OperationLike;
@@ -23,11 +23,10 @@ pub(super) fn in_columns(
     (read, near): (f64, f64),
     (storage, rates): (&Storage, &Rates),
 ) -> f64 {
-    let Some(columns) = rates.columns else { return 0.0 };
-    let blocks = plan.kernels.nodes(kernel).chain(kernel.inside.reduction).filter_map(|node| {
+    let Some((columns, each)) = rates.columns.zip(storage.column_blocks) else { return 0.0 };
+    let blocks = plan.kernels.computed(kernel).filter_map(|node| {
         let taken = columns_of(graph, node)?.max(1) as f64;
-        let made = made_in_stages(graph, node, storage);
-        (read >= taken).then(|| f64::max(1.0, made * (read / taken) / columns.bytes))
+        (read >= taken).then(|| each.count(made_in_stages(graph, node, storage) * (read / taken)))
     });
     let Some(blocks) = blocks.min_by(f64::total_cmp) else { return 0.0 };
     let near = near.min(read);
@@ -48,9 +47,8 @@ pub(super) fn columns_of(graph: &Graph<'_, '_>, node: Id) -> Option<u64> {
 
 /// Elements that the first stage of a reduction makes, if it goes in several, or all of it.
 pub(super) fn made_in_stages(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> f64 {
-    let own: u64 = graph.results_of(node).map(|id| graph.values[id as usize].bytes).sum();
-    let stages = left_by_first(graph, node, storage).max(own) as f64 / own.max(1) as f64;
-    stages * graph.values[graph.nodes[node as usize].first as usize].elements as f64
+    let made = graph.values[graph.nodes[node as usize].first as usize].elements;
+    left_for_one(graph, node, storage).max(1) as f64 * made as f64
 }
 
 /// Whether a reduction of a value goes across what lies side by side in memory: in the order of what it is a transpose of, since that is how

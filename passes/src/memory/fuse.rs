@@ -84,6 +84,11 @@ impl Kernels {
         std::iter::once(kernel.node).chain(self.beside[kernel.beside.range()].iter().copied())
     }
 
+    /// The same, and the reduction that the first of them is made of within the kernel.
+    pub fn computed(&self, kernel: Kernel) -> impl Iterator<Item = Id> {
+        self.nodes(kernel).chain(kernel.inside.reduction)
+    }
+
     /// Values that a kernel stores.
     pub fn made(&self, graph: &Graph<'_, '_>, kernel: Kernel) -> impl Iterator<Item = Id> {
         self.nodes(kernel).flat_map(|node| graph.results_of(node))

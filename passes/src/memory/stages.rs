@@ -116,14 +116,19 @@ pub(super) fn workspace(graph: &Graph<'_, '_>, kernels: &Kernels, kernel: Kernel
     stages.saturating_add(node.op.map_or(0, |op| places(op, storage)))
 }
 
-/// Bytes of what the first stage of a reduction leaves for the others.
-pub(super) fn left_by_first(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> u64 {
+/// Elements that the first stage of a reduction leaves for one of the result, if it goes in several; else 1.
+pub(super) fn left_for_one(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> u64 {
     if storage.longest_row == 0 {
-        return 0;
+        return 1;
     }
     let runs = runs(graph, node);
     let left = |(at, run): (usize, &Run)| if at == 0 { run.left(storage) } else { run.elements };
-    let left = runs.iter().enumerate().map(left).fold(1, u64::saturating_mul);
+    runs.iter().enumerate().map(left).fold(1, u64::saturating_mul)
+}
+
+/// Bytes of what the first stage of a reduction leaves for the others.
+pub(super) fn left_by_first(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> u64 {
+    let left = left_for_one(graph, node, storage);
     let made = graph.results_of(node).map(|id| graph.values[id as usize].bytes).fold(0, u64::saturating_add);
     if left > 1 { made.saturating_mul(left) } else { 0 }
 }

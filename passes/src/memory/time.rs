@@ -140,8 +140,7 @@ impl<'g, 'c, 'a> Own<'g, 'c, 'a> {
 
 /// Kernels that a kernel falls into.
 fn launches(graph: &Graph<'_, '_>, plan: &Plan, kernel: Kernel, storage: &Storage) -> f64 {
-    let nodes = plan.kernels.nodes(kernel).chain(kernel.inside.reduction);
-    nodes.map(|node| stages(graph, node, storage)).fold(1.0, f64::max)
+    plan.kernels.computed(kernel).map(|node| stages(graph, node, storage)).fold(1.0, f64::max)
 }
 
 /// Adds what each kernel of a graph takes that runs so often, those of loops and of all arms of branches too.

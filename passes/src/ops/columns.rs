@@ -55,10 +55,10 @@ impl Columns {
     /// Into how many parts of as many rows it is divided so that the chip's memory is busy; `None` if it is as it stands, if the back end divides
     /// it itself, or if it takes no longer than to start one more kernel.
     pub fn parts(&self, storage: &Storage, rates: &Rates) -> Option<i64> {
-        let columns = rates.columns?;
+        let (columns, each) = rates.columns.zip(storage.column_blocks)?;
         let (rows, made) = (self.rows as f64, self.made as f64);
         let bytes = rows * made * self.width as f64;
-        let blocks = f64::max(1.0, made * self.width as f64 / columns.bytes);
+        let blocks = each.count(made * self.width as f64);
         let is_near = bytes < NEAR_SHARE * rates.cache as f64;
         let (block, all) = if is_near { (columns.near, rates.cached) } else { (columns.far, rates.bytes) };
         let (now, then) = (bytes / (block * blocks), bytes / all);
@@ -77,10 +77,11 @@ impl Columns {
     }
 }
 
-/// What takes less than this share of the cache is taken to be there still when it is summed up. Of MLP-Mixer in slices of 16 images (`cargo xtask
-/// bench corpus`, mixer_haiku) XLA for an H100 reads 9 and 38 MB from memory, for other things have been read since.
+/// What takes less than this share of the cache is taken to be there still when it is summed up: it was made just before, but what it was made of has been
+/// read since, and what else was made of that. A guess: no command measures it.
 const NEAR_SHARE: f64 = 0.125;
 /// Rows of a part, at least: XLA for GPUs computes reductions of fewer than a warp's threads element by element.
 const FEWEST_ROWS: i64 = 32;
-/// How many times as many parts as would be enough, at most.
+/// How many times as many parts as would be enough, at most: enough for each batch of a power of two, and so few that the second step stays small. No
+/// other was tried.
 const MOST: f64 = 4.0;

@@ -222,10 +222,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
                 .ok()
                 .and_then(|operand| defining_op(unconstrained(operand)))
                 .is_some_and(|inner| is_move(inner) && self.is_seen_through(inner, value)),
-            "stablehlo.slice" => {
-                ir::i64_array(op, "strides").is_some_and(|strides| strides.iter().all(|&s| s == 1))
-                    && !self.is_made_once(op, value)
-            }
+            "stablehlo.slice" => ir::is_dense(op) && !self.is_made_once(op, value),
             "stablehlo.pad" => {
                 ir::i64_array(op, "interior_padding").is_some_and(|interior| interior.iter().all(|&i| i == 0))
                     && op.operand(1).is_ok_and(|padding| self.is_splat(padding))
@@ -408,7 +405,7 @@ fn inner_index(op: OperationRef<'_, '_>, name: &str, index: &[Index]) -> Option<
     match name {
         "stablehlo.slice" => {
             let starts = ir::i64_array(op, "start_indices")?;
-            ir::i64_array(op, "strides")?.iter().all(|&stride| stride == 1).then_some(())?;
+            ir::is_dense(op).then_some(())?;
             Some(index.iter().zip(starts).map(|(index, start)| index.moved(*start)).collect())
         }
         "stablehlo.reverse" => {

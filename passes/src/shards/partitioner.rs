@@ -524,9 +524,8 @@ fn rotation(op: OperationRef<'_, '_>, dim: usize) -> Option<i64> {
         let (shape, starts) = (plain(whole)?.shape, ir::i64_array(slice, "start_indices")?);
         let ends = ir::i64_array(slice, "limit_indices")?;
         let is_all = |other: usize| starts[other] == 0 && ends[other] == shape[other];
-        ((0..shape.len()).all(|other| other == dim || is_all(other))
-            && ir::i64_array(slice, "strides")?.iter().all(|&stride| stride == 1))
-        .then(|| (ir::key(whole), starts[dim], ends[dim], shape[dim]))
+        ((0..shape.len()).all(|other| other == dim || is_all(other)) && ir::is_dense(slice))
+            .then(|| (ir::key(whole), starts[dim], ends[dim], shape[dim]))
     };
     let ((array, from, to, size), (other, low, high, _)) = (part(0)?, part(1)?);
     (array == other && to == size && low == 0 && high == from).then_some(from)

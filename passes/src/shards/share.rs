@@ -100,7 +100,7 @@ fn read<'c: 'a, 'a>(op: OperationRef<'c, 'a>, devices: usize) -> Option<(Value<'
     let size = ffi::shape(value.r#type())?.to_vec();
     let cut = defining_op(value).filter(|cut| {
         op_name(*cut) == "stablehlo.dynamic_slice" && cut.block() == op.block()
-            || op_name(*cut) == "stablehlo.slice" && is_dense(*cut)
+            || op_name(*cut) == "stablehlo.slice" && ir::is_dense(*cut)
     });
     let Some(cut) = cut else {
         let starts = vec![vec![0; size.len()]; devices];
@@ -122,10 +122,6 @@ fn read<'c: 'a, 'a>(op: OperationRef<'c, 'a>, devices: usize) -> Option<(Value<'
         }
     }
     Some((array, Sent { op, starts, size, pairs }))
-}
-
-fn is_dense(slice: OperationRef<'_, '_>) -> bool {
-    ir::i64_array(slice, "strides").is_some_and(|strides| strides.iter().all(|&stride| stride == 1))
 }
 
 /// A number on each device: a constant, or one that is looked up by the number of the device.

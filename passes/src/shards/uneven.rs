@@ -80,8 +80,8 @@ pub fn trimmed_from<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
 
 /// Whether an op only leaves away what is at the ends of an array.
 pub(crate) fn is_trim(op: OperationRef<'_, '_>) -> bool {
-    let all = |name: &str, is: i64| ir::i64_array(op, name).is_some_and(|all| all.iter().all(|&at| at == is));
-    op_name(op) == "stablehlo.slice" && all("start_indices", 0) && all("strides", 1)
+    let starts = || ir::i64_array(op, "start_indices").is_some_and(|starts| starts.iter().all(|&at| at == 0));
+    op_name(op) == "stablehlo.slice" && ir::is_dense(op) && starts()
 }
 
 /// An array that was cut off at its ends, its dimensions put in another order or given some of one element: that done before. Gives what

@@ -120,6 +120,8 @@ pub struct Storage {
     pub one_waits: bool,
     /// What sorts and keeps the order of equal elements takes along the place of each.
     pub sorts_places: bool,
+    /// Blocks of threads that reduce columns; `None` if these are no matter.
+    pub column_blocks: Option<ColumnBlocks>,
     /// In which order what is ready runs.
     pub schedule: Schedule,
     /// Bytes that the innermost two dimensions of an array are rounded up to: elements of (second last, last); (1, 1) if none.
@@ -192,6 +194,23 @@ impl Splits {
     }
 }
 
+/// How a reduction of columns falls into blocks of threads, each with some columns and all of their rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ColumnBlocks {
+    /// Bytes of each row that a block takes.
+    pub row_bytes: f64,
+    /// How many of them keep up with memory, by the back end's own reckoning.
+    pub busy: f64,
+}
+
+impl ColumnBlocks {
+    /// Blocks of a reduction that takes so many bytes of each row, in all of its parts.
+    #[must_use]
+    pub fn count(self, bytes: f64) -> f64 {
+        f64::max(1.0, bytes / self.row_bytes)
+    }
+}
+
 /// In which order kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
@@ -260,12 +279,10 @@ pub struct Rates {
     pub multiprocessors: i64,
 }
 
-/// What a block of threads takes of the rows whose columns it reduces.
+/// What a block of threads takes in a second of the rows whose columns it reduces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Columns {
-    /// Bytes of each row.
-    pub bytes: f64,
-    /// Bytes per second from memory,
+    /// Bytes from memory,
     pub far: f64,
     /// and from the second cache.
     pub near: f64,

@@ -3,7 +3,7 @@
 //! XLA for NVIDIA GPUs, of jaxlib 0.10.2: what elementwise ops, gathers and slices compute is fused into reductions, scatters and updates;
 //! products are kernels that store their results; every kernel is a launch.
 
-use super::{Beside, Columns, Rates, Reductions, Rereads, Schedule, Splits, Storage};
+use super::{Beside, ColumnBlocks, Columns, Rates, Reductions, Rereads, Schedule, Splits, Storage};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Type, TypeLike};
 
@@ -49,6 +49,9 @@ pub(super) static STORAGE: Storage = Storage {
     // As `referee.py --target h100` says of `test/print-memory/gpu-rings.mlir` and `gpu-sorts.mlir`.
     one_waits: true,
     sorts_places: true,
+    // By `GpuPerformanceModel` in openxla/xla, of an H100: a block reads 32 bytes a cycle, memory hands over 3.35e12 in a second.
+    // `test/print-memory/gpu-sums-of-few-blocks.mlir` has what XLA makes of three sums.
+    column_blocks: Some(ColumnBlocks { row_bytes: 256.0, busy: 3.35e12 / (32.0 * 1.98e9) }),
     schedule: Schedule::ListOrWalk,
     tile: (1, 1),
 };
@@ -90,7 +93,7 @@ pub(super) const H100: Rates = Rates {
     cache: 52_428_800,
     multiprocessors: 132,
     cached: 1.8 * 2.98e12,
-    columns: Some(Columns { bytes: 256.0, far: 28e9, near: 110e9 }),
+    columns: Some(Columns { far: 28e9, near: 110e9 }),
 };
 
 /// A100 SXM4, 80 GB: 2.04 TB/s, 312 TFLOP/s of bf16, PCIe 4, by NVIDIA's data sheet, in the same shares. 64 lanes at 1.41 GHz.

@@ -40,6 +40,7 @@ pub(super) static STORAGE: Storage = Storage {
     numbers_places: false,
     one_waits: false,
     sorts_places: false,
+    column_blocks: None,
     schedule: Schedule::OwnOrWalk,
     tile: (8, 128),
 };

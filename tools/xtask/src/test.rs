@@ -110,6 +110,8 @@ pub enum Step {
     Rotations,
     /// Gradients of pooling do, by comparisons
     Pools,
+    /// Sums of columns do, in two steps
+    Sums,
     /// Networks and their gradients in slices of the batch do
     BatchSlices,
     /// Programs of all families do, through the default pipeline and through all passes
@@ -167,6 +169,7 @@ impl Step {
             | Step::Residuals
             | Step::Rotations
             | Step::Pools
+            | Step::Sums
             | Step::BatchSlices
             | Step::Families
             | Step::Elementwise
@@ -207,6 +210,7 @@ impl Step {
                 | Step::Residuals
                 | Step::Rotations
                 | Step::Pools
+                | Step::Sums
                 | Step::BatchSlices
                 | Step::Elementwise
                 | Step::Referees
@@ -259,6 +263,7 @@ impl Step {
             Step::Residuals => oracle::generated(run, "residuals.py", 80),
             Step::Rotations => oracle::generated(run, "rotations.py", 100),
             Step::Pools => oracle::generated(run, "pools.py", 100),
+            Step::Sums => oracle::generated(run, "sums.py", 40),
             Step::BatchSlices => oracle::generated(run, "batch_slices.py", 40),
             Step::Families => oracle::generated(run, "families.py", 1600),
             Step::Optimize => oracle::optimize(run),

@@ -17,7 +17,7 @@
 use super::super::blocks::{columns_of, made_in_stages};
 use super::super::graph::{Class, Graph, Id, Reduce};
 use super::super::lists::{Ids, Lists};
-use super::super::stages::left_by_first;
+use super::super::stages::left_for_one;
 use super::collect::once;
 use super::{Kernel, Kernels, NOBODY, Piece, Read};
 use crate::ir::i64_array;
@@ -34,11 +34,6 @@ const MOST_REDUCTIONS: usize = 8;
 
 /// Bytes of a value below which slices of it need nothing in common to be worth one kernel: XLA's figure.
 const SMALL: u64 = 1024;
-
-/// Bytes of each row that a block of threads takes which reduces columns, and as many blocks as keep up with memory, by XLA's reckoning: one
-/// reads 32 bytes a cycle, an H100's memory hands over 3.35e12 in a second.
-const BLOCK_BYTES: f64 = 256.0;
-const BUSY_BLOCKS: f64 = 3.35e12 / (32.0 * 1.98e9);
 
 /// Kernels between two that are looked through for one that has to run there; kernels that are tried with one and cannot be joined; and
 /// those that read what it reads and are looked at: further ones are mostly steps of the same computation, one after the other.
@@ -247,25 +242,20 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
 
     /// Whether a group that reduces what a kernel makes has blocks of threads enough to read what that reads, too, in the time of both.
     fn has_blocks_for(&self, kernel: Id, reader: Id) -> bool {
-        let blocks = |&member: &Id| {
-            let kernel = self.kernels.kernels[member as usize];
-            let reductions = self.kernels.nodes(kernel).chain(kernel.inside.reduction);
-            let columns = reductions.filter(|&node| columns_of(self.graph, node).is_some());
-            let bytes = columns.map(|node| {
-                let made = &self.graph.values[self.graph.nodes[node as usize].first as usize];
-                let width = made.bytes as f64 / made.elements.max(1) as f64;
-                made_in_stages(self.graph, node, self.storage) * width
-            });
-            bytes.min_by(f64::total_cmp).map(|bytes| f64::max(1.0, bytes / BLOCK_BYTES))
-        };
-        let Some(blocks) = self.members(reader).iter().filter_map(blocks).min_by(f64::total_cmp) else {
-            return true;
-        };
+        let Some(each) = self.storage.column_blocks else { return true };
+        let members = self.members(reader);
+        let nodes = members.iter().flat_map(|&id| self.kernels.computed(self.kernels.kernels[id as usize]));
+        let blocks = nodes.filter(|&node| columns_of(self.graph, node).is_some()).map(|node| {
+            let made = &self.graph.values[self.graph.nodes[node as usize].first as usize];
+            let width = made.bytes as f64 / made.elements.max(1) as f64;
+            each.count(made_in_stages(self.graph, node, self.storage) * width)
+        });
+        let Some(blocks) = blocks.min_by(f64::total_cmp) else { return true };
         let kernel = self.kernels.kernels[kernel as usize];
         let read: u64 = self.kernels.reads(kernel).iter().map(|read| read.bytes).sum();
         let made: u64 =
             self.kernels.made(self.graph, kernel).map(|id| self.graph.values[id as usize].bytes).sum();
-        let slower = f64::max(1.0, BUSY_BLOCKS / blocks);
+        let slower = f64::max(1.0, each.busy / blocks);
         read as f64 * (slower - 1.0) <= made as f64 * slower + self.storage.launch_bytes as f64
     }
 
@@ -502,8 +492,7 @@ fn is_flat(graph: &Graph<'_, '_>, reduction: Id, storage: &Storage) -> bool {
     let (Some(dims), Some(shape)) = (i64_array(op, "dimensions"), shape) else { return false };
     let reduced = (0..).zip(shape.shape).filter(|(dim, size)| **size != 1 && dims.contains(dim));
     let sizes: SmallVec<[u64; 4]> = reduced.map(|(_, &size)| size.unsigned_abs()).collect();
-    let made = graph.values[node.first as usize].bytes.max(1);
-    let parts = left_by_first(graph, reduction, storage) / made;
+    let parts = left_for_one(graph, reduction, storage);
     match sizes[..] {
         [first, _] if parts > 1 => first != parts,
         _ => sizes.len() > 1 || parts > 1,

@@ -4,7 +4,7 @@
 
 use super::products::order_of;
 use super::{CONVERT, Class, Scope};
-use crate::ir::{constant_attribute, i64_array};
+use crate::ir::{constant_attribute, i64_array, is_dense};
 use crate::rewrite::defining_op;
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;
@@ -23,10 +23,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         }
         match name {
             "convert" | "reduce_precision" | "copy" => name != "reduce_precision",
-            "slice" => {
-                source.shape == target.shape
-                    && i64_array(op, "strides").is_some_and(|s| s.iter().all(|&s| s == 1))
-            }
+            "slice" => source.shape == target.shape && is_dense(op),
             "pad" => {
                 source.shape == target.shape
                     && i64_array(op, "edge_padding_low").is_some_and(|low| low.iter().all(|&low| low == 0))

@@ -107,8 +107,7 @@ impl<'c: 'a, 'a> Partition<'c, 'a> {
                         written.iter().zip(start.iter().zip(limit)).any(|(written, (&start, &limit))| {
                             written.is_some_and(|(from, to)| limit <= from || to <= start)
                         });
-                    let same = ir::i64_array(op, "strides")
-                        .is_some_and(|strides| strides.iter().all(|&stride| stride == 1))
+                    let same = ir::is_dense(op)
                         && written
                             .iter()
                             .zip(start.iter().zip(limit))
