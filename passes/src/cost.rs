@@ -130,19 +130,3 @@ impl Room {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn room_is_bytes_or_a_share() {
-        assert_eq!(Room::parse("16GiB"), Ok(Room::Bytes(16 << 30)));
-        assert_eq!(Room::parse("1"), Ok(Room::Bytes(1)));
-        assert_eq!(Room::parse("0.9"), Ok(Room::Share(0.9)));
-        assert!(Room::parse("1.5").unwrap_err().contains("nor a share"));
-        assert!(Room::parse("much").unwrap_err().contains("'much'"));
-        assert_eq!(Room::Share(0.5).bytes(Target::default()), Ok(40 << 30));
-        assert!(Room::Share(0.5).bytes(Target::xla_cpu()).unwrap_err().contains("xla-cpu"));
-    }
-}

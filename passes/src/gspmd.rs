@@ -49,7 +49,7 @@
 //! Modules with anything of the `sdy` dialect, or with manual computations already; assignments that no grid has, devices by name
 //! (`maximal`), subgroups of other kinds than replicated, dimensions left open (`backend_config` of `Sharding`).
 
-mod assignment;
+pub(crate) mod assignment;
 
 use crate::ir::{self, Builder};
 use crate::rewrite::{

@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 pub const ENDLESS: u64 = 1 << 60;
 
 /// Who pays.
-const SOURCE: u32 = 0;
+pub const SOURCE: u32 = 0;
 /// Who needs.
-const SINK: u32 = 1;
+pub const SINK: u32 = 1;
 /// The first node of the first value.
 const FIRST: u32 = 2;
 
@@ -89,7 +89,7 @@ impl<'c, 'a> Network<'c, 'a> {
 
 /// A flow from those who pay to those who need, by Dinitz: of ways that have as few pipes as any all are filled at
 /// once.
-struct Flow {
+pub struct Flow {
     /// Both directions of each pipe, side by side.
     arcs: Vec<Arc>,
     /// The arcs out of each node, those of one node in one piece, and where each node's begin.
@@ -105,7 +105,8 @@ struct Flow {
 const FAR: u32 = u32::MAX;
 
 impl Flow {
-    fn new(nodes: usize, pipes: &[(u32, u32, u64)]) -> Self {
+    /// So many nodes, and pipes from one to another, each of which takes so much.
+    pub fn new(nodes: usize, pipes: &[(u32, u32, u64)]) -> Self {
         let both =
             |&(from, to, left): &(u32, u32, u64)| [(from, Arc { to, left }), (to, Arc { to: from, left: 0 })];
         let mut starts = vec![0u32; nodes + 1];
@@ -129,7 +130,7 @@ impl Flow {
     }
 
     /// Has as much flow as can; false if that is [`ENDLESS`].
-    fn is_filled(&mut self) -> bool {
+    pub fn is_filled(&mut self) -> bool {
         let mut all = 0u64;
         while self.measure() {
             let Self { starts, next, .. } = self;
@@ -198,7 +199,7 @@ impl Flow {
     }
 
     /// From which nodes more could still flow to this one.
-    fn before(&self, node: u32) -> Vec<bool> {
+    pub fn before(&self, node: u32) -> Vec<bool> {
         let mut before = vec![false; self.levels.len()];
         before[node as usize] = true;
         let mut front = vec![node];
@@ -212,26 +213,5 @@ impl Flow {
             }
         }
         before
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cut_next_to_the_sink_is_taken() {
-        // Two ways, one of which is as narrow at its beginning as at its end.
-        let pipes = [(SOURCE, 2, 3), (2, 3, 9), (3, SINK, 3), (SOURCE, 4, 5), (4, 5, 2), (5, SINK, ENDLESS)];
-        let mut flow = Flow::new(6, &pipes);
-        assert!(flow.is_filled());
-        let before = flow.before(SINK);
-        assert_eq!(before, [false, true, false, false, false, true]);
-    }
-
-    #[test]
-    fn what_cannot_be_paid_is_no_flow() {
-        let pipes = [(SOURCE, 2, ENDLESS), (2, 3, ENDLESS), (3, SINK, ENDLESS)];
-        assert!(!Flow::new(4, &pipes).is_filled());
     }
 }

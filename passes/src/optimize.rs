@@ -41,7 +41,7 @@ mod exchanged;
 mod levers;
 mod limit;
 mod rule;
-mod search;
+pub(crate) mod search;
 mod stages;
 mod stepper;
 mod tried;

@@ -157,7 +157,7 @@ mod assemble;
 mod calls;
 mod chain;
 mod classes;
-mod emit;
+pub(crate) mod emit;
 mod layout;
 mod loops;
 mod manual;

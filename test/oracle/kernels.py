@@ -7,7 +7,7 @@
 JAX's functions for each kind of kernel that is more than one element computed for itself: reductions, scatters, sorts, running sums,
 products of matrices, convolutions, windows, random bits, Fourier transforms, Cholesky decompositions and triangular systems; and modules
 of ops that JAX does not use. Each is
-run by `slimhlo run --device cpu` with blocks of each size by turns, or of all sizes; more than one thread are threads of the operating system, which meet at
+run by `slimhlo run --device cpu` with blocks of each size by turns, or of all sizes; more than one thread take turns in ever other orders, and meet at
 the kernels' barriers and hand each other values as the kernels say. Results are compared as in backend.py. Where several
 updates set one element, any of them may win on a GPU; such programs run with one thread only, and not on a GPU.
 """

@@ -9,7 +9,7 @@ const ORDERS: usize = 64;
 
 /// Which device has which tile of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Assignment {
+pub struct Assignment {
     /// Tiles along each dimension; devices that have the same, if there are several, along one more.
     counts: Vec<usize>,
     /// In row-major order.
@@ -20,7 +20,7 @@ pub(super) struct Assignment {
 impl Assignment {
     /// `{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}`, or with all devices one by one; `Some(None)` for `{replicated}`, `None` for
     /// what is neither, or for another number of devices.
-    pub(super) fn parse(text: &str, devices: i64) -> Option<Option<Self>> {
+    pub fn parse(text: &str, devices: i64) -> Option<Option<Self>> {
         let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
         if inner == "replicated" {
             return Some(None);
@@ -87,14 +87,14 @@ fn strides(sizes: &[i64]) -> Vec<i64> {
 
 /// Devices that count up along axes of prime sizes, major to minor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Grid {
+pub struct Grid {
     sizes: Vec<i64>,
     strides: Vec<i64>,
 }
 
 impl Grid {
     /// The first grid that all assignments are made of.
-    pub(super) fn of(assignments: &[Assignment], devices: i64) -> Option<Self> {
+    pub fn of(assignments: &[Assignment], devices: i64) -> Option<Self> {
         (devices <= DEVICES).then_some(())?;
         let mut distinct: Vec<&Assignment> = Vec::new();
         for assignment in assignments {
@@ -110,16 +110,18 @@ impl Grid {
             .find(|grid| distinct.iter().all(|assignment| grid.axes_of(assignment).is_some()))
     }
 
-    pub(super) fn sizes(&self) -> &[i64] {
+    /// Devices along each axis.
+    pub fn sizes(&self) -> &[i64] {
         &self.sizes
     }
 
-    pub(super) fn devices(&self) -> i64 {
+    /// All devices.
+    pub fn devices(&self) -> i64 {
         self.sizes.iter().product()
     }
 
     /// The axes that cut each dimension, major to minor; `None` if these are not whole ones.
-    pub(super) fn axes_of(&self, assignment: &Assignment) -> Option<Vec<Vec<usize>>> {
+    pub fn axes_of(&self, assignment: &Assignment) -> Option<Vec<Vec<usize>>> {
         let mut dims = Vec::with_capacity(assignment.counts.len());
         let mut step = assignment.devices.len();
         for &count in &assignment.counts {
@@ -179,7 +181,7 @@ fn arranged(left: &mut Vec<i64>, taken: &mut Vec<i64>, orders: &mut Vec<Vec<i64>
 }
 
 /// The assignment by which these axes of a grid cut the dimensions of an array.
-pub(super) fn written(dims: &[Vec<usize>], sizes: &[i64]) -> String {
+pub fn written(dims: &[Vec<usize>], sizes: &[i64]) -> String {
     let used: Vec<usize> = dims.iter().flatten().copied().collect();
     if used.is_empty() {
         return "{replicated}".to_owned();
@@ -204,51 +206,4 @@ pub(super) fn written(dims: &[Vec<usize>], sizes: &[i64]) -> String {
     let counts = listed(&mut counts.iter().map(i64::to_string));
     let partial = if is_partial { " last_tile_dim_replicate" } else { "" };
     format!("{{devices=[{counts}]<={devices}{partial}}}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Assignment, Grid, written};
-
-    /// What is written for an assignment that is read, on the first grid that it is made of.
-    fn again(text: &str, devices: i64) -> Option<String> {
-        let assignment = Assignment::parse(text, devices)??;
-        let grid = Grid::of(std::slice::from_ref(&assignment), devices)?;
-        Some(written(&grid.axes_of(&assignment)?, grid.sizes()))
-    }
-
-    #[test]
-    fn all_devices_that_count_up() {
-        assert_eq!(again("{devices=[1,2,4]<=[8]}", 8).as_deref(), Some("{devices=[1,2,4]<=[8]}"));
-        assert_eq!(again("{devices=[2,2]0,1,2,3}", 4).as_deref(), Some("{devices=[2,2]<=[4]}"));
-    }
-
-    #[test]
-    fn devices_in_another_order() {
-        let there = "{devices=[2,2]<=[2,2]T(1,0)}";
-        assert_eq!(again(there, 4).as_deref(), Some(there));
-        assert_eq!(again("{devices=[2,2]0,2,1,3}", 4).as_deref(), Some(there));
-        // Nobody's coordinates.
-        assert_eq!(again("{devices=[4]0,1,3,2}", 4), None);
-    }
-
-    #[test]
-    fn devices_that_have_the_same() {
-        let there = "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}";
-        assert_eq!(again(there, 4).as_deref(), Some(there));
-        assert_eq!(Assignment::parse("{replicated}", 4), Some(None));
-        assert_eq!(Assignment::parse("{devices=[2,2]<=[4] last_tile_dims={manual}}", 4), None);
-        assert_eq!(Assignment::parse("{maximal device=0}", 4), None);
-        assert_eq!(Assignment::parse("{devices=[2,2]<=[4]}", 8), None);
-    }
-
-    #[test]
-    fn axes_of_sizes_that_are_not_prime() {
-        // Three and then four: the grid is 3, 2, 2 and not 2, 2, 3.
-        assert_eq!(again("{devices=[3,4]<=[12]}", 12).as_deref(), Some("{devices=[3,4]<=[12]}"));
-        assert_eq!(
-            again("{devices=[4,3]<=[3,4]T(1,0)}", 12).as_deref(),
-            Some("{devices=[4,3]<=[3,2,2]T(1,2,0)}")
-        );
-    }
 }

@@ -73,7 +73,7 @@ mod fuse;
 mod graph;
 pub(crate) mod known;
 mod lists;
-mod near;
+pub(crate) mod near;
 mod print;
 mod schedule;
 mod shards;

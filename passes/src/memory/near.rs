@@ -59,7 +59,7 @@ pub(super) fn near_bytes(
 }
 
 /// What was used last, up to so many bytes.
-struct Near {
+pub struct Near {
     capacity: u64,
     /// Bytes of all that is held.
     size: u64,
@@ -74,7 +74,7 @@ struct Near {
 
 impl Near {
     /// Of a cache of so many bytes; 0 for none.
-    fn of(cache: u64) -> Self {
+    pub fn of(cache: u64) -> Self {
         let capacity = (SHARE * cache as f64) as u64;
         Self {
             capacity,
@@ -87,7 +87,7 @@ impl Near {
     }
 
     /// Whether what lies at a place is there; from now on it is, if it fits. What has no place goes by.
-    fn uses(&mut self, mut place: Place, bytes: u64) -> bool {
+    pub fn uses(&mut self, mut place: Place, bytes: u64) -> bool {
         self.now += 1;
         if place == NOWHERE {
             self.passing -= 1;
@@ -147,31 +147,5 @@ impl Near {
         self.held.clear();
         self.uses.clear();
         self.size = 0;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_used_last_is_found_again() {
-        let mut near = Near::of(100);
-        assert!(!near.uses(1, 30));
-        assert!(!near.uses(2, 30));
-        assert!(near.uses(1, 30));
-        // Of 70 bytes the first two leave 10: what was used before the other goes.
-        assert!(!near.uses(3, 40));
-        assert!(near.uses(1, 30));
-        assert!(!near.uses(2, 30));
-    }
-
-    #[test]
-    fn what_does_not_fit_pushes_out_all() {
-        let mut near = Near::of(100);
-        assert!(!near.uses(1, 30));
-        assert!(!near.uses(2, 80));
-        assert!(!near.uses(1, 30));
-        assert!(!Near::of(0).uses(1, 8));
     }
 }

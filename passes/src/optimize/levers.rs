@@ -21,17 +21,17 @@ impl Without {
     }
 
     /// The same, and stages that use other memory than the device's.
-    pub(super) fn and_host(self) -> Self {
+    pub fn and_host(self) -> Self {
         self.and(|stage, _| stage.pipeline.contains("$room"))
     }
 
     /// The same, and what a stage tries in its own place: slices of a batch, for chunks.
-    pub(super) fn and_slices(self) -> Self {
+    pub fn and_slices(self) -> Self {
         self.and(|_, other| other)
     }
 
     /// The same, and stages that try something in their place, with that: all loops over chunks and slices of a batch.
-    pub(super) fn and_chunks(self) -> Self {
+    pub fn and_chunks(self) -> Self {
         self.and(|stage, _| stage.other.is_some())
     }
 
@@ -102,47 +102,5 @@ impl OptionValue for Without {
         names.sort_unstable();
         names.dedup();
         if names.is_empty() { "none".into() } else { names.join(",") }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lever_is_a_pass_and_all_stages_that_run_it() {
-        let without = Without::parse("stream, rematerialize, batch-slices").expect("all are passes");
-        assert_eq!(without.print(), "batch-slices,rematerialize,stream");
-        let left_out = STAGES.iter().enumerate().filter(|(number, _)| without.has(*number));
-        let names: Vec<_> = left_out.map(|(_, stage)| stage.name).collect();
-        assert_eq!(names, ["chunks", "values again"]);
-        // Both stages that order updates, with steps and without.
-        let without = Without::parse("inplace-updates").expect("it is a pass");
-        assert_eq!((0..STAGES.len()).filter(|number| without.has(*number)).count(), 2);
-    }
-
-    #[test]
-    fn one_of_two_forms_is_left_out() {
-        let chunks = STAGES.iter().position(|stage| stage.name == "chunks").expect("there is one");
-        let without = Without::parse("batch-slices").expect("it is a pass");
-        assert!(without.has_form(chunks, true) && !without.has_form(chunks, false) && !without.has(chunks));
-    }
-
-    #[test]
-    fn what_else_is_left_out_is_a_form_or_a_stage() {
-        let none = Without::default();
-        assert_eq!(none.and_host().print(), "offload");
-        assert_eq!(none.and_slices(), Without::parse("batch-slices").expect("it is a pass"));
-        assert_eq!(none.and_chunks(), Without::parse("stream,batch-slices").expect("they are passes"));
-    }
-
-    #[test]
-    fn nothing_is_left_out_unless_it_is_named() {
-        for text in ["", "none"] {
-            assert_eq!(Without::parse(text), Ok(Without::default()));
-        }
-        assert_eq!(Without::default().print(), "none");
-        let error = Without::parse("dus-to-pad,slab").unwrap_err();
-        assert!(error.starts_with("'slab' is none of ") && error.contains("slabs"), "{error}");
     }
 }

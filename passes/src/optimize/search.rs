@@ -7,22 +7,22 @@ use std::ops::Range;
 
 /// What a stage's pipeline is run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Form {
+pub struct Form {
     /// Bytes of a chunk.
-    pub(super) chunk: Bytes,
+    pub chunk: Bytes,
     /// How many times a value's bytes may be moved in the time that it takes to compute it again.
-    pub(super) moves: u64,
+    pub moves: u64,
     /// How many parts what comes after the peak falls into, about.
-    pub(super) windows: u64,
+    pub windows: u64,
     /// Whether values are also looked for behind what is computed of them on the fly.
-    pub(super) through: bool,
+    pub through: bool,
     /// Whether it is the stage's other pipeline that runs.
-    pub(super) other: bool,
+    pub other: bool,
 }
 
 impl Form {
     /// XLA for CPU has hardly a cost of a turn; what was measured for it (`stream.rs`) is for this size.
-    pub(super) const USUAL: Self =
+    pub const USUAL: Self =
         Self { chunk: Bytes(4 << 20), moves: 8, windows: 8, through: false, other: false };
 
     /// Chunks of shares of what temporaries there are.
@@ -41,7 +41,7 @@ impl Form {
 
 /// What came of a form that was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Outcome {
+pub enum Outcome {
     /// The stage did nothing.
     Unchanged,
     /// It did nothing worth keeping.
@@ -56,7 +56,7 @@ pub(super) enum Outcome {
 
 /// Which forms of a stage are tried.
 #[derive(Clone, Debug)]
-pub(super) enum Search {
+pub enum Search {
     /// This, or none.
     Only(Option<Form>),
     /// The smallest chunks that the time allows.
@@ -67,19 +67,19 @@ pub(super) enum Search {
 
 impl Search {
     /// The one form that there is.
-    pub(super) fn only(form: Form) -> Self {
+    pub fn only(form: Form) -> Self {
         Self::Only(Some(form))
     }
 
     /// Chunks of several sizes, for a function with so many bytes of temporaries.
-    pub(super) fn chunks(temporaries: u64) -> Self {
+    pub fn chunks(temporaries: u64) -> Self {
         let forms = Form::chunks(temporaries);
         let open = 0..forms.len();
         Self::Chunks(Chunks { forms, open, tried: None, larger: 0..0, downwards: false })
     }
 
     /// The same, and none that is larger than the first that changed nothing.
-    pub(super) fn downwards(mut self) -> Self {
+    pub fn downwards(mut self) -> Self {
         if let Self::Chunks(chunks) = &mut self {
             chunks.downwards = true;
         }
@@ -87,12 +87,12 @@ impl Search {
     }
 
     /// Values computed again, from those that cost hardly anything on.
-    pub(super) fn ladder() -> Self {
+    pub fn ladder() -> Self {
         Self::Ladder(Ladder::new(false))
     }
 
     /// The form, if no other is tried.
-    pub(super) fn single(&self) -> Option<Form> {
+    pub fn single(&self) -> Option<Form> {
         match self {
             Self::Only(form) => *form,
             Self::Chunks(_) | Self::Ladder(_) => None,
@@ -100,7 +100,7 @@ impl Search {
     }
 
     /// The next form, by what came of the last one.
-    pub(super) fn next(&mut self, last: Option<Outcome>) -> Option<Form> {
+    pub fn next(&mut self, last: Option<Outcome>) -> Option<Form> {
         match self {
             Self::Only(form) => form.take(),
             Self::Chunks(chunks) => chunks.next(last),
@@ -114,7 +114,7 @@ impl Search {
 /// What a size leaves as it is a smaller one mostly does, too. Where none of these is of use, larger ones are tried, one by one: a unit of
 /// what could be computed in chunks may not fit into less, or what is saved may not be worth the time of so many turns.
 #[derive(Clone, Debug)]
-pub(super) struct Chunks {
+pub struct Chunks {
     /// From the largest on.
     forms: Vec<Form>,
     /// Those that may be the smallest which the time allows.
@@ -158,7 +158,7 @@ impl Chunks {
 /// What halves temporaries may take more time than what does not, so dearer rungs are tried as long as they may come to that. Where none
 /// does, the most is looked for that takes so little time as anything may.
 #[derive(Clone, Debug)]
-pub(super) struct Ladder {
+pub struct Ladder {
     /// The rungs among which it is.
     rungs: Range<usize>,
     /// The last that was tried.
@@ -235,83 +235,5 @@ impl Ladder {
             }
             Outcome::Allowed | Outcome::Useless | Outcome::Unchanged => self.rungs.start = self.tried + 1,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Outcome, Search};
-
-    /// The chunks that are tried, in MiB, where those below a size take too long, and those out of a range change nothing.
-    fn tried(too_dear_below: u64, changes: std::ops::RangeInclusive<u64>) -> Vec<u64> {
-        let mut search = Search::chunks(1 << 30);
-        let mut last = None;
-        let mut tried = Vec::new();
-        while let Some(form) = search.next(last) {
-            let size = form.chunk.0 >> 20;
-            last = Some(match () {
-                () if !changes.contains(&size) => Outcome::Unchanged,
-                () if size < too_dear_below => Outcome::TooDear,
-                () => Outcome::Allowed,
-            });
-            tried.push(size);
-        }
-        tried
-    }
-
-    #[test]
-    fn the_smallest_allowed_chunk_is_found_by_halves() {
-        assert_eq!(tried(0, 0..=512), [64, 16]);
-        assert_eq!(tried(32, 0..=512), [64, 16, 32]);
-        assert_eq!(tried(128, 0..=512), [64, 256, 128]);
-        assert_eq!(tried(1024, 0..=512), [64, 256, 512]);
-    }
-
-    /// The rungs that are tried, where those from a number of moves on take too long.
-    fn rungs(too_dear_from: u64, through: Outcome) -> Vec<(u64, u64, bool)> {
-        let mut search = Search::ladder();
-        let mut last = None;
-        let mut tried = Vec::new();
-        while let Some(form) = search.next(last) {
-            last = Some(match () {
-                () if form.moves >= too_dear_from => Outcome::TooDear,
-                () if form.through => through,
-                () => Outcome::Allowed,
-            });
-            tried.push((form.moves, form.windows, form.through));
-        }
-        tried
-    }
-
-    #[test]
-    fn what_is_behind_other_values_has_a_ladder_of_its_own() {
-        let first = [(12, 16, false), (6, 16, false), (8, 16, false), (8, 8, false)];
-        let second = first.map(|(moves, windows, _)| (moves, windows, true));
-        assert_eq!(rungs(12, Outcome::Allowed), [first, second].concat());
-        assert_eq!(rungs(96, Outcome::Unchanged)[2..], [(96, 16, false), (32, 8, false), (12, 16, true)]);
-    }
-
-    #[test]
-    fn less_is_computed_again_where_more_is_not_worth_its_time() {
-        let mut ladder = Search::ladder();
-        let mut last = None;
-        let mut tried = Vec::new();
-        while let Some(form) = ladder.next(last).filter(|form| !form.through) {
-            last = Some(match form.moves {
-                32.. => Outcome::TooDear,
-                4.. => Outcome::Slow,
-                _ => Outcome::Allowed,
-            });
-            tried.push((form.moves, form.windows));
-        }
-        assert_eq!(tried, [(12, 16), (32, 16), (16, 16), (16, 8), (6, 16), (4, 16), (2, 16), (2, 8)]);
-    }
-
-    #[test]
-    fn larger_chunks_are_tried_where_smaller_ones_do_nothing() {
-        assert_eq!(tried(0, 128..=512), [64, 16, 128]);
-        assert_eq!(tried(0, 512..=512), [64, 16, 128, 256, 512]);
-        assert_eq!(tried(0, 16..=32), [64, 16]);
-        assert_eq!(tried(0, 0..=0), [64, 16, 128, 256, 512]);
     }
 }

@@ -6,7 +6,7 @@ mod boxes;
 mod by_device;
 mod exchange;
 mod places;
-mod rounds;
+pub(crate) mod rounds;
 mod slots;
 mod updates;
 mod whole;

@@ -240,7 +240,7 @@ const SM_120: Rates = Sheet {
 .rates();
 
 /// A row for each architecture that code is made for (`tools/nvptx`).
-pub(super) static CHIPS: [Description; 12] = [
+pub static CHIPS: [Description; 12] = [
     Description { name: "kernels-sm_70", storage: &STORAGE, rates: Some(&SM_70) },
     Description { name: "kernels-sm_72", storage: &STORAGE, rates: Some(&SM_72) },
     Description { name: "kernels-sm_75", storage: &STORAGE, rates: Some(&SM_75) },

@@ -12,7 +12,7 @@ mod xla_gpu;
 mod xla_tpu;
 
 use crate::framework::OptionValue;
-pub use kernels::LONGEST_ROW;
+pub use kernels::{CHIPS, LONGEST_ROW};
 use melior::ir::{OperationRef, Type};
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub struct Description {
 }
 
 /// All targets, the default first, but for those of our own kernels on other chips.
-static TARGETS: [Description; 8] = [
+pub static TARGETS: [Description; 8] = [
     Description { name: "xla-gpu", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
     Description { name: "h100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
     Description { name: "a100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::A100) },
@@ -425,65 +425,5 @@ impl OptionValue for Target {
 
     fn print(&self) -> String {
         self.name().into()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn products_fall_into_parts_as_measured() {
-        let rule = Target::default().storage().splits_products.expect("it splits products");
-        // Products, results of each, what is contracted, and the parts that `test/oracle/products.py` prints.
-        let measured = [
-            (1, 64 * 64, 256, 8),
-            (1, 64 * 64, 16_384, 64),
-            (1, 256 * 256, 1024, 8),
-            (1, 512 * 512, 256, 1),
-            (1, 512 * 512, 512, 4),
-            (1, 512 * 512, 65_536, 8),
-            (1, 1024 * 1024, 1024, 1),
-            (1, 1024 * 1024, 2048, 2),
-            (1, 2048 * 1024, 16_384, 1),
-            (1, 4096 * 64, 4096, 8),
-            (8, 64 * 64, 4096, 16),
-            (64, 64 * 64, 4096, 4),
-            (256, 64 * 64, 4096, 1),
-            (128, 16 * 16, 8192, 4),
-            (64, 8 * 64, 65_536, 16),
-            (16, 128 * 128, 8192, 8),
-        ];
-        for (batch, results, contracted, parts) in measured {
-            let found = rule.parts(batch, batch * results, contracted);
-            assert_eq!(found, parts, "{batch} times {results} of {contracted}");
-        }
-    }
-
-    #[test]
-    fn names_are_read_back() {
-        for target in TARGETS.iter().chain(&kernels::CHIPS) {
-            assert_eq!(Target::parse(target.name).map(|target| target.print()).as_deref(), Ok(target.name));
-        }
-        assert!(Target::xla_cpu().is_xla_cpu());
-        assert!(!Target::default().is_xla_cpu());
-    }
-
-    #[test]
-    fn kernels_are_for_the_chip_that_is_asked_for() {
-        let name = |chip| Target::kernels_on(chip).map(Target::name);
-        assert_eq!(name("sm_80"), Some("kernels-sm_80"));
-        assert_eq!(name("sm_90a"), Some("kernels-sm_90"));
-        assert_eq!(name("sm_42"), None);
-        assert_eq!(Target::kernels().name(), "kernels");
-        let cores = |target: Target| target.rates().map(|rates| rates.multiprocessors);
-        assert_eq!(Target::kernels_on("sm_90").and_then(cores), cores(Target::kernels()));
-        assert_ne!(Target::kernels_on("sm_80").and_then(cores), cores(Target::kernels()));
-    }
-
-    #[test]
-    fn what_is_no_target_is_named_with_those_there_are() {
-        let error = Target::parse("h200x").unwrap_err();
-        assert!(error.contains("'h200x'") && error.contains("xla-gpu, h100"), "{error}");
     }
 }

@@ -4,14 +4,22 @@
 //!
 //! One of the crate's modules with `unsafe` code: compiled kernels call these functions, and are called by one of them.
 //!
-//! Each thread of a block is one of the operating system's, so that what threads do together on a GPU (shared memory, barriers,
-//! shuffles, atomics) is done together here, in whatever order they come. That is slow, and made for tests. Blocks run one
-//! after the other.
+//! A thread of a block is a coroutine with a stack of its own, which runs until it meets others: at a barrier, or where the
+//! threads of a warp hand each other values. A few threads of the operating system share the warps, so that what threads do
+//! at once on a GPU is done at once here, too. Between two meetings they come in another order each time, and what relies on
+//! an order that nothing keeps goes wrong. Blocks run one after the other.
+//!
+//! (256 threads of the operating system, one for each, spend four fifths of their time in starting and waking each other.)
 
 use crate::ffi::HostFunction;
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Barrier};
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, Yielder};
+use std::cell::Cell;
+use std::mem;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Threads that a GPU runs in step.
@@ -19,6 +27,12 @@ const WARP: usize = 32;
 
 /// Kernels are right for any number of blocks; a few show as much as many, sooner.
 const MOST_BLOCKS: u64 = 4;
+
+/// Bytes of a thread's stack: memory that a kernel has for each thread is there. Only what is touched is taken.
+const STACK: usize = 1 << 20;
+
+/// Threads of the operating system for a block: two are enough to do things at once.
+const WORKERS: usize = 2;
 
 /// Name and address of each function that compiled kernels call.
 pub fn functions() -> [(&'static str, usize); 5] {
@@ -31,31 +45,52 @@ pub fn functions() -> [(&'static str, usize); 5] {
     ]
 }
 
-/// What the threads of a block share.
-struct Block {
-    all: Barrier,
-    warps: Vec<Warp>,
+/// Where a thread waits for others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meeting {
+    Warp,
+    Block,
 }
 
-struct Warp {
+/// What the threads of a block share.
+struct Block {
+    /// What each thread hands to others of its warp, by turns: nobody writes a value before all have read the one before the
+    /// last, since they have met in between.
+    mail: [Vec<AtomicU32>; 2],
+    /// What each worker has come to, by turns.
+    votes: [[AtomicU8; WORKERS]; 2],
+    workers: usize,
     meet: Barrier,
-    /// What each thread hands to others.
-    mail: Vec<AtomicU32>,
 }
 
 /// A thread's place in its block.
-struct Member {
-    block: Arc<Block>,
+struct Member<'a> {
+    block: &'a Block,
     thread: usize,
+    /// By which it hands the worker back; once it has begun.
+    yielder: Cell<Option<NonNull<Yielder<(), Meeting>>>>,
+    /// How often it has handed over a value.
+    turn: Cell<usize>,
+}
+
+impl Member<'_> {
+    fn wait(&self, meeting: Meeting) {
+        if let Some(yielder) = self.yielder.get() {
+            // SAFETY: it is the running coroutine's own, and lives as long as that.
+            unsafe { yielder.as_ref() }.suspend(meeting);
+        }
+    }
 }
 
 thread_local! {
-    static SELF: RefCell<Option<Member>> = const { RefCell::new(None) };
+    /// The thread that runs; none if a kernel is not what runs.
+    static SELF: Cell<Option<NonNull<Member<'static>>>> = const { Cell::new(None) };
 }
 
 /// What the calling thread is in its block; none if a kernel is not what runs.
-fn with_self<T>(work: impl FnOnce(&Member) -> T) -> Option<T> {
-    SELF.with_borrow(|member| member.as_ref().map(work))
+fn with_self<T>(work: impl FnOnce(&Member<'_>) -> T) -> Option<T> {
+    // SAFETY: a worker sets the pointer for as long as it runs a thread, whose member it keeps.
+    SELF.get().map(|member| work(unsafe { member.as_ref() }))
 }
 
 /// The arguments of a kernel, which all its threads are given.
@@ -87,28 +122,155 @@ unsafe extern "C" fn cooperate(
 ) {
     let (end, grid) =
         if (first, end) == (0, grid) { (end.min(MOST_BLOCKS), grid.min(MOST_BLOCKS)) } else { (end, grid) };
-    let count = usize::try_from(threads).unwrap_or(1);
-    let warp = |from: usize| {
-        let lanes = (count - from).min(WARP);
-        Warp { meet: Barrier::new(lanes), mail: (0..lanes).map(|_| AtomicU32::new(0)).collect() }
-    };
-    let block =
-        Arc::new(Block { all: Barrier::new(count), warps: (0..count).step_by(WARP).map(warp).collect() });
     let arguments = Arguments(arguments);
-    thread::scope(|scope| {
-        for thread in 0..count {
-            let block = Arc::clone(&block);
-            scope.spawn(move || {
-                SELF.set(Some(Member { block: Arc::clone(&block), thread }));
-                for number in first..end {
-                    // SAFETY: the caller's promise.
-                    unsafe { kernel(arguments.pointer(), number, number + 1, grid) };
-                    // The next block has the same shared memory.
-                    block.all.wait();
-                }
-            });
+    let body = |member: &Member<'_>| {
+        for number in first..end {
+            // SAFETY: the caller's promise.
+            unsafe { kernel(arguments.pointer(), number, number + 1, grid) };
+            // The next block has the same shared memory.
+            member.wait(Meeting::Block);
         }
+    };
+    let met = run(usize::try_from(threads).unwrap_or(1), &body);
+    assert!(met, "threads of a block wait at a barrier that others never come to");
+}
+
+/// Runs `body` in so many threads of a block; whether nobody waits for others in vain.
+fn run(threads: usize, body: &(dyn Fn(&Member<'_>) + Sync)) -> bool {
+    let warps = threads.div_ceil(WARP);
+    let workers = warps.min(WORKERS);
+    let mail = || (0..threads).map(|_| AtomicU32::new(0)).collect();
+    let block =
+        Block { mail: [mail(), mail()], votes: Default::default(), workers, meet: Barrier::new(workers) };
+    let mut stacks = take_stacks(threads);
+    let left: Vec<Option<Vec<DefaultStack>>> = thread::scope(|scope| {
+        let block = &block;
+        let start = |worker: usize| {
+            let warps = warps * worker / workers..warps * (worker + 1) / workers;
+            let own = warps.start * WARP..(warps.end * WARP).min(threads);
+            let stacks = stacks.split_off(stacks.len() - own.len());
+            scope.spawn(move || work(block, worker, own, stacks, body))
+        };
+        let all: Vec<_> = (0..workers).map(start).collect();
+        all.into_iter().map(|worker| worker.join().ok().flatten()).collect()
     });
+    let met = left.iter().all(Option::is_some);
+    free_stacks().extend(left.into_iter().flatten().flatten());
+    met
+}
+
+/// What a worker has come to. All its threads wait at the block's barrier, or all are done; or some of them wait for others
+/// that do neither.
+const WAITS: u8 = 0;
+const DONE: u8 = 1;
+const STUCK: u8 = 2;
+
+/// Stacks that are not in use.
+static STACKS: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
+
+fn free_stacks() -> MutexGuard<'static, Vec<DefaultStack>> {
+    STACKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn take_stacks(count: usize) -> Vec<DefaultStack> {
+    let mut free = free_stacks();
+    let kept = free.len().saturating_sub(count);
+    let mut taken = free.split_off(kept);
+    while taken.len() < count {
+        let stack = DefaultStack::new(STACK);
+        taken.push(stack.unwrap_or_else(|error| panic!("no stack for a thread of a block: {error}")));
+    }
+    taken
+}
+
+/// A thread of a block, and where it waits.
+struct Fiber<'a> {
+    member: &'a Member<'a>,
+    thread: Coroutine<(), Meeting, (), DefaultStack>,
+    waits: Option<Meeting>,
+}
+
+impl Fiber<'_> {
+    /// Runs a thread on, if it can, to where it waits next.
+    fn run(&mut self) {
+        if self.waits.is_some() || self.thread.done() {
+            return;
+        }
+        SELF.set(Some(NonNull::from(self.member).cast()));
+        self.waits = self.thread.resume(()).as_yield();
+        SELF.set(None);
+    }
+}
+
+/// Runs some threads of a block, whole warps, to their end, and returns their stacks; `None` if some wait for others in vain.
+fn work(
+    block: &Block,
+    worker: usize,
+    threads: Range<usize>,
+    stacks: Vec<DefaultStack>,
+    body: &(dyn Fn(&Member<'_>) + Sync),
+) -> Option<Vec<DefaultStack>> {
+    let member = |thread| Member { block, thread, yielder: Cell::new(None), turn: Cell::new(0) };
+    let members: Vec<Member<'_>> = threads.map(member).collect();
+    let start = |(member, stack)| {
+        let begin = move |yielder: &Yielder<(), Meeting>, ()| {
+            let member: &Member<'_> = member;
+            member.yielder.set(Some(NonNull::from(yielder)));
+            body(member);
+        };
+        // SAFETY: coroutines borrow members and `body`. They are done or forgotten before this function returns.
+        Fiber { member, thread: unsafe { Coroutine::with_stack_unchecked(stack, begin) }, waits: None }
+    };
+    let mut fibers: Vec<Fiber<'_>> = members.iter().zip(stacks).map(start).collect();
+    for round in 0usize.. {
+        // Any number in place of the order of a GPU, which nobody knows.
+        let order = round.wrapping_mul(0x9E37_79B9) >> 7;
+        let count = fibers.len().div_ceil(WARP);
+        for warp in 0..count {
+            let first = in_order(warp, count, order / WARP) * WARP;
+            let end = (first + WARP).min(fibers.len());
+            run_warp(&mut fibers[first..end], order);
+        }
+        let all = |met: &dyn Fn(&Fiber<'_>) -> bool| fibers.iter().all(met);
+        let own = match () {
+            () if all(&|fiber| fiber.thread.done()) => DONE,
+            () if all(&|fiber| fiber.waits == Some(Meeting::Block)) => WAITS,
+            () => STUCK,
+        };
+        // Who is slow reads the votes of this round while others write those of the next.
+        let votes = &block.votes[round % 2][..block.workers];
+        votes[worker].store(own, Ordering::Relaxed);
+        block.meet.wait();
+        if votes.iter().any(|vote| vote.load(Ordering::Relaxed) != own) || own == STUCK {
+            // They are never run again; to unwind them would go through the kernel's frames.
+            fibers.into_iter().for_each(|fiber| mem::forget(fiber.thread));
+            return None;
+        }
+        if own == DONE {
+            break;
+        }
+        fibers.iter_mut().for_each(|fiber| fiber.waits = None);
+    }
+    Some(fibers.into_iter().map(|fiber| fiber.thread.into_stack()).collect())
+}
+
+/// Runs a warp until its threads are done, wait at the block's barrier, or wait for each other in vain.
+fn run_warp(fibers: &mut [Fiber<'_>], order: usize) {
+    loop {
+        for lane in 0..fibers.len() {
+            let lane = in_order(lane, fibers.len(), order);
+            fibers[lane].run();
+        }
+        if !fibers.iter().all(|fiber| fiber.waits == Some(Meeting::Warp)) {
+            return;
+        }
+        fibers.iter_mut().for_each(|fiber| fiber.waits = None);
+    }
+}
+
+/// The `index`th of so many things, in one of several orders.
+fn in_order(index: usize, count: usize, order: usize) -> usize {
+    if count.is_power_of_two() { index ^ (order & (count - 1)) } else { index }
 }
 
 extern "C" fn thread() -> u64 {
@@ -116,9 +278,7 @@ extern "C" fn thread() -> u64 {
 }
 
 extern "C" fn barrier() {
-    with_self(|member| {
-        member.block.all.wait();
-    });
+    with_self(|member| member.wait(Meeting::Block));
 }
 
 /// What the thread `distance` further in the warp has called this with; the thread's own value where there is none. All threads
@@ -136,14 +296,15 @@ extern "C" fn shuffle_idx(value: u32, from: u32) -> u32 {
 /// thread's own value where there is none.
 fn shuffle(value: u32, from: impl FnOnce(usize) -> usize) -> u32 {
     with_self(|member| {
-        let warp = &member.block.warps[member.thread / WARP];
-        let lane = member.thread % WARP;
-        warp.mail[lane].store(value, Ordering::Relaxed);
-        warp.meet.wait();
-        let handed = warp.mail.get(from(lane)).map_or(value, |mail| mail.load(Ordering::Relaxed));
-        // Nobody writes the next one before all have read this one.
-        warp.meet.wait();
-        handed
+        let turn = member.turn.get();
+        member.turn.set(turn + 1);
+        let mail = &member.block.mail[turn % 2];
+        mail[member.thread].store(value, Ordering::Relaxed);
+        member.wait(Meeting::Warp);
+        let first = member.thread / WARP * WARP;
+        let warp = &mail[first..(first + WARP).min(mail.len())];
+        let handed = warp.get(from(member.thread - first));
+        handed.map_or(value, |mail| mail.load(Ordering::Relaxed))
     })
     .unwrap_or(value)
 }
@@ -173,5 +334,48 @@ mod tests {
         // SAFETY: the buffer is there for the length of the call.
         unsafe { cooperate(sum_of_numbers, arguments.as_ptr(), 0, 1, 1, 64) };
         assert_eq!(sums, [(0..32).sum(), (32..64).sum()]);
+    }
+
+    #[test]
+    fn what_is_stored_before_a_barrier_is_there_behind_it() {
+        let stored: Vec<AtomicU32> = (0..128).map(|_| AtomicU32::new(0)).collect();
+        let other: Vec<AtomicU32> = (0..128).map(|_| AtomicU32::new(0)).collect();
+        let body = |member: &Member<'_>| {
+            for turn in 1..5 {
+                stored[member.thread].store(turn * member.thread as u32, Ordering::Relaxed);
+                barrier();
+                let far = (member.thread + 80) % 128;
+                other[member.thread].store(stored[far].load(Ordering::Relaxed), Ordering::Relaxed);
+                barrier();
+                assert_eq!(other[far].load(Ordering::Relaxed), turn * ((far + 80) % 128) as u32);
+                barrier();
+            }
+        };
+        assert!(run(128, &body));
+    }
+
+    #[test]
+    fn who_waits_in_vain_is_told() {
+        for alone in [0, 40, 100] {
+            let at_barrier = |member: &Member<'_>| {
+                if member.thread == alone {
+                    barrier();
+                }
+            };
+            let in_warp = |member: &Member<'_>| {
+                if member.thread == alone {
+                    shuffle_down(1, 1);
+                } else {
+                    barrier();
+                }
+            };
+            assert!(!run(128, &at_barrier));
+            assert!(!run(128, &in_warp));
+            // A warp that is elsewhere is no less in vain than a thread.
+            assert!(!run(128, &|member| if member.thread / WARP == alone / WARP {
+                barrier()
+            }));
+        }
+        assert!(run(128, &|_| barrier()));
     }
 }

@@ -50,8 +50,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     gpu: usize,
 
-    /// Threads of a block on the CPU, a power of two. More than one are threads of the operating system, which meet at barriers: slow,
-    /// and a test of what threads of a GPU do together
+    /// Threads of a block on the CPU, a power of two. More than one take turns from barrier to barrier, in ever
+    /// other orders: slow, and a test of what threads of a GPU do together
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = block_threads)]
     block_threads: u64,
 

@@ -33,10 +33,13 @@ pub fn main(shell: &Shell, _: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What builds it.
+/// What builds it, and what the wheel is made of: one selection, and so one set of features, since cargo would build all that
+/// they share once more for the other.
 pub fn command(shell: &Shell) -> Expression {
     let folder = shell.target.join("standalone").to_string_lossy().into_owned();
-    alone(shell.cargo(["build", "--release", "--package=slimhlo-pjrt", "--target-dir", &folder]))
+    let packages = ["--package=slimhlo-pjrt", "--package=slimhlo-python"];
+    let words = ["build", "--release"].into_iter().chain(packages).chain(["--target-dir", &folder]);
+    alone(shell.cargo(words))
 }
 
 /// A command that builds, with MLIR linked statically.

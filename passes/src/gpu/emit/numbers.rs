@@ -37,7 +37,7 @@ mod floats;
 mod integers;
 mod narrow;
 mod num;
-mod special;
+pub(crate) mod special;
 
 pub use convert::convert;
 pub use num::{Num, Truth};

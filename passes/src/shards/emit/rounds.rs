@@ -24,13 +24,16 @@ use rustc_hash::FxHashMap;
 const WORTH_MIXING: i64 = 8;
 
 /// The input that something is of, and, if it goes alone, what it is read for: an expression, and the place in it.
-pub(super) type Key = (usize, Option<(usize, usize)>);
+pub type Key = (usize, Option<(usize, usize)>);
 
 /// A part of a tile that one device needs of another.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub struct Wanted {
+    /// What it is a part of.
     pub key: Key,
+    /// The device that needs it.
     pub to: usize,
+    /// The device that has it.
     pub from: usize,
     /// Where it is in the tile of the device that has it.
     pub part: Box_,
@@ -44,8 +47,10 @@ impl Wanted {
 }
 
 /// Parts of an array that devices send each other in one go: to which device from which, and from where to where.
-pub(super) struct Exchange<'c, 'a> {
+pub struct Exchange<'c, 'a> {
+    /// What they are parts of.
     pub key: Key,
+    /// By the device that gets one: the one that sends it, and where it is there.
     pub parts: FxHashMap<usize, (usize, Box_)>,
     /// What devices get, once it is made.
     pub value: Option<Value<'c, 'a>>,
@@ -62,7 +67,7 @@ impl Exchange<'_, '_> {
     }
 
     /// Elements that each device gets.
-    fn elements(&self) -> i64 {
+    pub fn elements(&self) -> i64 {
         elements(self.parts.values().map(|(_, part)| part))
     }
 
@@ -77,7 +82,7 @@ impl Exchange<'_, '_> {
 }
 
 /// The exchanges in which devices get all parts that are wanted for a tile of so many elements.
-pub(super) fn scheduled<'c, 'a>(wanted: &[Wanted], tile: i64) -> Vec<Exchange<'c, 'a>> {
+pub fn scheduled<'c, 'a>(wanted: &[Wanted], tile: i64) -> Vec<Exchange<'c, 'a>> {
     let mut parts = joined(wanted);
     let total = |exchanges: &[Exchange<'_, '_>]| exchanges.iter().map(Exchange::elements).sum::<i64>();
     let order = |part: &Wanted| (part.distance(), std::cmp::Reverse(volume(&part.part)), part.to);
@@ -157,46 +162,4 @@ fn around(left: &Box_, right: &Box_) -> Box_ {
 
 fn volume(window: &Box_) -> i64 {
     window.iter().map(|(low, high)| high - low).product()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn wanted(to: usize, from: usize, low: i64, high: i64) -> Wanted {
-        Wanted { key: (0, None), to, from, part: vec![(low, high)] }
-    }
-
-    fn sizes(wanted: &[Wanted], tile: i64) -> Vec<i64> {
-        let mut sizes: Vec<i64> = scheduled(wanted, tile).iter().map(Exchange::elements).collect();
-        sizes.sort_unstable();
-        sizes
-    }
-
-    #[test]
-    fn strips_of_both_sides_go_together_where_that_is_less() {
-        let right = [wanted(0, 1, 0, 3), wanted(1, 2, 0, 2), wanted(2, 3, 0, 1)];
-        let left = [wanted(1, 0, 74, 75), wanted(2, 1, 73, 75), wanted(3, 2, 72, 75)];
-        assert_eq!(sizes(&right, 8), [3]);
-        let both = [right.as_slice(), &left].concat();
-        assert_eq!(sizes(&both, 8), [2, 3]);
-        assert_eq!(sizes(&both, 75), [3, 3]);
-    }
-
-    #[test]
-    fn halos_of_one_width_go_by_side() {
-        let all = [wanted(0, 1, 0, 2), wanted(1, 2, 0, 2), wanted(1, 0, 8, 10), wanted(2, 1, 8, 10)];
-        let exchanges = scheduled(&all, 10);
-        assert_eq!(exchanges.len(), 2);
-        for exchange in &exchanges {
-            let distances = exchange.parts.iter().map(|(to, (from, _))| *from as i64 - *to as i64);
-            assert!(distances.collect::<Vec<_>>().windows(2).all(|pair| pair[0] == pair[1]));
-        }
-    }
-
-    #[test]
-    fn what_several_read_of_a_neighbour_comes_once() {
-        assert_eq!(sizes(&[wanted(0, 1, 0, 3), wanted(0, 1, 1, 4), wanted(2, 1, 9, 10)], 10), [1, 4]);
-        assert_eq!(sizes(&[wanted(0, 1, 0, 2), wanted(0, 1, 7, 9)], 10), [2, 2]);
-    }
 }
