@@ -33,6 +33,9 @@ pub struct Args {
     /// `memory`, `corpus` and `plan` write their tables into docs/benchmarks.md; for gpu and tpu
     #[arg(long)]
     write_docs: bool,
+    /// `plan` takes the programs of libraries at their real sizes, as `corpus` does, and no others; an hour
+    #[arg(long)]
+    real_sizes: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -188,9 +191,15 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
         }
         words.extend(extra);
         let libraries = shell.target.join("corpus/small").to_string_lossy().into_owned();
+        let real = match (benchmark, args.real_sizes) {
+            (Benchmark::Plan, true) => lowered_corpus(shell, &args.target)?,
+            _ => String::new(),
+        };
         if matches!(benchmark, Benchmark::Plan) {
             words.extend(["--target", args.target.as_str(), "--cache", answers.as_str()]);
-            if !matches!(args.target.as_str(), "cpu" | "xla-cpu") {
+            if args.real_sizes {
+                words.extend(["--corpus", real.as_str(), "--libraries-only"]);
+            } else if !matches!(args.target.as_str(), "cpu" | "xla-cpu") {
                 let lowered = test::lower_small_corpus(shell, &libraries)?.unchecked().run()?;
                 ensure!(lowered.status.success(), "not all programs of libraries can be lowered");
                 words.extend(["--corpus", &libraries]);

@@ -14,6 +14,7 @@ mod pads;
 mod ragged_dot;
 mod reflectors;
 mod scan;
+mod single_products;
 mod triangles;
 mod turned_dot;
 
@@ -60,6 +61,9 @@ pub fn decompose<'c>(module: OperationRef<'c, '_>, context: &PassContext<'_>) ->
     }
     for op in ops_named(module, "stablehlo.transpose") {
         turned_dot::turned_dot(&builder, op)?;
+    }
+    for op in ops_named(module, "stablehlo.dot_general") {
+        single_products::single_product(&builder, op)?;
     }
     let mut found = Vec::new();
     walk(module, |op| {
