@@ -194,7 +194,8 @@ def draw(source: Source, number: int, more: tuple[Layer, ...] = ()) -> Step:
     embeds = bool(source.random.integers(3) == 0)
     labels = source.random.integers(0, 5, batch).astype(np.int32)
     mask = (source.random.integers(0, 4, batch) > 0).astype(np.float32)
-    apply(jnp.asarray(x), weights)
+    # It asks for its parameters; what it computes nobody wants, so that XLA need not compile op by op.
+    jax.eval_shape(lambda x: apply(x, weights), x)
     table = (source.random.standard_normal((7, *shape)) / 2).astype(jnp.dtype(dtype))
     rows = source.random.integers(0, 7, batch).astype(np.int32)
 
