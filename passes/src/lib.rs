@@ -68,8 +68,7 @@ pub use rewrite::{Applied, Greedy, Patterns, Rewriter};
 
 use std::sync::LazyLock;
 
-/// What `tests/internals.rs` looks into, and nobody else. As tests inside, they would have the crate compiled once more, which
-/// takes five minutes of one core of CI.
+/// What `tests/internals.rs` looks into, and nobody else. Tests inside would have the largest crate compiled once more.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::gpu::emit::numbers::special::{bernoulli, riemann_zeta_minus_one};

@@ -3,6 +3,26 @@
 //! What is inside of the passes and can be asked by itself: tables, options, and algorithms that know nothing of MLIR. Here and
 //! not beside them, for a crate with tests of its own is compiled twice.
 
+/// The library is not compiled for tests (Cargo.toml), and so nobody would run them.
+#[test]
+fn no_tests_are_inside_of_the_library() {
+    let mut open = vec![std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut seen = 0;
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                seen += 1;
+                let text = std::fs::read_to_string(&path).unwrap();
+                assert!(!text.contains("#[cfg(test)]"), "{} has tests", path.display());
+            }
+        }
+    }
+    assert!(seen > 100, "{seen} files");
+}
+
 mod class {
     use slimhlo_passes::ops::class::{CHLO, Class, STABLEHLO, STORED, is_costly, is_elementwise, is_fusible};
 

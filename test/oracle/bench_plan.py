@@ -279,6 +279,7 @@ def markdown(rows: Sequence[Row]) -> str:
         lines += ["", f"{summary(kind, chosen)[0]}."]
         if kind != "reference" and (missed := [row for row in chosen if row.wrong]):
             lines += ["", *lines[:2], *map(entry, missed)]
+    lines += ["", f"{summary(EVERY, rows)[0]}."]
     return "\n".join(lines) + "\n"
 
 

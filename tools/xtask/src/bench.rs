@@ -33,8 +33,8 @@ pub struct Args {
     /// `memory`, `corpus` and `plan` write their tables into docs/benchmarks.md; for gpu and tpu
     #[arg(long)]
     write_docs: bool,
-    /// `plan` takes the programs of libraries at their real sizes, as `corpus` does, and no others; an hour
-    #[arg(long)]
+    /// `plan` takes the programs of libraries at their real sizes, as `corpus` does, and no others
+    #[arg(long, conflicts_with = "write_docs")]
     real_sizes: bool,
 }
 
@@ -190,15 +190,14 @@ pub fn main(shell: &Shell, args: &Args) -> Result<()> {
             words = vec!["-u", &path, "--slimhlo", &slimhlo];
         }
         words.extend(extra);
-        let libraries = shell.target.join("corpus/small").to_string_lossy().into_owned();
-        let real = match (benchmark, args.real_sizes) {
+        let libraries = match (benchmark, args.real_sizes) {
             (Benchmark::Plan, true) => lowered_corpus(shell, &args.target)?,
-            _ => String::new(),
+            _ => shell.target.join("corpus/small").to_string_lossy().into_owned(),
         };
         if matches!(benchmark, Benchmark::Plan) {
             words.extend(["--target", args.target.as_str(), "--cache", answers.as_str()]);
             if args.real_sizes {
-                words.extend(["--corpus", real.as_str(), "--libraries-only"]);
+                words.extend(["--corpus", libraries.as_str(), "--libraries-only"]);
             } else if !matches!(args.target.as_str(), "cpu" | "xla-cpu") {
                 let lowered = test::lower_small_corpus(shell, &libraries)?.unchecked().run()?;
                 ensure!(lowered.status.success(), "not all programs of libraries can be lowered");
