@@ -144,12 +144,7 @@ fn compile(root: &Path, generated: &Path) -> Result<()> {
     let mut sources = Vec::new();
     collect(&root.join("lib"), "cpp", &mut sources)?;
     sources.sort();
-    cxx::compiler()
-        .include(root.join("include"))
-        .include(generated)
-        .files(sources)
-        .try_compile("slimhlo_cxx")?;
-    Ok(())
+    cxx::compile("slimhlo_cxx", &sources, &[root.join("include"), generated.to_owned()])
 }
 
 fn collect(folder: &Path, extension: &str, into: &mut Vec<PathBuf>) -> Result<()> {

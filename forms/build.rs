@@ -43,14 +43,12 @@ fn main() -> Result<()> {
         }
     }
     let sources = ["Bytecode.cpp", "Vhlo.cpp", "VhloOps.cpp"].map(|file| root.join("lib").join(file));
-    cxx::compiler()
-        .include(root.join("include"))
-        .include(&generated)
-        .include(env::var("DEP_SLIMHLO_CXX_INCLUDE")?)
-        .include(env::var("DEP_SLIMHLO_CXX_GENERATED_INCLUDE")?)
-        .files(sources)
-        .try_compile("slimhlo_forms_cxx")?;
-    Ok(())
+    let dialects = ["DEP_SLIMHLO_CXX_INCLUDE", "DEP_SLIMHLO_CXX_GENERATED_INCLUDE"];
+    let mut includes = vec![root.join("include"), generated];
+    for folder in dialects {
+        includes.push(env::var(folder)?.into());
+    }
+    cxx::compile("slimhlo_forms_cxx", &sources, &includes)
 }
 
 fn run_tablegen(generator: &str, source: &Path, root: &Path, to: &Path) -> Result<()> {

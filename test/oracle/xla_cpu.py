@@ -16,11 +16,14 @@ import jax
 import numpy as np
 from jax._src import sharding_impls, xla_bridge
 from jax._src.interpreters import mlir as jax_mlir
-from jax._src.lib import xla_client
+from jax._src.lib import lapack, xla_client
 from jaxlib.mlir import ir
 
 import jaxlib_ir
 import xla_options
+
+# JAX does so when it lowers a decomposition; a module that comes as text calls into nothing without it.
+lapack._lapack.initialize()
 
 
 def missing() -> str | None:

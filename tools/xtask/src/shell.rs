@@ -56,7 +56,10 @@ impl Shell {
         I: IntoIterator<Item = S>,
         S: Into<OsString>,
     {
-        duct::cmd(program.as_ref().to_owned(), args).dir(&self.root)
+        // Cargo, maturin and CMake all get to build scripts, whose libraries of C++ are kept there (build/cxx.rs).
+        duct::cmd(program.as_ref().to_owned(), args)
+            .dir(&self.root)
+            .env("SLIMHLO_CXX_STORE", self.target.join("cxx"))
     }
 
     /// `cargo` with these arguments.

@@ -190,11 +190,12 @@ impl Step {
         }
     }
 
-    /// Whether a step is a script that keeps one core busy, and so goes beside others of its kind.
+    /// Whether a step leaves cores idle, and so goes beside others of its kind: scripts keep one busy, and cargo most of the time.
     fn takes_one_core(self) -> bool {
         matches!(
             self,
-            Step::Mutate
+            Step::Clippy
+                | Step::Mutate
                 | Step::Syntax
                 | Step::Differential
                 | Step::Folds
@@ -217,7 +218,20 @@ impl Step {
                 | Step::Libraries
                 | Step::Empty
                 | Step::Decompositions
+                | Step::Pjrt
+                | Step::Wheel
         )
+    }
+
+    /// Adds what a step needs in the Python environment beyond the oracle.
+    fn prepare(self, shell: &Shell) -> Result<()> {
+        if matches!(self, Step::Referees | Step::Libraries | Step::Pjrt | Step::Wheel) {
+            setup::device_compilers(shell)?;
+        }
+        if self == Step::Pjrt {
+            setup::cpu_plugins(shell)?;
+        }
+        Ok(())
     }
 
     fn execute(self, run: &mut Run) -> Result<Outcome> {
@@ -409,18 +423,25 @@ pub fn main(shell: &Shell, args: &Args) -> Result<ExitCode> {
         let row = first.step(step, &rows)?;
         rows.push(row);
     }
-    // All that they need is there by now.
+    // What they compile with is there before any of them starts: others run in the environment into which it goes.
+    if rows.iter().all(|row| row.step != Step::Python || row.outcome.ok()) {
+        for step in &beside {
+            step.prepare(shell)?;
+        }
+    }
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let lanes = cores.min(MOST_BESIDE).min(beside.len());
-    let open = Mutex::new(beside.into_iter());
+    let open = Mutex::new(turns(&beside).into_iter());
     let done: Vec<Row> = thread::scope(|scope| -> Result<_> {
         let lane = || -> Result<Vec<Row>> {
             let mut run = run(lanes > 1);
             let mut done = Vec::new();
-            // A statement of its own, so that the lock is not held while the step runs.
+            // A statement of its own, so that the lock is not held while the steps run.
             let next = || open.lock().ok().and_then(|mut open| open.next());
-            while let Some(step) = next() {
-                done.push(run.step(step, &rows)?);
+            while let Some(steps) = next() {
+                for step in steps {
+                    done.push(run.step(step, &rows)?);
+                }
             }
             Ok(done)
         };
@@ -434,6 +455,17 @@ pub fn main(shell: &Shell, args: &Args) -> Result<ExitCode> {
     rows.extend(done);
     rows.sort_by_key(|row| row.step);
     Ok(summarize(&rows, start.elapsed()))
+}
+
+/// What goes beside each other, in the order in which lanes take it. What compiles for minutes comes first, so that no lane waits for
+/// it at the end, and what the wheel is made of is there once the library for PJRT is (`pjrt::command` builds both).
+fn turns(beside: &[Step]) -> Vec<Vec<Step>> {
+    let (long, others): (Vec<Step>, Vec<Step>) =
+        beside.iter().copied().partition(|step| matches!(step, Step::Pjrt | Step::Wheel));
+    let mut turns = Vec::with_capacity(beside.len());
+    turns.extend((!long.is_empty()).then_some(long));
+    turns.extend(others.into_iter().map(|step| vec![step]));
+    turns
 }
 
 /// Steps side by side at most: each holds XLA and a program or two.

@@ -153,7 +153,6 @@ pub(super) fn with_command(run: &mut Run, name: &str, args: &[&str]) -> Result<O
 }
 
 pub(super) fn referees(run: &mut Run) -> Result<Outcome> {
-    setup::device_compilers(run.shell)?;
     script(run, "referees.py", &[])
 }
 
@@ -166,7 +165,6 @@ pub(crate) fn lower_small_corpus(shell: &Shell, folder: &str) -> Result<Expressi
 
 /// A sample of the corpus, of libraries that come as a few packages.
 pub(super) fn libraries(run: &mut Run) -> Result<Outcome> {
-    setup::device_compilers(run.shell)?;
     let folder = run.shell.target.join("corpus/small").to_string_lossy().into_owned();
     let lowered = run.run(&lower_small_corpus(run.shell, &folder)?)?;
     ensure!(lowered.ok, "not all programs of the sample can be lowered");

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::cargo::cargo_counts;
 use super::{Outcome, Run, oracle};
-use crate::{pjrt, setup, wheel};
+use crate::{pjrt, wheel};
 
 /// Bytes that the library, and the wheel, may have.
 const LARGEST: u64 = 100 << 20;
@@ -44,7 +44,6 @@ pub(super) fn pjrt(run: &mut Run) -> Result<Outcome> {
     let (passed, broken) = cargo_counts(&finished.output);
     failed += broken.max((!finished.ok).into());
 
-    setup::device_compilers(run.shell)?;
     let compile = run.shell.target.join("debug/examples/compile");
     let words = [
         "--library".to_owned(),
@@ -56,7 +55,6 @@ pub(super) fn pjrt(run: &mut Run) -> Result<Outcome> {
     let found = run.shell.target.join("xtask/pjrt.jsonl").to_string_lossy().into_owned();
     words.extend(run.all.then_some(["--all", "--journal", &found]).into_iter().flatten());
     let with_xla = oracle::with_driver(run, "pjrt.py", &words)?;
-    setup::cpu_plugins(run.shell)?;
     let library = library.to_string_lossy();
     let mut words = vec!["--library", &library];
     words.extend(run.all.then_some("--all"));
@@ -75,7 +73,6 @@ pub(super) fn wheel(run: &mut Run) -> Result<Outcome> {
     if !run.run(&wheel::command(run.shell))?.ok {
         return Ok(Outcome::check(false, "does not build"));
     }
-    setup::device_compilers(run.shell)?;
     let size = wheel::find(run.shell)?.metadata()?.len();
     let python = wheel::installed(run.shell)?;
     let path = ["-c", "import slimhlo; print(slimhlo.library_path())"];
