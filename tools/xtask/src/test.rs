@@ -38,7 +38,7 @@ pub struct Args {
     /// Steps to run; all when none is named
     #[arg(value_enum)]
     steps: Vec<Step>,
-    /// No samples: compile every program of the corpora that changes, and generate ten times as many programs
+    /// No samples: compile every program of the corpora that changes, and generate ten to twenty times as many programs
     #[arg(long)]
     all: bool,
 }
@@ -263,23 +263,23 @@ impl Step {
             Step::Mutate => oracle::mutate(run),
             Step::Syntax => oracle::syntax(run),
             Step::Differential => oracle::differential(run),
-            Step::Folds => oracle::generated(run, "folds.py", 1500),
-            Step::Stream => oracle::generated(run, "stream.py", 250),
-            Step::Pads => oracle::generated(run, "pads.py", 1000),
-            Step::Gathers => oracle::generated(run, "gathers.py", 250),
-            Step::Halos => oracle::generated(run, "halos.py", 300),
-            Step::Slabs => oracle::generated(run, "slabs.py", 80),
-            Step::Shards => oracle::generated(run, "shards.py", 150),
+            Step::Folds => oracle::generated(run, "folds.py", [900, 15_000]),
+            Step::Stream => oracle::generated(run, "stream.py", [120, 2500]),
+            Step::Pads => oracle::generated(run, "pads.py", [600, 10_000]),
+            Step::Gathers => oracle::generated(run, "gathers.py", [120, 2500]),
+            Step::Halos => oracle::generated(run, "halos.py", [180, 3000]),
+            Step::Slabs => oracle::generated(run, "slabs.py", [40, 800]),
+            Step::Shards => oracle::generated(run, "shards.py", [80, 1500]),
             Step::ShardedFields => oracle::sharded_fields(run),
-            Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", 100),
-            Step::ShardedNetworks => oracle::generated(run, "sharded_networks.py", 40),
-            Step::DataParallel => oracle::generated(run, "data_parallel.py", 40),
-            Step::Residuals => oracle::generated(run, "residuals.py", 80),
-            Step::Rotations => oracle::generated(run, "rotations.py", 100),
-            Step::Pools => oracle::generated(run, "pools.py", 100),
-            Step::Sums => oracle::generated(run, "sums.py", 40),
-            Step::BatchSlices => oracle::generated(run, "batch_slices.py", 40),
-            Step::Families => oracle::generated(run, "families.py", 1600),
+            Step::ShardedStreams => oracle::generated(run, "sharded_streams.py", [60, 1000]),
+            Step::ShardedNetworks => oracle::generated(run, "sharded_networks.py", [24, 400]),
+            Step::DataParallel => oracle::generated(run, "data_parallel.py", [24, 400]),
+            Step::Residuals => oracle::generated(run, "residuals.py", [40, 800]),
+            Step::Rotations => oracle::generated(run, "rotations.py", [100, 1000]),
+            Step::Pools => oracle::generated(run, "pools.py", [60, 1000]),
+            Step::Sums => oracle::generated(run, "sums.py", [40, 400]),
+            Step::BatchSlices => oracle::generated(run, "batch_slices.py", [24, 400]),
+            Step::Families => oracle::generated(run, "families.py", [1600, 16_000]),
             Step::Optimize => oracle::optimize(run),
             Step::MemoryModel => oracle::memory_model(run),
             Step::Referees => oracle::referees(run),
@@ -462,9 +462,11 @@ pub fn main(shell: &Shell, args: &Args) -> Result<ExitCode> {
 fn turns(beside: &[Step]) -> Vec<Vec<Step>> {
     let (long, others): (Vec<Step>, Vec<Step>) =
         beside.iter().copied().partition(|step| matches!(step, Step::Pjrt | Step::Wheel));
+    let (compiling, others): (Vec<Step>, Vec<Step>) =
+        others.into_iter().partition(|step| *step == Step::Libraries);
     let mut turns = Vec::with_capacity(beside.len());
     turns.extend((!long.is_empty()).then_some(long));
-    turns.extend(others.into_iter().map(|step| vec![step]));
+    turns.extend(compiling.into_iter().chain(others).map(|step| vec![step]));
     turns
 }
 
