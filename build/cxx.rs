@@ -29,10 +29,10 @@ pub fn compiler() -> cc::Build {
     let mut build = cc::Build::new();
     build
         .cpp(true)
-        // The glue is thin: what there is to debug is Rust, and what takes time is libMLIR. So it is the same in all profiles, and is
-        // compiled once for all of them (`compile`).
+        // The glue is thin: what there is to debug is Rust. It is the same in all profiles, and so compiled once for all of them
+        // (`compile`).
         .debug(false)
-        .opt_level(1)
+        .opt_level(2)
         .compiler(prefix.join("bin/clang++"))
         .std("c++17")
         .flag("-fno-rtti")
@@ -95,14 +95,18 @@ fn fingerprint(build: &cc::Build, sources: &[PathBuf], includes: &[PathBuf]) -> 
     }
     for file in files {
         let text = fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-        let roots = includes.iter().find_map(|folder| file.strip_prefix(folder).ok());
-        roots.or(file.file_name().map(Path::new)).hash(&mut hasher);
+        let included = includes.iter().find_map(|folder| file.strip_prefix(folder).ok());
+        included.or(file.file_name().map(Path::new)).hash(&mut hasher);
         text.hash(&mut hasher);
     }
     Ok(hasher.finish())
 }
 
-fn collect(folder: &Path, into: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+/// All files below a folder.
+///
+/// # Errors
+/// What the file system says.
+pub fn collect(folder: &Path, into: &mut BTreeSet<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {

@@ -5,6 +5,7 @@
 
 mod cxx;
 
+use std::collections::BTreeSet;
 use std::env;
 use std::error::Error;
 use std::fs;
@@ -141,22 +142,11 @@ fn merge_mlir_c_api(prefix: &Path, out: &Path) -> Result<()> {
 }
 
 fn compile(root: &Path, generated: &Path) -> Result<()> {
-    let mut sources = Vec::new();
-    collect(&root.join("lib"), "cpp", &mut sources)?;
-    sources.sort();
+    let mut files = BTreeSet::new();
+    cxx::collect(&root.join("lib"), &mut files)?;
+    let is_source = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "cpp");
+    let sources: Vec<PathBuf> = files.into_iter().filter(is_source).collect();
     cxx::compile("slimhlo_cxx", &sources, &[root.join("include"), generated.to_owned()])
-}
-
-fn collect(folder: &Path, extension: &str, into: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, extension, into)?;
-        } else if path.extension().is_some_and(|found| found == extension) {
-            into.push(path);
-        }
-    }
-    Ok(())
 }
 
 fn run(command: &mut Command) -> Result<()> {

@@ -25,7 +25,7 @@ import numpy as np
 from jax import lax
 
 import xla_cpu  # first: it sets the flags with which JAX starts
-from execute import bits
+from execute import same_bits
 from opt import Driver, Outcome
 
 jax.config.update("jax_enable_x64", True)
@@ -710,7 +710,7 @@ def difference(program: Program, before: np.ndarray, after: np.ndarray, largest:
         return f"{before.dtype}{before.shape} became {after.dtype}{after.shape}"
     if program.exact:
         # Which of several NaNs a maximum hands on is open.
-        same = bits(before, payloads=False) == bits(after, payloads=False)
+        same = same_bits(before, after)
         return None if same else f"not bit-identical: {before!r} became {after!r}"
     if not jnp.issubdtype(before.dtype, jnp.inexact):
         return None if np.array_equal(before, after) else f"{before!r} became {after!r}"

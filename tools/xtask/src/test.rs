@@ -191,7 +191,7 @@ impl Step {
     }
 
     /// Whether a step leaves cores idle, and so goes beside others of its kind: scripts keep one busy, and cargo most of the time.
-    fn takes_one_core(self) -> bool {
+    fn goes_beside(self) -> bool {
         matches!(
             self,
             Step::Clippy
@@ -416,7 +416,7 @@ pub fn main(shell: &Shell, args: &Args) -> Result<ExitCode> {
         beside,
         verdicts: BTreeMap::new(),
     };
-    let (beside, alone): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.takes_one_core());
+    let (beside, alone): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.goes_beside());
     let mut rows: Vec<Row> = Vec::new();
     let mut first = run(false);
     for step in alone {
@@ -457,17 +457,15 @@ pub fn main(shell: &Shell, args: &Args) -> Result<ExitCode> {
     Ok(summarize(&rows, start.elapsed()))
 }
 
-/// What goes beside each other, in the order in which lanes take it. What compiles for minutes comes first, so that no lane waits for
-/// it at the end, and what the wheel is made of is there once the library for PJRT is (`pjrt::command` builds both).
+/// What compiles for minutes, and goes first so that no lane waits for it at the end. What the wheel is made of is there once the
+/// library for PJRT is (`pjrt::command` builds both).
+const FIRST: [&[Step]; 2] = [&[Step::Pjrt, Step::Wheel], &[Step::Libraries]];
+
+/// What lanes take, in this order: steps that one lane runs one after the other.
 fn turns(beside: &[Step]) -> Vec<Vec<Step>> {
-    let (long, others): (Vec<Step>, Vec<Step>) =
-        beside.iter().copied().partition(|step| matches!(step, Step::Pjrt | Step::Wheel));
-    let (compiling, others): (Vec<Step>, Vec<Step>) =
-        others.into_iter().partition(|step| *step == Step::Libraries);
-    let mut turns = Vec::with_capacity(beside.len());
-    turns.extend((!long.is_empty()).then_some(long));
-    turns.extend(compiling.into_iter().chain(others).map(|step| vec![step]));
-    turns
+    let first = FIRST.map(|chain| chain.iter().copied().filter(|step| beside.contains(step)).collect());
+    let others = beside.iter().filter(|step| !FIRST.concat().contains(step)).map(|&step| vec![step]);
+    first.into_iter().chain(others).filter(|steps: &Vec<Step>| !steps.is_empty()).collect()
 }
 
 /// Steps side by side at most: each holds XLA and a program or two.

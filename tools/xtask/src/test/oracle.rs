@@ -86,8 +86,8 @@ pub(super) fn differential(run: &mut Run) -> Result<Outcome> {
 
 /// A differential test that generates programs: so many of them, and so many when all is asked for.
 ///
-/// XLA's compiler for CPUs takes a quarter of a second to two for each, twice; the first numbers are what all scripts together have time
-/// for where the whole of `cargo xtask test` is to end within 50 minutes on two cores.
+/// What takes the time is XLA's compiler, before and after; the first numbers are a sample, so that the whole of `cargo xtask test`
+/// may end within 50 minutes on two cores.
 pub(super) fn generated(run: &mut Run, name: &str, counts: [usize; 2]) -> Result<Outcome> {
     let count = counts[usize::from(run.all)].to_string();
     with_driver(run, name, &["--count", &count, "--seed", "1"])
