@@ -3,6 +3,8 @@
 
     python test/oracle/kernels.py --slimhlo target/debug/slimhlo [--only TEXT] [--all]
     python test/oracle/kernels.py --slimhlo target/release/slimhlo --gpu      the GPU of this machine, in its own blocks
+    python test/oracle/kernels.py --slimhlo target/release/slimhlo --prepare JOBS   for another machine: there, `on_device.py JOBS OUT
+    python test/oracle/kernels.py --report JOBS OUT                                 --runner slimhlo-run`; and here again what is wrong
 
 JAX's functions for each kind of kernel that is more than one element computed for itself: reductions, scatters, sorts, running sums,
 products of matrices, convolutions, windows, random bits, Fourier transforms, Cholesky decompositions and triangular systems; and modules
@@ -17,13 +19,17 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import dataclasses
+import io
 import itertools
+import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 
 import jax
@@ -322,7 +328,8 @@ def cases() -> Iterator[Case]:
     square = some(256, 256)
     yield Case("transpose of whole tiles", lambda x: x.T, (square,))
     yield Case("sum with the transposed", lambda x: x + x.T, (square,))
-    yield Case("sum of transposed", lambda x, y: jnp.sin(x).T * 2 + y.T, (some(200, 301), some(200, 301)))
+    # Not their sum, in which what a GPU's sine has in its last bit can be all that is left.
+    yield Case("larger of transposed", lambda x, y: jnp.maximum(jnp.sin(x).T * 2, y.T), (some(200, 301), some(200, 301)))
     yield Case("transposed or not", lambda x, y: jnp.where(y < x.T, x.T, y), (some(200, 301), some(301, 200)))
     yield Case("transpose batched", lambda x: x.swapaxes(1, 2), (some(5, 100, 130),))
     yield Case("transpose first to last", lambda x: x.transpose(1, 2, 0), (some(70, 5, 150),))
@@ -595,45 +602,120 @@ def results_differ(
 ) -> str | None:
     """What is wrong with the results that a command writes into `folder`/out, given the arguments."""
     words = [*command, "--output-dir", str(folder / "out")]
-    for number, array in enumerate(arguments):
-        np.save(folder / f"{number}.npy", array)
-        words += ["--input", str(folder / f"{number}.npy")]
+    for path in save(arguments, folder):
+        words += ["--input", str(path)]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
     except subprocess.TimeoutExpired:
         return f"no end in {SECONDS:.0f} s"
     if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0][:200]
-    for number, want in enumerate(wanted):
-        have = np.load(folder / "out" / f"result{number}.npy")
+        return first_line(done)
+    return arrays_differ([np.load(folder / "out" / f"result{number}.npy") for number in range(len(wanted))], text, arguments, wanted)
+
+
+def save(arrays: tuple[np.ndarray, ...], folder: pathlib.Path) -> list[pathlib.Path]:
+    paths = [folder / f"{number}.npy" for number in range(len(arrays))]
+    for path, array in zip(paths, arrays, strict=True):
+        np.save(path, array)
+    return paths
+
+
+def first_line(failed: subprocess.CompletedProcess[str]) -> str:
+    return (failed.stderr.strip().splitlines() or [f"exit status {failed.returncode}"])[0][:200]
+
+
+def arrays_differ(found: list[np.ndarray], text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray]) -> str | None:
+    for number, (want, have) in enumerate(zip(wanted, found, strict=True)):
         have = have.view(want.dtype) if have.dtype.kind == "V" else have
-        if found := difference(want, have, text, list(arguments)):
-            return f"result {number}: {found}"
+        if wrong := difference(want, have, text, list(arguments)):
+            return f"result {number}: {wrong}"
     return None
 
 
-def run_on_gpu(command: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], chip: str) -> str | None:
-    """What is wrong with the results of a program's package on the GPU that is here."""
-    with tempfile.TemporaryDirectory(prefix="slimhlo-kernels-") as name:
-        folder = pathlib.Path(name)
-        (folder / "in.mlir").write_text(text)
-        package = [command, "compile", str(folder / "in.mlir"), "--chip", chip, "-o", str(folder / "package")]
-        done = subprocess.run(package, capture_output=True, text=True, timeout=SECONDS, check=False)
-        if done.returncode:
-            return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0][:200]
-        return results_differ([command, "run", str(folder / "package")], folder, text, arguments, wanted)
+def compile_package(command: str, text: str, chip: str, package: pathlib.Path) -> str | None:
+    """Writes a program's package for a GPU; why there is none, if so."""
+    words = [command, "compile", "-", "-q", "--chip", chip, "-o", str(package)]
+    done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=SECONDS, check=False)
+    return first_line(done) if done.returncode else None
+
+
+Check = Callable[[int, str, tuple[np.ndarray, ...], list[np.ndarray]], str | None]
+"""What is wrong with a program that has a number, a text, arguments, and results that it must have."""
+
+
+def on_gpu(command: str, chip: str) -> Check:
+    """Runs packages on the GPU that is here."""
+
+    def check(_: int, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray]) -> str | None:
+        with tempfile.TemporaryDirectory(prefix="slimhlo-kernels-") as name:
+            folder = pathlib.Path(name)
+            if failure := compile_package(command, text, chip, folder / "package"):
+                return failure
+            return results_differ([command, "run", str(folder / "package")], folder, text, arguments, wanted)
+
+    return check
+
+
+def for_elsewhere(command: str, chip: str, jobs: pathlib.Path) -> Check:
+    """Writes packages and their arguments, and runs nothing."""
+    jobs.mkdir(parents=True, exist_ok=True)
+
+    def check(number: int, text: str, arguments: tuple[np.ndarray, ...], _: list[np.ndarray]) -> str | None:
+        folder = jobs / f"{number}.arguments"
+        folder.mkdir(exist_ok=True)
+        save(arguments, folder)
+        return compile_package(command, text, chip, jobs / str(number))
+
+    return check
+
+
+def from_elsewhere(out: pathlib.Path) -> Check:
+    """Reads what on_device.py kept of the packages' results."""
+    lines = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    failures = {line["name"]: line["wrong"] for line in lines if "wrong" in line}
+    archive = zipfile.ZipFile(out / "kept.zip")
+    names = set(archive.namelist())
+    turn = threading.Lock()
+
+    def check(number: int, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray]) -> str | None:
+        if failure := failures.get(str(number)):
+            return failure
+        if f"{number}/result0.npy" not in names:
+            return "did not run"
+        with turn:
+            found = [np.load(io.BytesIO(archive.read(f"{number}/result{each}.npy"))) for each in range(len(wanted))]
+        return arrays_differ(found, text, arguments, wanted)
+
+    return check
+
+
+def checker(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Check | None:
+    """How programs are run on a GPU, if they are."""
+    if args.report:
+        return from_elsewhere(args.report[1])
+    if not args.slimhlo:
+        parser.error("--slimhlo is needed: programs are compiled")
+    if args.prepare:
+        return for_elsewhere(args.slimhlo, args.chip, args.prepare)
+    if not args.gpu:
+        return None
+    here = bench_gpu.gpu()
+    if here is None:
+        parser.error("there is no NVIDIA GPU on this machine (nvidia-smi finds none)")
+    return on_gpu(args.slimhlo, here[1])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--slimhlo", required=True, metavar="BIN", help="the command")
+    parser.add_argument("--slimhlo", metavar="BIN", help="the command")
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains this")
     parser.add_argument("--all", action="store_true", help="each program in blocks of all sizes, not of one by turns")
     parser.add_argument("--gpu", action="store_true", help="run on the GPU that is here")
+    parser.add_argument("--prepare", type=pathlib.Path, metavar="JOBS", help="write packages for a GPU that is elsewhere")
+    parser.add_argument("--chip", default="sm_90", help="of that GPU (default: %(default)s)")
+    parser.add_argument("--report", type=pathlib.Path, nargs=2, metavar=("JOBS", "OUT"), help="compare what it made of them")
     args = parser.parse_args()
-    here = bench_gpu.gpu() if args.gpu else None
-    if args.gpu and here is None:
-        parser.error("there is no NVIDIA GPU on this machine (nvidia-smi finds none)")
+    check = checker(args, parser)
     started = time.monotonic()
     programs = itertools.count()
     pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
@@ -642,9 +724,9 @@ def main() -> int:
     def compare(
         name: str, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray], blocks: tuple[int, ...]
     ) -> None:
-        if here:
+        if check:
             if blocks != (1,):
-                pending.append((name, pool.submit(run_on_gpu, args.slimhlo, text, arguments, wanted, here[1])))
+                pending.append((name, pool.submit(check, len(pending), text, arguments, wanted)))
             return
         if not args.all:
             blocks = (blocks[next(programs) % len(blocks)],)
@@ -666,12 +748,19 @@ def main() -> int:
         wanted = [np.asarray(shards[0]) for shards in xla_cpu.run(executable, list(arguments))]
         compare(name, text, arguments, wanted, BLOCKS[:2])
     passed = failed = 0
-    for name, future in pending:
+    jobs = []
+    for number, (name, future) in enumerate(pending):
         found = future.result()
+        if args.prepare and found is None:
+            count = len(list((args.prepare / f"{number}.arguments").glob("*.npy")))
+            inputs = [f"{number}.arguments/{each}.npy" for each in range(count)]
+            jobs.append({"name": str(number), "title": name, "package": str(number), "inputs": inputs})
         passed, failed = passed + (found is None), failed + (found is not None)
         if found:
             print(f"{name}: {found}", flush=True)
-    where = "on the GPU" if here else "in blocks of several sizes"
+    if args.prepare:
+        (args.prepare / "jobs.json").write_text(json.dumps(jobs))
+    where = "compiled for a GPU" if args.prepare else "on a GPU" if check else "in blocks of several sizes"
     print(f"{passed} passed, {failed} failed: programs {where}; {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
 
