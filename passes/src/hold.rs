@@ -11,7 +11,7 @@ use crate::shards::partition_id;
 use crate::target::Storage;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
-use melior::ir::{Location, RegionLike, Type, Value, ValueLike};
+use melior::ir::{Location, RegionLike, Type, TypeLike, Value, ValueLike};
 use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
@@ -105,11 +105,9 @@ pub fn always<'c: 'a, 'a>(
     let rank = tensor.shape.len();
     let one = build.slice(value, &vec![0; rank], Tensor::get(&vec![1; rank], tensor.element, None), location);
     let one = build.reshape(one, Tensor::get(&[], tensor.element, None), location);
-    let width = crate::ir::element_bytes(tensor.element).unwrap_or_default() as u32 * 8;
-    let bits = Tensor::get(&[], IntegerType::new(build.context(), width).into(), None);
-    let some = build.insert("stablehlo.bitcast_convert", &[one], &[], bits, location);
-    let one = build.number(1.0, element_of(bits), location);
-    let one = build.insert("stablehlo.clamp", &[one, some, one], &[], bits, location);
+    let some = bits_of(build, one, location);
+    let one = build.number(1.0, element_of(some.r#type()), location);
+    let one = build.insert("stablehlo.clamp", &[one, some, one], &[], some.r#type(), location);
     let condition = Tensor::get(&[], IntegerType::new(build.context(), 1).into(), None);
     build.convert(one, condition, location)
 }
@@ -288,6 +286,24 @@ pub fn barrier<'c: 'a, 'a>(
     op.result(0).expect("one result was asked for").into()
 }
 
+/// The bits of a scalar of whole bytes, of a complex one those of its real part, as an integer.
+fn bits_of<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    scalar: Value<'c, 'a>,
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let element = element_of(scalar.r#type());
+    let mut width = ir::element_bytes(element).unwrap_or_default() as u32 * 8;
+    let mut told = scalar;
+    if element.is_complex() {
+        width /= 2;
+        let part = if width == 32 { Type::float32(build.context()) } else { Type::float64(build.context()) };
+        told = build.insert("stablehlo.real", &[scalar], &[], Tensor::get(&[], part, None), location);
+    }
+    let bits = Tensor::get(&[], IntegerType::new(build.context(), width).into(), None);
+    build.insert("stablehlo.bitcast_convert", &[told], &[], bits, location)
+}
+
 /// Zero, by the bits of an element of `value`, of whole bytes: what is cut out or put at a place to which it is added waits for `value`.
 pub fn zero_of<'c: 'a, 'a>(build: &Builder<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
     let element = element_of(value.r#type());
@@ -296,11 +312,8 @@ pub fn zero_of<'c: 'a, 'a>(build: &Builder<'c, 'a>, value: Value<'c, 'a>) -> Val
     let scalar = Tensor::get(&[], element, None);
     let one = build.slice(value, &vec![0; rank], Tensor::get(&vec![1; rank], element, None), location);
     let one = build.reshape(one, scalar, location);
-    let width = ir::element_bytes(element).unwrap_or_default() as u32 * 8;
-    let signless = IntegerType::new(build.context(), width).into();
-    let bits =
-        build.insert("stablehlo.bitcast_convert", &[one], &[], Tensor::get(&[], signless, None), location);
-    let zero = build.number(0.0, signless, location);
+    let bits = bits_of(build, one, location);
+    let zero = build.number(0.0, element_of(bits.r#type()), location);
     let zero = build.insert("stablehlo.clamp", &[zero, bits, zero], &[], bits.r#type(), location);
     build.convert(zero, Tensor::get(&[], build.i64_type(), None), location)
 }

@@ -152,7 +152,7 @@ impl<'c: 'a, 'a> Joins<'c, 'a> {
     fn of(root: OperationRef<'c, 'a>, least: i64) -> Self {
         let known = ops_named(root, "stablehlo.concatenate").into_iter().filter_map(|op| {
             let value = ir::first_result(op).filter(|value| ir::bytes(*value) >= least)?;
-            ir::plain(value)?;
+            ir::real(value)?;
             let (dim, sizes) = concatenated(op).filter(|_| op.operand_count() > 1 && !is_partitioned(op))?;
             let mut starts = vec![0];
             starts.extend(sizes.iter().scan(0, |end, size| {

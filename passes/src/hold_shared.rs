@@ -376,7 +376,7 @@ fn are_ends_moved<'c: 'a, 'a>(
     let sharding = shardings.shardings().get(number)?;
     let mesh = Mesh::of(sharding, computation, partitions(computation)?)?;
     let layout = mesh.layout(sharding)?;
-    let shape = ir::plain(value)?.shape;
+    let shape = ir::real(value)?.shape;
     let kept = layout.at_boundary(shape, &mesh)?;
     let (own, given) = (layout.tile_shape(shape, &mesh.grid)?, kept.local_shape(shape, &mesh.grid)?);
     let is_moved = |dim: usize| !kept.0[dim].is_empty() && given[dim] % own[dim].max(1) != 0;
@@ -387,5 +387,5 @@ fn are_ends_moved<'c: 'a, 'a>(
 fn is_countable(value: Value<'_, '_>) -> bool {
     let element = element_of(value.r#type());
     let is_whole = IntegerType::try_from(element).is_ok_and(|integer| integer.width() % 8 == 0);
-    ir::plain(value).is_some() && (is_whole || element.is_float()) && ir::element_bytes(element).is_some()
+    ir::real(value).is_some() && (is_whole || element.is_float()) && ir::element_bytes(element).is_some()
 }

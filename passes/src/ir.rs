@@ -8,7 +8,7 @@ mod builder;
 mod sizes;
 
 pub use builder::Builder;
-pub use sizes::{bytes, element_bytes, gcd, is_narrow, plain, tensor_bytes, type_bytes};
+pub use sizes::{bytes, element_bytes, gcd, is_narrow, plain, real, tensor_bytes, type_bytes};
 
 use crate::rewrite::defining_op;
 use melior::dialect::DialectRegistry;

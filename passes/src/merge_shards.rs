@@ -324,7 +324,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     fn is_made_again(&self, op: OperationRef<'c, 'a>) -> bool {
         op_name(op) == CONSTANT
             && ir::first_result(op).is_some_and(|value| {
-                ir::plain(value).is_some()
+                ir::real(value).is_some()
                     && says_no_more(op)
                     && (self.is_whole(value) || ir::splat_constant(value).is_some())
                     && self.local_type(value).is_some()
@@ -337,7 +337,7 @@ impl<'c: 'a, 'a> Merge<'c, 'a, '_> {
     }
 
     fn local_type(&self, value: Value<'c, 'a>) -> Option<Type<'c>> {
-        let tensor = ir::plain(value)?;
+        let tensor = ir::real(value)?;
         let local = self.layout(value).local_shape(tensor.shape, &self.mesh.grid)?;
         Some(Tensor::get(&local, tensor.element, None))
     }

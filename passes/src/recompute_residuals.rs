@@ -49,7 +49,9 @@
 //! # What it costs
 //!
 //! The forward turn's arithmetic, once more; never a product of two matrices that is not much larger than they are, a convolution,
-//! a reduction, a sort, a loop or a call. The cut is a maximum flow over the values of one body: not linear, but few of its values matter,
+//! a reduction, a sort, a loop or a call. With `transforms` also its Fourier transforms: a spectral solver's state is of a few
+//! coefficients, of which a turn makes a field and its derivatives, each by a transform. A back end's library reads and writes them a few times for that, so the
+//! pipeline asks for it apart, and weighs the time. The cut is a maximum flow over the values of one body: not linear, but few of its values matter,
 //! and bodies of more than some thousand are left alone.
 //!
 //! What takes elementary functions and is read at other places than its own, as by the gradient of a stencil or a shift, goes through a
@@ -97,6 +99,8 @@ crate::pass_options! {
     pub struct RecomputeResiduals {
         /// What compiles the module.
         pub target: Target = Target::default(),
+        /// Fourier transforms are computed again, too.
+        pub transforms: bool = false,
     }
 }
 
@@ -120,7 +124,7 @@ impl Pass for RecomputeResiduals {
         let mut loops = Loops::of(root);
         let mut changed = false;
         for index in 0..loops.ops.len() {
-            while let Some(saved) = loops.rewrite(index, self.target.storage(), &build) {
+            while let Some(saved) = loops.rewrite(index, self.target.storage(), self.transforms, &build) {
                 changed = true;
                 context.count(&STACKS, saved.stacks);
                 context.count(&SAVED, saved.bytes);
@@ -156,12 +160,18 @@ impl<'c: 'a, 'a> Loops<'c, 'a> {
     }
 
     /// Lets the loop of a number store less for the first of its readers for which that pays.
-    fn rewrite(&mut self, index: usize, storage: &Storage, build: &Builder<'c, 'a>) -> Option<Saved> {
+    fn rewrite(
+        &mut self,
+        index: usize,
+        storage: &Storage,
+        transforms: bool,
+        build: &Builder<'c, 'a>,
+    ) -> Option<Saved> {
         let writer = Writer::of(self.ops[index])?;
         writer.readers().iter().find_map(|reader| {
             let stacks = || reader.stacks.iter().map(|(number, _)| writer.stacks[*number].slot);
             let before: u64 = stacks().map(|slot| bytes(slot).cast_unsigned()).sum();
-            let values = Values::new(&writer, reader);
+            let values = Values::new(&writer, reader, transforms);
             let cut = values.cut(reader)?;
             let saved =
                 before.checked_sub(cut.bytes).filter(|saved| *saved >= before.div_ceil(LEAST_SHARE))?;

@@ -478,5 +478,5 @@ fn copy_then<'c: 'a, 'a>(
 fn has_bits(value: Value<'_, '_>) -> bool {
     let element = element_of(value.r#type());
     let is_whole = IntegerType::try_from(element).is_ok_and(|integer| integer.width() % 8 == 0);
-    ir::plain(value).is_some() && (is_whole || element.is_float()) && ir::element_bytes(element).is_some()
+    ir::real(value).is_some() && (is_whole || element.is_float()) && ir::element_bytes(element).is_some()
 }

@@ -68,8 +68,9 @@ impl<'c: 'a, 'a> Ties<'c, 'a> {
 fn compares(root: OperationRef<'_, '_>) -> bool {
     let found = walk(root, |op| {
         let several = |value: Value<'_, '_>| {
-            Tensor::new(value.r#type()).is_some_and(|tensor| tensor.element.is_float() && tensor.rank() > 0)
-                && ir::splat_constant(value).is_none()
+            Tensor::new(value.r#type()).is_some_and(|tensor| {
+                (tensor.element.is_float() || tensor.element.is_complex()) && tensor.rank() > 0
+            }) && ir::splat_constant(value).is_none()
                 && !is_splat(value)
         };
         match op_name(op) == "stablehlo.compare" && op.operands().all(several) {

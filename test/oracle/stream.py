@@ -646,6 +646,42 @@ def projection(source: Source) -> Made:
     return made, inputs, size["r"] * 8, False
 
 
+def complex_numbers(source: Source) -> Made:
+    """Amplitudes of wave functions: products of complex numbers, what functions make of them, and sums of these."""
+    rows, width, hidden = sizes(source), int(source.random.integers(2, 9)), int(source.random.integers(9, 40))
+    dtype = source.one(("complex64", "complex128"))
+    part = np.zeros((), dtype).real.dtype
+    form, start = source.random.integers(7), 0
+    if form == 1 and source.random.integers(2):
+        # XLA for CPU takes initial values of long sums several times.
+        rows, start = int(source.random.integers(8, 32)), complex(*source.random.uniform(0.5, 1.5, 2))
+
+    def given(*shape: int) -> np.ndarray:
+        return (source.values(shape, part) - 0.5 + 1j * (source.values(shape, part) - 1)).astype(dtype)
+
+    def amplitudes(x, w, b):
+        h = x.astype(dtype) @ w + b
+        return jnp.sum(h + jnp.log1p(jnp.exp(-2 * h)), -1)
+
+    def f(x, w, b, table, indices):
+        h = x.astype(dtype) @ w + b
+        return (
+            lambda: amplitudes(x, w, b),
+            lambda: lax.reduce(jnp.exp(h), jnp.asarray(start, dtype), lax.add, (0,)),
+            lambda: jnp.abs(h).max(1),
+            lambda: h.conj().T @ jnp.exp(h),
+            lambda: jnp.sum(table[indices] * h[:, :1], 0),
+            lambda: jnp.zeros_like(table).at[indices].add(h[:, : table.shape[1]]),
+            lambda: jax.grad(lambda w: jnp.mean(amplitudes(x, w, b).real))(w),
+        )[form]()
+
+    f.cancels = True
+    # Of real numbers as well: spins, say.
+    x = source.values((rows, width), part) - 1 if source.random.integers(2) else given(rows, width)
+    indices = source.indices((rows,), "int32", 8, "promise_in_bounds")
+    return f, [x, given(width, hidden), given(hidden), given(8, 3), indices], rows * hidden, False
+
+
 FAMILIES = (
     searches,
     scatters,
@@ -678,6 +714,8 @@ FAMILIES = (
     random_numbers,
     turns,
     projection,
+    complex_numbers,
+    complex_numbers,
 )
 
 
@@ -714,7 +752,7 @@ def difference(program: Program, before: np.ndarray, after: np.ndarray, largest:
         return None if same else f"not bit-identical: {before!r} became {after!r}"
     if not jnp.issubdtype(before.dtype, jnp.inexact):
         return None if np.array_equal(before, after) else f"{before!r} became {after!r}"
-    old, new = before.astype(np.float64), after.astype(np.float64)
+    old, new = in_parts(before), in_parts(after)
     # Where terms cancel, the error is one of the terms, which are no larger than the largest of all results by much.
     scale = np.maximum(np.abs(old), largest if program.cancels else 1e-30)
     kinds = {before.dtype, program.rounds or before.dtype}
@@ -723,6 +761,12 @@ def difference(program: Program, before: np.ndarray, after: np.ndarray, largest:
     with np.errstate(invalid="ignore"):
         fine = both_nan | (old == new) | (np.abs(old - new) <= allowed)
     return None if fine.all() else f"{old[~fine][:4]} became {new[~fine][:4]}"
+
+
+def in_parts(values: np.ndarray) -> np.ndarray:
+    """In f64, of complex numbers both parts."""
+    apart = np.stack([values.real, values.imag], -1) if values.dtype.kind == "c" else values
+    return apart.astype(np.float64)
 
 
 def differences(program: Program, text: str, expected: list[np.ndarray]) -> list[str]:
@@ -749,7 +793,7 @@ def executed(program: Program, before: str, after: str) -> tuple[list[str], bool
 
 def largest_of(values: Iterable[np.ndarray]) -> float:
     """The largest finite number in some arrays, by its absolute value."""
-    wide = (np.abs(value.astype(np.float64)) for value in values)
+    wide = (np.abs(in_parts(value)) for value in values)
     return max((float(np.max(value, where=np.isfinite(value), initial=0)) for value in wide), default=0.0)
 
 

@@ -330,7 +330,7 @@ impl Batch {
                 continue;
             };
             let layout = mesh.layout(sharding)?;
-            let local = layout.local_shape(ir::plain(value)?.shape, &mesh.grid)?;
+            let local = layout.local_shape(ir::real(value)?.shape, &mesh.grid)?;
             let mut dims = layout.0.iter().enumerate().filter(|(_, axes)| !axes.is_empty());
             let (dim, axes) = dims.next()?;
             let is_alike = of_all.get_or_insert_with(|| axes.clone()) == axes;

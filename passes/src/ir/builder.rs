@@ -127,10 +127,17 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         self.op_with(name, operands, &[], &[], location);
     }
 
-    /// A rank-0 constant of an integer or float type that can hold `value`.
+    /// A rank-0 constant of an integer or float type that can hold `value`, or of a complex one, both of whose parts are `value`.
     pub fn number(&self, value: f64, element: Type<'c>, location: Location<'c>) -> Value<'c, 'a> {
         let context = context_of(self.root);
         let ty = Tensor::get(&[], element, None);
+        if element.is_complex() {
+            let part = match element_bytes(element) {
+                Some(8) => (value as f32).to_ne_bytes().to_vec(),
+                _ => value.to_ne_bytes().to_vec(),
+            };
+            return self.splat_of_bytes(&part.repeat(2), ty, location).expect("two parts of this width");
+        }
         let number: Attribute = if element.is_float() {
             FloatAttribute::new(context, element, value).into()
         } else {

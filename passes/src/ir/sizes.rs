@@ -5,13 +5,19 @@
 use super::element_of;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Type, TypeLike, Value, ValueLike};
+use slimhlo_dialect::dense;
 use slimhlo_dialect::types::Tensor;
 
-/// The tensor a value is, if chunks of it can be spoken of: static, no encoding, plain numbers.
+/// The tensor a value is, if chunks of it can be spoken of: static, no encoding, plain numbers, which may be complex.
 pub fn plain<'c>(value: Value<'c, '_>) -> Option<Tensor<'c>> {
     let tensor = Tensor::new(value.r#type())?;
     (tensor.is_static() && tensor.encoding().is_none() && element_bytes(tensor.element).is_some())
         .then_some(tensor)
+}
+
+/// The same, of numbers that are not complex.
+pub fn real<'c>(value: Value<'c, '_>) -> Option<Tensor<'c>> {
+    plain(value).filter(|tensor| !tensor.element.is_complex())
 }
 
 /// Bytes of one element; `None` for what is no plain number.
@@ -21,6 +27,9 @@ pub fn element_bytes(element: Type<'_>) -> Option<i64> {
         && let Ok(integer) = IntegerType::try_from(element)
     {
         return Some(i64::from(integer.width().div_ceil(8)));
+    }
+    if element.is_complex() {
+        return i64::try_from(dense::element_bytes(element)?).ok();
     }
     if !element.is_float() {
         return None;

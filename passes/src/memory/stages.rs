@@ -5,11 +5,12 @@
 
 use super::fuse::{Kernel, Kernels};
 use super::graph::{Class, Graph, Id};
-use crate::ir::{constant_attribute, i64_array, string_attribute};
+use crate::ir::{self, constant_attribute, i64_array, string_attribute};
+use crate::ops::products::is_product;
 use crate::target::Storage;
 use melior::ir::attribute::BoolAttribute;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, ValueLike};
+use melior::ir::{OperationRef, TypeLike, ValueLike};
 use slimhlo_dialect::ffi::{attribute_of, op_name};
 use slimhlo_dialect::types::Tensor;
 use std::cmp::Reverse;
@@ -113,7 +114,16 @@ pub(super) fn workspace(graph: &Graph<'_, '_>, kernels: &Kernels, kernel: Kernel
     let left = |node| left_by_first(graph, node, storage);
     let stages = kernels.nodes(kernel).map(left).fold(0, u64::saturating_add);
     let node = &graph.nodes[kernel.node as usize];
-    stages.saturating_add(node.op.map_or(0, |op| places(op, storage)))
+    let product = kernel.inside.product.and_then(|id| graph.nodes[id as usize].op);
+    let library = product.filter(|op| is_complex_product(*op)).map_or(0, |_| storage.library_workspace);
+    stages.saturating_add(library).saturating_add(node.op.map_or(0, |op| places(op, storage)))
+}
+
+/// Whether an op is a product of complex numbers, which XLA for GPUs leaves to a library.
+pub(super) fn is_complex_product(op: OperationRef<'_, '_>) -> bool {
+    is_product(op)
+        && op_name(op) != "stablehlo.convolution"
+        && op.results().any(|result| ir::element_of(result.r#type()).is_complex())
 }
 
 /// Elements that the first stage of a reduction leaves for one of the result, if it goes in several; else 1.
@@ -162,6 +172,20 @@ pub(super) fn passes(op: OperationRef<'_, '_>, storage: &Storage) -> f64 {
     }
     // Each stage that no multiprocessor can do by itself goes over all.
     (longest as f64).log2().powi(2) / 8.0
+}
+
+/// How often a Fourier transform goes over memory: for each dimension.
+pub(super) fn transformed(op: OperationRef<'_, '_>) -> f64 {
+    i64_array(op, "fft_length").map_or(1.0, |lengths| lengths.len().max(1) as f64)
+}
+
+/// Operations of a Fourier transform, by the usual count; of other ops none.
+pub(super) fn transforming(op: OperationRef<'_, '_>) -> f64 {
+    let made = op.results().next().filter(|_| op_name(op) == "stablehlo.fft");
+    let elements = made
+        .and_then(|result| Tensor::new(result.r#type())?.element_count())
+        .map_or(0.0, |elements| elements as f64);
+    5.0 * elements * elements.max(2.0).log2()
 }
 
 /// Operations of a sort, where the back end counts them: a bitonic network compares each element so often.

@@ -13,7 +13,9 @@ use super::blocks::{in_columns, shared_mask};
 use super::fuse::{Kernel, Read};
 use super::graph::{Class, Graph, Id, Node, placement};
 use super::near::{Runs, is_own, near_bytes};
-use super::stages::{comparing, in_library, left_by_first, passes, places, stages};
+use super::stages::{
+    comparing, in_library, left_by_first, passes, places, stages, transformed, transforming,
+};
 use crate::counted::Counter;
 use crate::ir::i64_array;
 use crate::ops::products::{contracted, dot_numbers};
@@ -22,6 +24,7 @@ use melior::ir::attribute::ArrayAttribute;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, TypeLike, ValueLike};
 use slimhlo_dialect::ffi::{attribute_of, op_name, type_of};
+use slimhlo_dialect::quant::complex_part;
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, Precision};
 use slimhlo_dialect::types::Tensor;
 use smallvec::SmallVec;
@@ -255,6 +258,7 @@ fn work(
             let (passes, places) = node.op.map_or((1.0, 0), |op| (passes(op, storage), places(op, storage)));
             (read + made + 2.0 * places as f64) * passes
         }
+        Class::Opaque if name == "stablehlo.fft" => (read + made) * node.op.map_or(1.0, transformed),
         Class::Opaque if node.op.and_then(placement).is_some() => {
             (read + made) * rates.bytes / rates.host_link
         }
@@ -282,7 +286,7 @@ fn work(
         // In a product's kernel operations are done while it multiplies.
         Some(_) if kernel.inside.product.is_some() => (kernel.work / rates.operations, 1.0),
         Some(_) => {
-            let sorting = node.op.map_or(0.0, |op| comparing(op, storage));
+            let sorting = node.op.map_or(0.0, |op| comparing(op, storage) + transforming(op));
             ((kernel.work + sorting) / rates.operations, rates.overlap)
         }
         None => (kernel.work / rates.elementwise, 1.0),
@@ -421,7 +425,9 @@ fn moves_between_devices(name: &str) -> bool {
 pub(crate) fn product(op: OperationRef<'_, '_>, elements: u64, rates: &Rates) -> f64 {
     let (each, ty) = multiplications(op);
     let slower = if ty.is_some_and(|ty| ty.is_f32()) { rates.across(each, lies_across(op)) } else { 1.0 };
-    2.0 * elements as f64 * each / (product_rate(op, ty, rates) * slower)
+    // Each part with each.
+    let (parts, ty) = ty.and_then(complex_part).map_or((1.0, ty), |part| (4.0, Some(part)));
+    2.0 * parts * elements as f64 * each / (product_rate(op, ty, rates) * slower)
 }
 
 /// Multiplications for each element of a product or convolution, and the type of its operands.

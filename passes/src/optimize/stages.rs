@@ -207,6 +207,14 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "residuals through transforms",
+        pipeline: "func.func(slimhlo-recompute-residuals{target=$target transforms=true})",
+        tidy: TIDY,
+        // A transform goes over memory a few times.
+        judge: Judge::Much,
+        ..PLAIN
+    },
+    Stage {
         name: "order of updates",
         // Whether an update is computed again inside of what reads it, the array copied for that, is a matter of what back ends fuse.
         pipeline: "func.func(slimhlo-inplace-updates{target=$target steps=false})",

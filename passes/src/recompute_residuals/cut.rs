@@ -56,15 +56,17 @@ pub struct Values<'w, 'c, 'a> {
     writer: &'w Writer<'c, 'a>,
     /// Stacks that stay, by their slots.
     kept: Table<usize, usize>,
+    /// Whether Fourier transforms may be done again.
+    transforms: bool,
 }
 
 impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
     /// For a reader: all that others need is stored anyway.
-    pub fn new(writer: &'w Writer<'c, 'a>, reader: &Reader<'c, 'a>) -> Self {
+    pub fn new(writer: &'w Writer<'c, 'a>, reader: &Reader<'c, 'a>, transforms: bool) -> Self {
         let read: FxHashSet<usize> = reader.stacks.iter().map(|(stack, _)| *stack).collect();
         let kept = writer.stacks.iter().enumerate().filter(|(number, _)| !read.contains(number));
         let held = kept.flat_map(|(number, stack)| stack.held().map(move |value| (ir::key(value), number)));
-        Self { writer, kept: held.collect() }
+        Self { writer, kept: held.collect(), transforms }
     }
 
     /// Where the reader has a value from.
@@ -113,7 +115,7 @@ impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
             if self.given(value).is_some() {
                 continue;
             }
-            match defining_op(value).filter(|op| is_cheap(*op)) {
+            match defining_op(value).filter(|op| is_cheap(*op, self.transforms)) {
                 Some(op) => {
                     for operand in op.operands() {
                         add(&mut network, &mut pending, operand);
@@ -151,12 +153,13 @@ impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
 }
 
 /// Whether an op may be done again: back ends compute it on the fly, or it makes much out of little.
-fn is_cheap(op: OperationRef<'_, '_>) -> bool {
+fn is_cheap(op: OperationRef<'_, '_>, transforms: bool) -> bool {
     if op.result_count() != 1 || op.region_count() > 0 {
         return false;
     }
     match op_name(op) {
         "stablehlo.concatenate" => true,
+        "stablehlo.fft" => transforms,
         // What is compared with itself has to have the same bits wherever it is.
         "stablehlo.dot_general" => {
             is_growing(op) && !op.results().any(|result| ties::is_compared_with_itself(result.into()))

@@ -13,6 +13,7 @@ use crate::tables::{Keys, Table};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
+use std::ops::Range;
 
 /// Somewhere a value is used: the place of the block's op, the op itself, as which operand.
 type Place<'c, 'a> = (usize, OperationRef<'c, 'a>, usize);
@@ -40,12 +41,20 @@ pub fn run<'c: 'a, 'a>(
         return 0;
     }
     kept.put_in_order(build);
-    let mut again = 0;
-    for (window, mut wanted) in wanted.into_iter().enumerate().rev() {
+    for wanted in &mut wanted {
         wanted.sort_by_key(|((place, user, operand), _)| (*place, ir::op_key(*user), *operand));
-        let Some(&((first, ..), _)) = wanted.first() else { continue };
-        let mut maker = Maker { kept, windows, choices, build, window, made: Table::default(), again: 0 };
-        maker.hold(&wanted, first);
+    }
+    let first_of =
+        |wanted: &Vec<(Place<'c, 'a>, Value<'c, 'a>)>| wanted.first().map(|((place, ..), _)| *place);
+    let firsts: Vec<Option<usize>> = wanted.iter().map(first_of).collect();
+    let mut again = 0;
+    for (window, wanted) in wanted.into_iter().enumerate().rev() {
+        let Some(first) = firsts[window] else { continue };
+        let mut maker = Maker { kept, choices, build, window, made: Table::default(), again: 0 };
+        // What windows made in which nothing is done again is held by the next one's barrier.
+        let before = firsts[..window].iter().rev().find_map(|first| *first);
+        let since = windows.start_before(window).min(before.unwrap_or(first)).min(first);
+        maker.hold(&wanted, since..first);
         for ((place, user, operand), value) in wanted {
             build.set_insertion_point_before(kept.body.ops[place]);
             let made = maker.make(value);
@@ -59,7 +68,6 @@ pub fn run<'c: 'a, 'a>(
 /// Makes values again in a window.
 struct Maker<'m, 'c, 'a> {
     kept: &'m Kept<'c, 'a>,
-    windows: &'m Windows,
     choices: &'m Choices,
     build: &'m Builder<'c, 'a>,
     window: usize,
@@ -75,10 +83,11 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
 
     /// Lets what the window computes from go through a barrier at the place where it begins, together with what is
     /// computed last before: nothing is done again before that is there.
-    fn hold(&mut self, wanted: &[(Place<'c, 'a>, Value<'c, 'a>)], first: usize) {
+    fn hold(&mut self, wanted: &[(Place<'c, 'a>, Value<'c, 'a>)], before: Range<usize>) {
+        let first = before.end;
         let mut leaves = self.leaves(wanted.iter().map(|(_, value)| *value).collect());
         let begins = self.kept.body.ops[first];
-        let last = self.last_before(first);
+        let last = self.last_of(before);
         leaves.extend(&last);
         if leaves.is_empty() {
             // What is made of constants alone needs none.
@@ -131,23 +140,24 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         leaves
     }
 
-    /// Products, sums and loops that are computed in the window before, and used from a place on, and what they are added
+    /// Products, sums and loops that are computed between two places, and used from the second on, and what they are added
     /// up in: XLA puts off what nothing waits for, gradients of parameters above all, and with them all that is computed
-    /// again for them.
-    fn last_before(&self, first: usize) -> Vec<Value<'c, 'a>> {
+    /// again for them. What is handed to other devices counts as used from there on: exchanges are put together, and so put off
+    /// themselves. It goes into the barrier, but comes out for nobody: the exchange need not wait.
+    fn last_of(&self, before: Range<usize>) -> Vec<Value<'c, 'a>> {
+        let first = before.end;
         let body = &self.kept.body;
         let is_last = |op: OperationRef<'c, 'a>, value: Value<'c, 'a>| {
             let stored = is_product(op) || matches!(op_name(op), "stablehlo.reduce" | "stablehlo.while");
             // What the block returns is stored, whatever makes it; a loop's counter is none of that (`leaves`).
             !ir::is_rank_zero(value)
                 && uses(value).any(|used| match body.place(used.user) {
-                    Some(at) => stored && at >= first,
+                    Some(at) => stored && (at >= first || op_name(used.user) == "stablehlo.all_reduce"),
                     None => used.user == body.end,
                 })
         };
-        let between = self.windows.start_before(self.window).min(first)..first;
         let mut last = Vec::new();
-        for place in between.rev() {
+        for place in before.rev() {
             let results = body.ops[place].results().map(Value::from);
             // What is made at the peak may be made again itself.
             let there = results.filter(|value| place >= self.kept.after || self.has(*value));

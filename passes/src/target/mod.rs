@@ -83,6 +83,8 @@ pub struct Storage {
     /// A library convolves, and reads what it is given from memory. Filters are copied so that the features they make come first; all that
     /// reads them reads the copy.
     pub library_convolves: bool,
+    /// Bytes that a library takes for a product of complex numbers, which nothing else multiplies.
+    pub library_workspace: u64,
     /// A pad is a kernel of its own, which reads its operand from memory.
     pub pads_alone: bool,
     /// A concatenation along rows of so many elements and more is copied, not computed within what reads it; `i64::MAX` if none is.

@@ -25,6 +25,7 @@ pub(super) static STORAGE: Storage = Storage {
     orders_products: true,
     batches_first: true,
     library_convolves: false,
+    library_workspace: 0,
     pads_alone: false,
     // Single concatenates of computed operands, of 2 to 16 operands and of rows of 16 to 512 elements, f64, f32 and i8: the compiled program has
     // one fusion up to 8 operands and 127 elements (test/oracle/joins.py).

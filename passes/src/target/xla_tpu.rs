@@ -23,6 +23,7 @@ pub(super) static STORAGE: Storage = Storage {
     orders_products: false,
     batches_first: false,
     library_convolves: false,
+    library_workspace: 0,
     pads_alone: true,
     copied_rows: i64::MAX,
     most_joined: usize::MAX,

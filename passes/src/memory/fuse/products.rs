@@ -11,6 +11,7 @@
 
 use super::super::graph::{Class, Id};
 use super::Fusion;
+use crate::memory::stages::is_complex_product;
 use crate::target::Beside;
 use melior::ir::operation::OperationLike;
 use melior::ir::{TypeLike, ValueLike};
@@ -89,10 +90,12 @@ impl Fusion<'_, '_, '_> {
         of.is_some_and(|&of| self.graph.values[of as usize].elements == 1 || self.is_given(of))
     }
 
-    /// Whether a node is a library's convolution, which reads its operands from memory, whatever they are made of.
+    /// Whether a node is a library's convolution or product of complex numbers, which reads its operands from memory, whatever they
+    /// are made of.
     pub(super) fn reads_memory(&self, node: Id) -> bool {
         let op = self.graph.nodes[node as usize].op;
-        self.storage.library_convolves && op.is_some_and(|op| op_name(op) == "stablehlo.convolution")
+        self.storage.library_convolves
+            && op.is_some_and(|op| op_name(op) == "stablehlo.convolution" || is_complex_product(op))
     }
 
     /// Whether a product's kernel computes an operand, or what that is made of.
