@@ -186,7 +186,6 @@ impl<'c: 'a, 'a> Gather<'c, 'a, '_> {
         let (own, kept) = (self.known.layout(whole)?.clone(), self.known.returned_as(given)?.clone());
         (only_returned(given) && kept.is_coarser_than(&own)).then_some(())?;
         let tensor = ir::real(given)?;
-        ir::element_bytes(tensor.element)?;
         let grid = &self.known.mesh.grid;
         let tile = ir::real(tile)?.shape.to_vec();
         (own.tile_shape(tensor.shape, grid)? == tile).then_some(())?;

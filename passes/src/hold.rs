@@ -14,6 +14,7 @@ use melior::ir::r#type::IntegerType;
 use melior::ir::{Location, RegionLike, Type, TypeLike, Value, ValueLike};
 use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::{self, op_name};
+use slimhlo_dialect::quant::complex_part;
 use slimhlo_dialect::types::Tensor;
 
 /// What `values` makes, handed on by a branch that is always taken: back ends neither fuse a branch into what reads it nor take it apart. The
@@ -286,6 +287,14 @@ pub fn barrier<'c: 'a, 'a>(
     op.result(0).expect("one result was asked for").into()
 }
 
+/// Whether elements are integers or floats of whole bytes, by whose bits something can wait.
+pub fn has_bits(value: Value<'_, '_>) -> bool {
+    ir::plain(value).is_some_and(|tensor| {
+        let is_whole = || IntegerType::try_from(tensor.element).is_ok_and(|integer| integer.width() % 8 == 0);
+        tensor.element.is_float() || tensor.element.is_integer() && is_whole()
+    })
+}
+
 /// The bits of a scalar of whole bytes, of a complex one those of its real part, as an integer.
 fn bits_of<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
@@ -293,13 +302,14 @@ fn bits_of<'c: 'a, 'a>(
     location: Location<'c>,
 ) -> Value<'c, 'a> {
     let element = element_of(scalar.r#type());
-    let mut width = ir::element_bytes(element).unwrap_or_default() as u32 * 8;
-    let mut told = scalar;
-    if element.is_complex() {
-        width /= 2;
-        let part = if width == 32 { Type::float32(build.context()) } else { Type::float64(build.context()) };
-        told = build.insert("stablehlo.real", &[scalar], &[], Tensor::get(&[], part, None), location);
-    }
+    let (told, element) = match complex_part(element) {
+        Some(part) => {
+            let ty = Tensor::get(&[], part, None);
+            (build.insert("stablehlo.real", &[scalar], &[], ty, location), part)
+        }
+        None => (scalar, element),
+    };
+    let width = ir::element_bytes(element).unwrap_or_default() as u32 * 8;
     let bits = Tensor::get(&[], IntegerType::new(build.context(), width).into(), None);
     build.insert("stablehlo.bitcast_convert", &[told], &[], bits, location)
 }

@@ -116,7 +116,7 @@ mod thin;
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::hold;
-use crate::ir::{self, Builder, element_of};
+use crate::ir::{self, Builder};
 use crate::ops::class;
 use crate::rewrite::{defining_op, users, uses, walk};
 use crate::shards::{Mesh, is_manual_throughout, is_trim, only_returned, partitions};
@@ -125,8 +125,7 @@ use between::is_between_updates;
 use late::read_late;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::r#type::IntegerType;
-use melior::ir::{OperationRef, RegionLike, TypeLike, Value, ValueLike};
+use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{TensorShardingPerValue, View};
@@ -191,7 +190,7 @@ fn hold_in<'c: 'a, 'a>(build: &Builder<'c, 'a>, computation: OperationRef<'c, 'a
             || op.block() == Some(block) && class::is_elementwise(op_name(op)) && is_stored_in_parts(op);
         if is_parted() || is_between_updates(op) {
             computed.push(op);
-        } else if is_of_thin_update(op) && ir::first_result(op).is_some_and(is_countable) {
+        } else if is_of_thin_update(op) && ir::first_result(op).is_some_and(hold::has_bits) {
             parts.push(op);
         }
         WalkResult::Advance
@@ -258,7 +257,7 @@ fn hold_before<'c: 'a, 'a>(
     update: OperationRef<'c, 'a>,
     always: Value<'c, 'a>,
 ) -> bool {
-    let Some(part) = ir::first_result(cut).filter(|part| is_countable(*part)) else { return false };
+    let Some(part) = ir::first_result(cut).filter(|part| hold::has_bits(*part)) else { return false };
     let shapes: Vec<_> = update.operands().take(2).map(|operand| ffi::shape(operand.r#type())).collect();
     let [Some(array), Some(put)] = shapes[..] else { return false };
     let Some(dim) = (0..array.len()).find(|&dim| put[dim] < array[dim]) else { return false };
@@ -286,7 +285,7 @@ fn hold_before<'c: 'a, 'a>(
 
 /// Whether several ops read what an op computes, and a back end would store two arrays or more, of half its size at least, to compute it for each.
 fn is_stored_in_parts<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
-    let Some(value) = ir::first_result(op).filter(|value| op.result_count() == 1 && is_countable(*value))
+    let Some(value) = ir::first_result(op).filter(|value| op.result_count() == 1 && hold::has_bits(*value))
     else {
         return false;
     };
@@ -381,11 +380,4 @@ fn are_ends_moved<'c: 'a, 'a>(
     let (own, given) = (layout.tile_shape(shape, &mesh.grid)?, kept.local_shape(shape, &mesh.grid)?);
     let is_moved = |dim: usize| !kept.0[dim].is_empty() && given[dim] % own[dim].max(1) != 0;
     Some((0..shape.len()).any(is_moved))
-}
-
-/// Whether elements are integers or floats of whole bytes.
-fn is_countable(value: Value<'_, '_>) -> bool {
-    let element = element_of(value.r#type());
-    let is_whole = IntegerType::try_from(element).is_ok_and(|integer| integer.width() % 8 == 0);
-    ir::real(value).is_some() && (is_whole || element.is_float()) && ir::element_bytes(element).is_some()
 }

@@ -77,8 +77,8 @@
 //! op; where an initial value is not its identity, it is taken once. Sums and products of floats below 32 bits accumulate in
 //! f32, and so do contractions: a chunk's end must not round where one reduction (or a back end's scatter, which widens it too)
 //! did not. Maxima, minima and what is set, of bf16 and 8-bit floats, are scattered in f32, too, which makes no difference to
-//! them: a back end that does so itself would convert all of the result in each turn. Of complex numbers only sums go in parts: times one changes a part that is
-//! infinite, and they have no order.
+//! them: a back end that does so itself would convert all of the result in each turn. Of complex numbers only sums go in parts:
+//! times one changes a part that is infinite, and they have no order.
 //! A dot with an algorithm is contracted in parts only if they are added up in the type that the algorithm names.
 //!
 //! # Why it pays

@@ -70,15 +70,14 @@
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::hold;
-use crate::ir::{self, Builder, element_of};
+use crate::ir::{self, Builder};
 use crate::ops::class;
 use crate::rewrite::{defining_op, has_one_use, ops_in, users, walk};
 use crate::shards::is_manual_throughout;
 use crate::simplify::site::is_kept_argument;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::r#type::IntegerType;
-use melior::ir::{BlockRef, OperationRef, RegionLike, TypeLike, Value, ValueLike};
+use melior::ir::{BlockRef, OperationRef, RegionLike, Value, ValueLike};
 use petgraph::unionfind::UnionFind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, attribute_of, op_name};
@@ -204,7 +203,7 @@ impl<'c: 'a, 'a> Field<'c, 'a> {
     /// What was received, where its bits can be looked at: what is updated in its place, when it has been.
     fn received(&self) -> Vec<Value<'c, 'a>> {
         let received = self.last.iter().filter_map(|op| ir::first_result(*op)).map(updated);
-        received.filter(|value| has_bits(*value)).collect()
+        received.filter(|value| hold::has_bits(*value)).collect()
     }
 
     /// What is cut out to be sent, each with a dimension along which the part is shorter than the array.
@@ -306,7 +305,7 @@ fn one_by_one<'c: 'a, 'a>(build: &Builder<'c, 'a>, field: &Field<'c, 'a>) -> u64
         let Some((cut, dim)) = cut_for(*exchange) else { continue };
         let bytes = |value: Option<Value<'c, 'a>>| value.map_or(0, ir::bytes);
         let is_large = LITTLE * bytes(ir::first_result(cut)) >= bytes(cut.operands().next());
-        let waits = |part: Value<'c, 'a>| is_large && has_one_use(part) && has_bits(part);
+        let waits = |part: Value<'c, 'a>| is_large && has_one_use(part) && hold::has_bits(part);
         if !ir::first_result(cut).is_some_and(waits) {
             continue;
         }
@@ -461,7 +460,7 @@ fn copy_then<'c: 'a, 'a>(
 ) {
     let mut copies: FxHashMap<usize, Value<'c, 'a>> = FxHashMap::default();
     let mut held = None;
-    for &(update, array) in updates.iter().filter(|(_, array)| has_bits(*array)) {
+    for &(update, array) in updates.iter().filter(|(_, array)| hold::has_bits(*array)) {
         let location = update.location();
         let then = *held.get_or_insert_with(|| hold::always_after(build, turn, location));
         let copy = *copies.entry(ir::key(array)).or_insert_with(|| {
@@ -472,11 +471,4 @@ fn copy_then<'c: 'a, 'a>(
         });
         build.set_operand(update, 0, copy);
     }
-}
-
-/// Whether elements are integers or floats of whole bytes.
-fn has_bits(value: Value<'_, '_>) -> bool {
-    let element = element_of(value.r#type());
-    let is_whole = IntegerType::try_from(element).is_ok_and(|integer| integer.width() % 8 == 0);
-    ir::real(value).is_some() && (is_whole || element.is_float()) && ir::element_bytes(element).is_some()
 }

@@ -81,6 +81,18 @@ def last_line(text: str) -> str:
 # --- packages -----------------------------------------------------------------------------------------------------
 
 
+def compile_package(
+    slimhlo: str, text: str, chip: str, package: pathlib.Path, seconds: float = SECONDS_PER_PROGRAM
+) -> str | None:
+    """Writes a module's package for a GPU; why there is none, if so."""
+    command = [slimhlo, "compile", "-", "-q", "--chip", chip, "-o", str(package)]
+    try:
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return f"no end in {seconds:.0f} s"
+    return last_line(done.stderr) if done.returncode else None
+
+
 def prepare(out: pathlib.Path, names: list[str], slimhlo: str, chip: str) -> list[str]:
     """Compiles NAME and NAME.small for each program that is not there; returns what could not be, with the reason."""
     import programs
@@ -92,12 +104,8 @@ def prepare(out: pathlib.Path, names: list[str], slimhlo: str, chip: str) -> lis
             if (folder / "manifest.json").exists():
                 continue
             out.mkdir(parents=True, exist_ok=True)
-            module = folder.with_name(f"{folder.name}.mlir")
-            module.write_text(known.lower(**sizes).as_text())
-            command = [slimhlo, "compile", str(module), "--chip", chip, "-o", str(folder)]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                wrong.append(f"{folder.name} does not compile: {last_line(done.stderr)}")
+            if failure := compile_package(slimhlo, known.lower(**sizes).as_text(), chip, folder):
+                wrong.append(f"{folder.name} does not compile: {failure}")
     return wrong
 
 

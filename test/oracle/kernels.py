@@ -4,7 +4,7 @@
     python test/oracle/kernels.py --slimhlo target/debug/slimhlo [--only TEXT] [--all]
     python test/oracle/kernels.py --slimhlo target/release/slimhlo --gpu      the GPU of this machine, in its own blocks
     python test/oracle/kernels.py --slimhlo target/release/slimhlo --prepare JOBS   for another machine: there, `on_device.py JOBS OUT
-    python test/oracle/kernels.py --report JOBS OUT                                 --runner slimhlo-run`; and here again what is wrong
+    python test/oracle/kernels.py --report OUT                                      --runner slimhlo-run`; and here again what is wrong
 
 JAX's functions for each kind of kernel that is more than one element computed for itself: reductions, scatters, sorts, running sums,
 products of matrices, convolutions, windows, random bits, Fourier transforms, Cholesky decompositions and triangular systems; and modules
@@ -609,7 +609,7 @@ def results_differ(
     except subprocess.TimeoutExpired:
         return f"no end in {SECONDS:.0f} s"
     if done.returncode:
-        return first_line(done)
+        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0][:200]
     return arrays_differ([np.load(folder / "out" / f"result{number}.npy") for number in range(len(wanted))], text, arguments, wanted)
 
 
@@ -620,23 +620,12 @@ def save(arrays: tuple[np.ndarray, ...], folder: pathlib.Path) -> list[pathlib.P
     return paths
 
 
-def first_line(failed: subprocess.CompletedProcess[str]) -> str:
-    return (failed.stderr.strip().splitlines() or [f"exit status {failed.returncode}"])[0][:200]
-
-
 def arrays_differ(found: list[np.ndarray], text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray]) -> str | None:
     for number, (want, have) in enumerate(zip(wanted, found, strict=True)):
         have = have.view(want.dtype) if have.dtype.kind == "V" else have
         if wrong := difference(want, have, text, list(arguments)):
             return f"result {number}: {wrong}"
     return None
-
-
-def compile_package(command: str, text: str, chip: str, package: pathlib.Path) -> str | None:
-    """Writes a program's package for a GPU; why there is none, if so."""
-    words = [command, "compile", "-", "-q", "--chip", chip, "-o", str(package)]
-    done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=SECONDS, check=False)
-    return first_line(done) if done.returncode else None
 
 
 Check = Callable[[int, str, tuple[np.ndarray, ...], list[np.ndarray]], str | None]
@@ -649,7 +638,7 @@ def on_gpu(command: str, chip: str) -> Check:
     def check(_: int, text: str, arguments: tuple[np.ndarray, ...], wanted: list[np.ndarray]) -> str | None:
         with tempfile.TemporaryDirectory(prefix="slimhlo-kernels-") as name:
             folder = pathlib.Path(name)
-            if failure := compile_package(command, text, chip, folder / "package"):
+            if failure := bench_gpu.compile_package(command, text, chip, folder / "package", SECONDS):
                 return failure
             return results_differ([command, "run", str(folder / "package")], folder, text, arguments, wanted)
 
@@ -664,9 +653,19 @@ def for_elsewhere(command: str, chip: str, jobs: pathlib.Path) -> Check:
         folder = jobs / f"{number}.arguments"
         folder.mkdir(exist_ok=True)
         save(arguments, folder)
-        return compile_package(command, text, chip, jobs / str(number))
+        return bench_gpu.compile_package(command, text, chip, jobs / str(number), SECONDS)
 
     return check
+
+
+def write_jobs(jobs: pathlib.Path, made: dict[int, str]) -> None:
+    """Says what on_device.py is to run: the packages that were made, by number, and what their programs are called."""
+    listed = []
+    for number, title in made.items():
+        count = len(list((jobs / f"{number}.arguments").glob("*.npy")))
+        inputs = [f"{number}.arguments/{each}.npy" for each in range(count)]
+        listed.append({"name": str(number), "title": title, "package": str(number), "inputs": inputs})
+    (jobs / "jobs.json").write_text(json.dumps(listed))
 
 
 def from_elsewhere(out: pathlib.Path) -> Check:
@@ -692,7 +691,7 @@ def from_elsewhere(out: pathlib.Path) -> Check:
 def checker(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Check | None:
     """How programs are run on a GPU, if they are."""
     if args.report:
-        return from_elsewhere(args.report[1])
+        return from_elsewhere(args.report)
     if not args.slimhlo:
         parser.error("--slimhlo is needed: programs are compiled")
     if args.prepare:
@@ -713,7 +712,7 @@ def main() -> int:
     parser.add_argument("--gpu", action="store_true", help="run on the GPU that is here")
     parser.add_argument("--prepare", type=pathlib.Path, metavar="JOBS", help="write packages for a GPU that is elsewhere")
     parser.add_argument("--chip", default="sm_90", help="of that GPU (default: %(default)s)")
-    parser.add_argument("--report", type=pathlib.Path, nargs=2, metavar=("JOBS", "OUT"), help="compare what it made of them")
+    parser.add_argument("--report", type=pathlib.Path, metavar="OUT", help="compare what it made of them")
     args = parser.parse_args()
     check = checker(args, parser)
     started = time.monotonic()
@@ -748,18 +747,16 @@ def main() -> int:
         wanted = [np.asarray(shards[0]) for shards in xla_cpu.run(executable, list(arguments))]
         compare(name, text, arguments, wanted, BLOCKS[:2])
     passed = failed = 0
-    jobs = []
+    made: dict[int, str] = {}
     for number, (name, future) in enumerate(pending):
         found = future.result()
-        if args.prepare and found is None:
-            count = len(list((args.prepare / f"{number}.arguments").glob("*.npy")))
-            inputs = [f"{number}.arguments/{each}.npy" for each in range(count)]
-            jobs.append({"name": str(number), "title": name, "package": str(number), "inputs": inputs})
+        if found is None:
+            made[number] = name
         passed, failed = passed + (found is None), failed + (found is not None)
         if found:
             print(f"{name}: {found}", flush=True)
     if args.prepare:
-        (args.prepare / "jobs.json").write_text(json.dumps(jobs))
+        write_jobs(args.prepare, made)
     where = "compiled for a GPU" if args.prepare else "on a GPU" if check else "in blocks of several sizes"
     print(f"{passed} passed, {failed} failed: programs {where}; {time.monotonic() - started:.0f} s")
     return 1 if failed else 0

@@ -3,7 +3,7 @@
 
     python test/oracle/on_device.py JOBS OUT [--runner slimhlo-run] [--seconds 400] [--kernels]
 
-JOBS is a folder with jobs.json, a list of objects (what prepares it is calibrate.py and bench_gpu.py, which need no GPU):
+JOBS is a folder with jobs.json, a list of objects (what prepares it is calibrate.py and kernels.py, which need no GPU):
 
     {"name": ..., "module": "x.mlir", "below": 8}                   time it under XLA; integers are less than `below`; "trace": false leaves it out of --kernels
     {"name": ..., "module": "x.mlir", "below": 8, "package": "x"}   run both once on the same inputs and compare

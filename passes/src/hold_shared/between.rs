@@ -2,7 +2,8 @@
 
 //! Values that are made before an update, of what was updated, joined or padded, and of which a part is cut out as well.
 
-use super::{NEAR, is_countable};
+use super::NEAR;
+use crate::hold::has_bits;
 use crate::ir;
 use crate::ops::class;
 use crate::rewrite::{defining_op, uses};
@@ -26,7 +27,7 @@ pub fn is_between_updates<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
     class::is_fusible(op_name(op))
         && !is_stored(op_name(op))
         && op.result_count() == 1
-        && ir::first_result(op).is_some_and(|value| is_countable(value) && is_cut_and_updated(value))
+        && ir::first_result(op).is_some_and(|value| has_bits(value) && is_cut_and_updated(value))
         && is_there()
         && is_of_made(op)
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What a kernel takes beside what it reads and makes: reductions in stages, with what the first leaves for the second, and the places
-//! that a sort takes along.
+//! What a kernel takes beside what it reads and makes: reductions in stages, with what the first leaves for the second, the places
+//! that a sort takes along, and what a library multiplies in; and how often sorts and Fourier transforms go over memory.
 
 use super::fuse::{Kernel, Kernels};
 use super::graph::{Class, Graph, Id};
-use crate::ir::{self, constant_attribute, i64_array, string_attribute};
-use crate::ops::products::is_product;
+use crate::ir::{constant_attribute, i64_array, string_attribute};
+use crate::ops::products::is_complex_product;
 use crate::target::Storage;
 use melior::ir::attribute::BoolAttribute;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, TypeLike, ValueLike};
+use melior::ir::{OperationRef, ValueLike};
 use slimhlo_dialect::ffi::{attribute_of, op_name};
 use slimhlo_dialect::types::Tensor;
 use std::cmp::Reverse;
@@ -119,13 +119,6 @@ pub(super) fn workspace(graph: &Graph<'_, '_>, kernels: &Kernels, kernel: Kernel
     stages.saturating_add(library).saturating_add(node.op.map_or(0, |op| places(op, storage)))
 }
 
-/// Whether an op is a product of complex numbers, which XLA for GPUs leaves to a library.
-pub(super) fn is_complex_product(op: OperationRef<'_, '_>) -> bool {
-    is_product(op)
-        && op_name(op) != "stablehlo.convolution"
-        && op.results().any(|result| ir::element_of(result.r#type()).is_complex())
-}
-
 /// Elements that the first stage of a reduction leaves for one of the result, if it goes in several; else 1.
 pub(super) fn left_for_one(graph: &Graph<'_, '_>, node: Id, storage: &Storage) -> u64 {
     if storage.longest_row == 0 {
@@ -179,7 +172,7 @@ pub(super) fn transformed(op: OperationRef<'_, '_>) -> f64 {
     i64_array(op, "fft_length").map_or(1.0, |lengths| lengths.len().max(1) as f64)
 }
 
-/// Operations of a Fourier transform, by the usual count; of other ops none.
+/// Operations of a Fourier transform, by the usual count (`test/oracle/hlo_time.py` has the same); of other ops none.
 pub(super) fn transforming(op: OperationRef<'_, '_>) -> f64 {
     let made = op.results().next().filter(|_| op_name(op) == "stablehlo.fft");
     let elements = made

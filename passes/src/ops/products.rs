@@ -2,8 +2,9 @@
 
 //! Products: what a `dot_general` batches over and contracts, and how much work it is.
 
+use crate::ir;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, OperationRef, Type, ValueLike};
+use melior::ir::{Attribute, OperationRef, Type, TypeLike, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{DotAlgorithm, DotDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
@@ -41,6 +42,12 @@ pub fn is_matrix_product(op: OperationRef<'_, '_>) -> bool {
 /// Whether an op sums products of elements: of two arrays, or of an array and a filter that goes over it.
 pub fn is_product(op: OperationRef<'_, '_>) -> bool {
     matches!(op_name(op), "stablehlo.dot_general" | "stablehlo.convolution")
+}
+
+/// Whether an op is a product of matrices of complex numbers, which XLA for GPUs leaves to a library.
+pub fn is_complex_product(op: OperationRef<'_, '_>) -> bool {
+    op_name(op) == "stablehlo.dot_general"
+        && op.results().any(|result| ir::element_of(result.r#type()).is_complex())
 }
 
 /// How many products a `dot_general` sums up for each element; `None` for other ops.

@@ -44,16 +44,15 @@ pub fn run<'c: 'a, 'a>(
     for wanted in &mut wanted {
         wanted.sort_by_key(|((place, user, operand), _)| (*place, ir::op_key(*user), *operand));
     }
-    let first_of =
-        |wanted: &Vec<(Place<'c, 'a>, Value<'c, 'a>)>| wanted.first().map(|((place, ..), _)| *place);
-    let firsts: Vec<Option<usize>> = wanted.iter().map(first_of).collect();
+    let firsts: Vec<Option<usize>> =
+        wanted.iter().map(|wanted| wanted.first().map(|((place, ..), _)| *place)).collect();
     let mut again = 0;
     for (window, wanted) in wanted.into_iter().enumerate().rev() {
         let Some(first) = firsts[window] else { continue };
         let mut maker = Maker { kept, choices, build, window, made: Table::default(), again: 0 };
         // What windows made in which nothing is done again is held by the next one's barrier.
         let before = firsts[..window].iter().rev().find_map(|first| *first);
-        let since = windows.start_before(window).min(before.unwrap_or(first)).min(first);
+        let since = windows.start_before(window).min(before.unwrap_or(first));
         maker.hold(&wanted, since..first);
         for ((place, user, operand), value) in wanted {
             build.set_insertion_point_before(kept.body.ops[place]);

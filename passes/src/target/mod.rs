@@ -80,10 +80,10 @@ pub struct Storage {
     pub orders_products: bool,
     /// What products batch over comes first in what they read; else it may lie between what they contract and what they keep, or last.
     pub batches_first: bool,
-    /// A library convolves, and reads what it is given from memory. Filters are copied so that the features they make come first; all that
+    /// A library convolves and multiplies complex numbers, and reads what it is given from memory. Filters are copied so that the features they make come first; all that
     /// reads them reads the copy.
     pub library_convolves: bool,
-    /// Bytes that a library takes for a product of complex numbers, which nothing else multiplies.
+    /// Bytes that a library takes beside a product of complex numbers.
     pub library_workspace: u64,
     /// A pad is a kernel of its own, which reads its operand from memory.
     pub pads_alone: bool,

@@ -11,7 +11,7 @@
 
 use super::super::graph::{Class, Id};
 use super::Fusion;
-use crate::memory::stages::is_complex_product;
+use crate::ops::products::is_complex_product;
 use crate::target::Beside;
 use melior::ir::operation::OperationLike;
 use melior::ir::{TypeLike, ValueLike};
