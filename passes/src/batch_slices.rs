@@ -38,7 +38,8 @@
 //! by what ops do with a dimension (`rules.rs`). An op that needs all of it, or a sum that is complete only after the
 //! loop, stays outside, with all that is made of it: so the region is one that can be done at once. The region that
 //! has most inside at the peak is taken. Sums of what is cheap to compute of arguments (how many words a batch has)
-//! are computed before the loop; what leaves it, and follows from arguments by a few cheap ops (images as floats, of bytes), is computed again
+//! are computed before the loop, and so is what is made on the fly of what is outside and wanted there as a whole (a
+//! population); what leaves it, and follows from arguments by a few cheap ops (images as floats, of bytes), is computed again
 //! where it is wanted.
 //!
 //! # Why it is right
@@ -115,6 +116,8 @@ const LEAST_SHARE: u64 = 8;
 /// to compute for each reader. Where all is cheap, elementwise and summed up, a back end may have none of it where the
 /// model has much: of `triplet_loss_gradient` XLA for an H100 stores 6 MiB of 516 (`cargo xtask bench model`).
 const STORED_SHARE: u64 = 16;
+/// In how many shares what is alive at the peak falls when two regions are compared.
+const SHARES: u64 = 64;
 /// How many of the largest values at the peak a region is grown from.
 const SEEDS: usize = 6;
 
@@ -153,6 +156,16 @@ struct Choice<'c, 'a> {
     inside: u64,
     /// The same without what is added up in all turns.
     saved: u64,
+}
+
+/// The best region so far: from where it grows, bytes at the peak that stay inside, and by what it is compared with others.
+#[derive(Clone, Copy)]
+struct Best<'c, 'a> {
+    /// In shares of what is alive at the peak; and bytes of all that stays inside.
+    rank: (u64, u64),
+    saved: u64,
+    seed: Value<'c, 'a>,
+    dim: usize,
 }
 
 impl Choice<'_, '_> {
@@ -240,9 +253,13 @@ impl<'c: 'a, 'a> Sight<'c, 'a> {
         enough.then_some(Choice { region, inside, saved })
     }
 
-    /// From where the region grows that has most inside at the peak, and bytes that stay inside.
+    /// From where the region grows that has most inside at the peak, and bytes that stay inside. Of several with as much, the one that has
+    /// most inside at other times: weights of each member of a population are sliced along with it, but whole in each slice of a batch.
     fn best(&self) -> Option<(u64, Seed)> {
-        let mut best: Option<(u64, Value<'c, 'a>, usize)> = None;
+        let total = self.profile.alive.values().sum::<u64>().max(1);
+        // As good as the same if no more than a share of what is alive makes the difference.
+        let share = |saved: u64| saved.saturating_mul(SHARES).div_ceil(total);
+        let mut best: Option<Best<'c, 'a>> = None;
         // What regions of so many units have sliced already.
         let mut sliced: FxHashSet<(usize, usize)> = FxHashSet::default();
         let mut reached: Vec<Reach> = Vec::new();
@@ -259,14 +276,17 @@ impl<'c: 'a, 'a> Sight<'c, 'a> {
                 reached.push(reach);
                 let Some(region) = region else { continue };
                 sliced.extend(region.all().map(|(value, dim)| (ir::key(value), dim)));
-                if let Some(Choice { saved, .. }) = self.choice(region)
-                    && best.is_none_or(|(most, ..)| saved > most)
-                {
-                    best = Some((saved, seed, dim));
+                if let Some(Choice { saved, region, .. }) = self.choice(region) {
+                    let inside =
+                        region.inner().map(|op| op.results().map(|of| ir::bytes(of.into())).sum::<i64>());
+                    let inside: u64 = inside.map(i64::cast_unsigned).sum();
+                    if best.is_none_or(|best| (share(saved), inside) > best.rank) {
+                        best = Some(Best { rank: (share(saved), inside), saved, seed, dim });
+                    }
                 }
             }
         }
-        let (saved, seed, dim) = best?;
+        let Best { saved, seed, dim, .. } = best?;
         let made_by = ir::op_key(defining_op(seed)?);
         let number = known::numbered(self.root).iter().position(|op| ir::op_key(*op) == made_by)?;
         Some((saved, (number, dim)))

@@ -13,6 +13,7 @@ pub use sizes::{bytes, element_bytes, gcd, is_narrow, plain, real, tensor_bytes,
 use crate::rewrite::defining_op;
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{DenseElementsAttribute, IntegerAttribute, StringAttribute};
+use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, AttributeLike, Identifier, OperationRef, Type, TypeLike, Value, ValueLike};
@@ -83,6 +84,23 @@ pub fn element_of(ty: Type<'_>) -> Type<'_> {
 /// Whether a value is a ranked tensor of rank 0.
 pub fn is_rank_zero(value: Value<'_, '_>) -> bool {
     Tensor::new(value.r#type()).is_some_and(|tensor| tensor.rank() == 0)
+}
+
+/// The op in whose region a value comes in that an op reads, and as which argument.
+pub fn owner<'c: 'a, 'a>(
+    value: Value<'c, 'a>,
+    reader: OperationRef<'c, 'a>,
+) -> Option<(OperationRef<'c, 'a>, usize)> {
+    let argument = ffi::as_block_argument(value)?;
+    let mut inside = reader;
+    loop {
+        let block = inside.block()?;
+        let outer = block.parent_operation()?;
+        if block.to_raw().ptr == argument.owner().to_raw().ptr {
+            return Some((outer, argument.argument_number()));
+        }
+        inside = outer;
+    }
 }
 
 /// The one attribute that a splat constant repeats.

@@ -28,6 +28,7 @@ pub mod batch_slices;
 pub mod coalesce_pads;
 pub mod data_parallel;
 pub mod dus_to_pad;
+pub mod early_sums;
 pub mod early_updates;
 pub mod even_products;
 pub mod fuse_concatenates;
@@ -88,6 +89,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<data_parallel::DataParallel>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<gpu::emit::EmitGpu>(),
+            PassInfo::of::<early_sums::EarlySums>(),
             PassInfo::of::<early_updates::EarlyUpdates>(),
             PassInfo::of::<even_products::EvenProducts>(),
             PassInfo::of::<gpu::form_kernels::FormKernels>(),

@@ -5,6 +5,7 @@
 pub mod access;
 pub mod class;
 pub mod columns;
+pub mod joined;
 pub mod loops;
 pub mod products;
 pub mod reducers;

@@ -128,7 +128,12 @@ const EVERYWHERE: Rules = &[
 const ONE_PARTITION: Rules = &[
     (
         "stablehlo.concatenate",
-        &[concat::without_empty_operands, concat::concatenate_of_concatenate, concat::concatenate_of_slices],
+        &[
+            concat::without_empty_operands,
+            concat::concatenate_of_concatenate,
+            concat::concatenate_of_all_slices,
+            concat::concatenate_of_slices,
+        ],
     ),
     ("stablehlo.dynamic_slice", &[number::clamped_start]),
     ("stablehlo.dynamic_update_slice", &[number::clamped_start]),

@@ -85,7 +85,7 @@
 //!
 //! What counts as stored, and so as saved: results of gather, concatenate, dot and reduce; what scatter, gather and dot
 //! read, if it is computed; and elementwise values that two of the above need, where back ends that do not compute twice store
-//! them. An elementwise chain into one reduce is fused by most back ends: nothing is stored, and nothing is done. But XLA for CPU
+//! them, and what the memory model says that others store at the peak (`held.rs`). An elementwise chain into one reduce is fused by most back ends: nothing is stored, and nothing is done. But XLA for CPU
 //! hands a sum, maximum or minimum of floats to a library that knows arithmetic of floats alone, and reduces integers in tiles:
 //! what is selected, compared or a sine, and what is counted, is stored if it is made of much less (`outside.rs`).
 //! The loop is made if it saves more than four times `chunk-bytes`. Chunks take about `chunk-bytes`: with the default of
@@ -163,6 +163,7 @@ mod collapse;
 mod consumer;
 pub(crate) mod cuts;
 pub(crate) mod emit;
+mod held;
 mod one_hot;
 mod ones;
 mod order;
@@ -184,6 +185,7 @@ use choose::Rewrite;
 use choose::neighbours::Neighbours;
 use consumer::Consumer;
 use cuts::Cuts;
+use held::Held;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Type};
 use sizes::{ROUNDS, Sizes};
@@ -304,6 +306,7 @@ impl Stream {
         changed |= order::fold(root, &Builder::new(root), least);
         // A loop may leave its producers to one other consumer, for which a loop pays only then.
         let facts: Rc<plan::Facts> = Rc::default();
+        let held = Rc::new(Held::of(root, self.target));
         let mut loops = Vec::new();
         // The consumers that were gone over in the last round after its last loop was made.
         let mut settled: Vec<Consumer> = Vec::new();
@@ -326,6 +329,7 @@ impl Stream {
                 gone: Keys::default(),
                 just_gone: Marked::default(),
                 facts: Rc::clone(&facts),
+                held: Rc::clone(&held),
                 ties: Ties::new(root),
                 neighbours: Neighbours::default(),
             };

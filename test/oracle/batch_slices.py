@@ -5,7 +5,7 @@
 
 Each program is a small network of layers that keep a batch apart (products, convolutions of several layouts, with groups and strides, pooling, attention,
 normalizations, gathers, sorts, running sums, reshapes that merge the batch with tokens) or that do not (statistics over the batch), with a
-loss: outputs, gradients of parameters, of inputs, or of each sample by itself. f32 and f64, bf16 in part. Sums over the batch are added up in another
+loss: outputs, gradients of parameters, of inputs, of each sample by itself, or of each member of an ensemble. f32 and f64, bf16 in part. Sums over the batch are added up in another
 order, so results may differ by some ulp of the largest of all; what is left alone must be the same text. The networks are smooth but for maxima, whose
 operands are far apart. Sizes of slices are drawn, too.
 """
@@ -208,7 +208,7 @@ def draw(source: Source, number: int, more: tuple[Layer, ...] = ()) -> Step:
         found = -jnp.take_along_axis(scores, labels[:, None], 1)[:, 0]
         return jnp.sum(found * mask) / jnp.maximum(mask.sum(), 1)
 
-    wanted = str(source.one(("outputs", "gradients", "gradients", "gradients", "inputs", "samples")))
+    wanted = str(source.one(("outputs", "gradients", "gradients", "gradients", "inputs", "samples", "members")))
 
     def step(parameters: list[Array], x: Array, table: Array, rows: Array, labels: Array, mask: Array) -> object:
         if wanted == "outputs":
@@ -223,6 +223,10 @@ def draw(source: Source, number: int, more: tuple[Layer, ...] = ()) -> Step:
 
             each = jax.vmap(one)(x, rows, labels)
             return [jnp.sum(jnp.clip(g, -0.5, 0.5), 0) for g in each]
+        if wanted == "members":
+            scales = 1 + jnp.arange(batch) / 16
+            ensemble = [jax.vmap(lambda scale, p=p: (p * scale).astype(p.dtype))(scales) for p in parameters]
+            return jax.vmap(lambda member: jax.value_and_grad(loss)(member, x, table, rows, labels, mask))(ensemble)
         value, (gradients, of_table) = jax.value_and_grad(loss, argnums=(0, 2))(
             parameters, x, table, rows, labels, mask
         )

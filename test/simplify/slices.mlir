@@ -97,3 +97,32 @@ func.func @of_iota() -> tensor<30x4xi32> {
   %1 = stablehlo.slice %0 [4:34, 0:4] : (tensor<40x9xi32>) -> tensor<30x4xi32>
   return %1 : tensor<30x4xi32>
 }
+
+// All slices of one value, side by side again, are that value, whoever else reads them.
+// CHECK-LABEL: func.func @put_together
+// CHECK: %[[S:.*]] = stablehlo.sine %arg0
+// CHECK: %[[A:.*]] = stablehlo.slice %[[S]] [0:4, 0:2]
+// CHECK: return %[[S]], %[[A]]
+func.func @put_together(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x2xf32>) {
+  %s = stablehlo.sine %x : tensor<4x6xf32>
+  %a = stablehlo.slice %s [0:4, 0:2] : (tensor<4x6xf32>) -> tensor<4x2xf32>
+  %b = stablehlo.slice %s [0:4, 2:3] : (tensor<4x6xf32>) -> tensor<4x1xf32>
+  %c = stablehlo.slice %s [0:4, 3:6] : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  %all = stablehlo.concatenate %a, %b, %c, dim = 1 : (tensor<4x2xf32>, tensor<4x1xf32>, tensor<4x3xf32>) -> tensor<4x6xf32>
+  return %all, %a : tensor<4x6xf32>, tensor<4x2xf32>
+}
+
+// In another order, with one left out, or of some of the rows, they are not.
+// CHECK-LABEL: func.func @not_put_together
+// CHECK-COUNT-3: stablehlo.concatenate
+func.func @not_put_together(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>, tensor<2x2xf32>) {
+  %s = stablehlo.sine %x : tensor<4x4xf32>
+  %a = stablehlo.slice %s [0:4, 0:2] : (tensor<4x4xf32>) -> tensor<4x2xf32>
+  %b = stablehlo.slice %s [0:4, 2:4] : (tensor<4x4xf32>) -> tensor<4x2xf32>
+  %other = stablehlo.concatenate %b, %a, dim = 1 : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
+  %twice = stablehlo.concatenate %a, %a, dim = 1 : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
+  %c = stablehlo.slice %s [0:2, 0:2] : (tensor<4x4xf32>) -> tensor<2x2xf32>
+  %d = stablehlo.slice %s [0:2, 2:4] : (tensor<4x4xf32>) -> tensor<2x2xf32>
+  %rows = stablehlo.concatenate %c, %d, dim = 1 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x4xf32>
+  return %other, %twice, %rows, %a, %c : tensor<4x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>, tensor<2x2xf32>
+}

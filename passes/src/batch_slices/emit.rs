@@ -265,12 +265,8 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
         let op = member.op;
         let types: Vec<Type> =
             op.results().zip(along).map(|(result, along)| self.ty(result.r#type(), *along)).collect();
-        let sized = member.role.sized(op).map(|(name, Along { dim, run, .. })| {
-            let mut sizes = ir::i64_array(op, name).unwrap_or_default().to_vec();
-            sizes[dim] = run * self.slice;
-            (name, self.build.i64_array(&sizes))
-        });
-        self.build.copy_with(op, operands, sized.as_slice(), &types)
+        let resized = member.role.resized(op, (self.slice, self.region.units), self.build);
+        self.build.copy_with(op, operands, resized.as_slice(), &types)
     }
 
     /// What is carried, and what an op makes of one slice.

@@ -12,12 +12,15 @@ use crate::tables::{Keys, Table};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value};
 use slimhlo_dialect::ffi::op_name;
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
 /// Which part of what a region is grown from takes what is computed before the loop, at most, and in how many ops.
 const SMALL: i64 = 16;
 /// See [`SMALL`].
 const FEW: usize = 64;
+/// How often it is asked again what can be before the loop, once something turns out to be needed in it.
+const ROUNDS: usize = 8;
 /// In how many ops what leaves may be computed again of arguments instead.
 const AGAIN: usize = 8;
 
@@ -336,23 +339,68 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
         after
     }
 
-    /// Leaves out what is made of what is outside, and wanted there: it can as well be there before.
+    /// Leaves out what is made of what is outside, and wanted there: it can as well be there before. So can what is made, on the fly, of
+    /// what back ends compute on the fly as well: for slices that would have to be stored.
     fn trim(&mut self) {
-        for (place, &op) in self.body.ops.iter().enumerate() {
-            let Some(role) = &self.roles[place] else { continue };
-            if !matches!(role.results, Results::Kept(_)) || op.operands().any(|operand| self.is_made(operand))
-            {
+        let places = 0..self.body.ops.len();
+        let wanted = places.filter(|&place| {
+            self.is_kept(place) && self.users(place).any(|user| !user.is_some_and(|at| self.is_member(at)))
+        });
+        let mut cones: Vec<(usize, BTreeSet<usize>)> =
+            wanted.filter_map(|place| Some((place, self.on_the_fly(place)?))).collect();
+        for round in 0..ROUNDS {
+            let mut all: BTreeSet<usize> = cones.iter().flat_map(|(_, cone)| cone).copied().collect();
+            let heads: BTreeSet<usize> = cones.iter().map(|(place, _)| *place).collect();
+            let stays = |at: &usize| self.users(*at).any(|user| user.is_none_or(|user| !all.contains(&user)));
+            let needed: BTreeSet<usize> = all.difference(&heads).copied().filter(stays).collect();
+            if needed.is_empty() {
+                std::mem::take(&mut all).into_iter().for_each(|place| self.roles[place] = None);
+                return;
+            }
+            let last = round + 2 >= ROUNDS;
+            cones.retain(|(_, cone)| cone.len() == 1 || !last && cone.is_disjoint(&needed));
+        }
+    }
+
+    fn is_member(&self, place: usize) -> bool {
+        self.roles.get(place).is_some_and(Option::is_some)
+    }
+
+    fn is_kept(&self, place: usize) -> bool {
+        self.roles[place].as_ref().is_some_and(|role| matches!(role.results, Results::Kept(_)))
+    }
+
+    /// The places of all that uses an op's results, if they have any.
+    fn users(&self, place: usize) -> impl Iterator<Item = Option<usize>> + use<'b, 'c, 'a> {
+        let body = self.body;
+        let results: SmallVec<[Value<'c, 'a>; 2]> = body.ops[place].results().map(Value::from).collect();
+        results.into_iter().flat_map(move |result| uses(result).map(move |used| body.place(used.user)))
+    }
+
+    /// The places of an op and of all in the region that it is made of, if back ends compute all of that within it.
+    fn on_the_fly(&self, place: usize) -> Option<BTreeSet<usize>> {
+        let (mut all, mut pending) = (BTreeSet::new(), vec![place]);
+        while let Some(at) = pending.pop() {
+            if !all.insert(at) {
                 continue;
             }
-            let outside = |used: crate::rewrite::Use<'c, 'a>| {
-                self.body
-                    .place(used.user)
-                    .is_none_or(|place| self.roles.get(place).is_none_or(Option::is_none))
-            };
-            if op.results().any(|result| uses(result.into()).any(outside)) {
-                self.roles[place] = None;
+            let makers = self.body.ops[at].operands().filter_map(|operand| self.body.maker(operand));
+            pending.extend(makers.filter(|&maker| self.is_member(maker)));
+            if all.len() > FEW {
+                return None;
             }
         }
+        let fused = |at: &usize| class::is_fusible(op_name(self.body.ops[*at]));
+        let is_stored_for_slices = |value: Value<'c, 'a>| {
+            self.body.maker(value).is_some_and(|maker| {
+                let name = op_name(self.body.ops[maker]);
+                let on_the_fly = fused(&maker) && !Class::of(name).free || name == "stablehlo.concatenate";
+                let inside = |user: Option<usize>| user.is_some_and(|user| self.is_member(user));
+                !self.is_member(maker) && on_the_fly && self.users(maker).all(inside)
+            })
+        };
+        let stores = |at: &usize| self.body.ops[*at].operands().any(is_stored_for_slices);
+        (all.len() == 1 || all.iter().all(fused) && all.iter().any(stores)).then_some(all)
     }
 }
 

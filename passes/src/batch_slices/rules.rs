@@ -2,14 +2,15 @@
 
 //! What an op does to one dimension of what it is given: keep it apart, or add it up.
 
-use crate::ir;
+use crate::ir::{self, Builder};
 use crate::ops::access::{self, Along, Source, is_apart_in_windows, is_closed};
 use crate::ops::products::{self, accumulates_in};
 use crate::ops::reducers::{combiner, fresh_identity, indices_dim, scatter_dims, scatter_numbers};
 use crate::target::Storage;
 use crate::ties::Ties;
+use melior::ir::attribute::IntegerAttribute;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Attribute, OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, GatherDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
@@ -51,17 +52,30 @@ pub enum Sum<'c> {
     Scatter,
 }
 
-impl Role<'_> {
-    /// What an op that keeps slices says of how many elements it takes, and along which dimension and of what run these are:
-    /// that of a slice of its result, or of rows that a gather takes whole (what is paired with indices it takes one by one).
-    pub fn sized(&self, op: OperationRef<'_, '_>) -> Option<(&'static str, Along)> {
+impl<'c> Role<'c> {
+    /// What an op that keeps slices says of how many elements or groups it takes, said for `taken` of `units` slices.
+    pub fn resized<'a>(
+        &self,
+        op: OperationRef<'c, 'a>,
+        (taken, units): (i64, i64),
+        build: &Builder<'c, 'a>,
+    ) -> Option<(&'static str, Attribute<'c>)> {
         let Results::Kept(results) = &self.results else { return None };
-        match (op_name(op), &self.operands[..]) {
-            ("stablehlo.slice", _) => Some(("limit_indices", results[0])),
-            ("stablehlo.dynamic_slice", _) => Some(("slice_sizes", results[0])),
-            ("stablehlo.gather", &[Some(table), None]) => Some(("slice_sizes", table)),
-            _ => None,
-        }
+        let (name, Along { dim, run, .. }) = match (op_name(op), &self.operands[..]) {
+            ("stablehlo.slice", _) => ("limit_indices", results[0]),
+            ("stablehlo.dynamic_slice", _) => ("slice_sizes", results[0]),
+            // Rows are taken whole; what is paired with indices is taken one by one.
+            ("stablehlo.gather", &[Some(table), None]) => ("slice_sizes", table),
+            ("stablehlo.convolution", &[Some(_), Some(_)]) => {
+                let (name, groups) = groups(op)?;
+                let groups = IntegerAttribute::new(build.i64_type(), groups / units * taken);
+                return Some((name, groups.into()));
+            }
+            _ => return None,
+        };
+        let mut sizes = ir::i64_array(op, name)?.to_vec();
+        sizes[dim] = run * taken;
+        Some((name, build.i64_array(&sizes)))
     }
 }
 
@@ -104,7 +118,7 @@ impl<'c: 'a, 'a> Rules<'c, 'a> {
         let operands = match op_name(op) {
             // Turns are for `slimhlo-stream`; constants and iotas are made where they are needed.
             "stablehlo.while" | "stablehlo.constant" | "stablehlo.iota" => return None,
-            name => match more(op, name, &tensor, along) {
+            name => match more(op, name, &tensor, (along, self.units)) {
                 Some(operands) => operands,
                 None => match access::source_of(op, number, &tensor, along, self.units) {
                     Ok(Source::Op(operands)) => operands.to_vec(),
@@ -190,12 +204,12 @@ fn can_be_copied(op: OperationRef<'_, '_>) -> bool {
         && op.results().all(|result| ir::plain(result.into()).is_some())
 }
 
-/// What [`access::source_of`] does not know: how the operands of an op are sliced for slices of its result.
+/// What [`access::source_of`] does not know: how the operands of an op are sliced for slices of its result, of `units` in all.
 fn more<'c: 'a, 'a>(
     op: OperationRef<'c, 'a>,
     name: &str,
     result: &Tensor<'c>,
-    along: Along,
+    (along, units): (Along, i64),
 ) -> Option<Vec<Option<Along>>> {
     let dim = along.dim;
     let tensor = |index: usize| op.operands().nth(index).and_then(ir::plain);
@@ -207,6 +221,7 @@ fn more<'c: 'a, 'a>(
             let transformed = ir::i64_array(op, "fft_length")?.len();
             (dim + transformed < result.rank()).then(|| vec![Some(along)])
         }
+        "stablehlo.convolution" => features(op, (along, units)),
         "stablehlo.cholesky" => (dim + 2 < result.rank()).then(|| vec![Some(along)]),
         "stablehlo.triangular_solve" => {
             let left = ffi::attribute_of(op, "left_side").is_none_or(|of| of.to_string() == "true");
@@ -239,6 +254,28 @@ fn more<'c: 'a, 'a>(
         }
         _ => None,
     }
+}
+
+/// The groups of a convolution that has more than one, of features or of a batch.
+fn groups(op: OperationRef<'_, '_>) -> Option<(&'static str, i64)> {
+    let of = |name| Some((name, ir::constant_attribute(op, name)?));
+    let all = [of("feature_group_count")?, of("batch_group_count")?];
+    all.into_iter().find(|(_, groups)| *groups > 1)
+}
+
+/// How the operands of a convolution are sliced for slices of its features: these are what filters have, group by group if there are
+/// groups of what they read (what `vmap` makes of one network for each member of a population, and of its gradient).
+fn features(op: OperationRef<'_, '_>, (along, units): (Along, i64)) -> Option<Vec<Option<Along>>> {
+    let numbers = ConvDimensionNumbers::try_from(ffi::attribute_of(op, "dimension_numbers")?).ok()?;
+    (numbers.output_feature_dimension() == along.dim as i64).then_some(())?;
+    let filters = along.of(numbers.kernel_output_feature_dimension() as usize);
+    let Some((name, groups)) = groups(op) else { return Some(vec![None, Some(filters)]) };
+    let dim = match name {
+        "feature_group_count" => numbers.input_feature_dimension(),
+        _ => numbers.input_batch_dimension(),
+    } as usize;
+    let size = *ir::plain(op.operands().next()?)?.shape.get(dim)?;
+    (groups % units == 0).then(|| vec![Some(Along { dim, run: size / units, from: 0 }), Some(filters)])
 }
 
 /// How the operands of a product or a convolution are sliced that adds up slices of one of them.

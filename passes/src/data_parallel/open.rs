@@ -139,10 +139,8 @@ impl<'c: 'a, 'a> Open<'c, 'a, '_> {
     fn enter(&mut self, op: OperationRef<'c, 'a>, role: &Role<'c>) {
         match &role.results {
             Results::Kept(_) => {
-                if let Some((name, Along { dim, run, .. })) = role.sized(op) {
-                    let mut sizes = ir::i64_array(op, name).unwrap_or_default().to_vec();
-                    sizes[dim] = run;
-                    set_attribute(op, name, self.build.i64_array(&sizes));
+                if let Some((name, resized)) = role.resized(op, (1, self.step.units()), self.build) {
+                    set_attribute(op, name, resized);
                 }
                 self.set_types(op.results().map(Value::from));
             }

@@ -70,6 +70,11 @@ impl<'c: 'a, 'a> Step<'c, 'a> {
         (step.is_whole_program(block) && step.is_as_said()).then_some(step)
     }
 
+    /// How many parts the batch is cut into.
+    pub(super) fn units(&self) -> i64 {
+        self.mesh.grid.parts(&self.axes)
+    }
+
     /// Follows the batch from what is known of a block's arguments on; none if an op takes some of it otherwise than by rows.
     fn follow(&mut self, block: BlockRef<'c, 'a>, rules: &Rules<'c, 'a>) -> Option<()> {
         for op in ops_in(block).filter(|op| !is_end(*op)) {

@@ -4,6 +4,7 @@
 
 use super::NEAR;
 use crate::functions::is_public;
+use crate::ir;
 use crate::rewrite::{defining_op, users};
 use crate::shards::is_manual_throughout;
 use melior::ir::block::BlockLike;
@@ -55,7 +56,7 @@ fn may_be_thin<'c: 'a, 'a>(mut reader: OperationRef<'c, 'a>) -> bool {
                 "sdy.manual_computation" => returned(op, value),
                 _ => None,
             },
-            None => match owner(value, reader) {
+            None => match ir::owner(value, reader) {
                 Some((op, _)) if op_name(op) == "func.func" => return !is_public(op),
                 Some((op, index)) if is_manual_throughout(op) => {
                     op.operands().nth(index).map(|from| (op, from))
@@ -85,21 +86,4 @@ fn returned<'c: 'a, 'a>(
     let block = computation.regions().next().and_then(|region| region.first_block())?;
     let last = block.terminator()?;
     Some((last, last.operands().nth(index)?))
-}
-
-/// The op in whose region a value comes in that an op reads, and as which argument.
-fn owner<'c: 'a, 'a>(
-    value: Value<'c, 'a>,
-    reader: OperationRef<'c, 'a>,
-) -> Option<(OperationRef<'c, 'a>, usize)> {
-    let argument = ffi::as_block_argument(value)?;
-    let mut inside = reader;
-    loop {
-        let block = inside.block()?;
-        let outer = block.parent_operation()?;
-        if block.to_raw().ptr == argument.owner().to_raw().ptr {
-            return Some((outer, argument.argument_number()));
-        }
-        inside = outer;
-    }
 }

@@ -177,6 +177,10 @@ struct Fusion<'g, 'c, 'a> {
     chain: Vec<f32>,
     /// The part of it that is of elements from elsewhere.
     moved: Vec<f32>,
+    /// For each node what the back end reckons that it takes by itself, where that is known.
+    alone: Vec<f32>,
+    /// For each node the bytes that are read for one of its elements, where rereads are weighed.
+    taken: Vec<f32>,
     /// Stored because what is read for it would be read for each of those that ask for other elements of it.
     spilled: Vec<bool>,
     /// Stored because too much would be read for it in each of several kernels.
@@ -241,6 +245,8 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         replaced: vec![false; count],
         chain: Vec::new(),
         moved: Vec::new(),
+        alone: Vec::new(),
+        taken: Vec::new(),
         spilled: vec![false; count],
         collected: vec![false; count],
         kernels: vec![0; count],
@@ -263,8 +269,11 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
     if storage.weighs_copies {
         (fusion.chain, fusion.moved) = fusion.chains();
     }
+    if let Some(reckoned) = storage.reckoned {
+        fusion.alone = fusion.alone(reckoned);
+    }
     if let Some(rereads) = storage.rereads {
-        fusion.spilled = fusion.spill(rereads);
+        (fusion.spilled, fusion.taken) = fusion.spill(rereads);
     }
     fusion.decide();
     if storage.weighs_copies && fusion.look_again() {
@@ -478,7 +487,8 @@ impl Fusion<'_, '_, '_> {
                     && (stored
                         || joined[index]
                         || self.moves_more(node)
-                        || self.is_worth_storing(node, homes))
+                        || self.is_worth_storing(node, homes)
+                        || self.is_reckoned_worth_storing(node, homes))
                     || repeats && (self.is_expensive(node) || self.repeats_more(node, homes, often))
                     || places > 1 && self.computes_more(node, places)
                     || self.spilled[index]

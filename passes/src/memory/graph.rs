@@ -8,7 +8,7 @@ use super::lists::Ids;
 use super::shards::{Exchange, Shards, local_type};
 use crate::addresses::AddressMap;
 use crate::ir::key;
-use crate::ops::columns;
+use crate::ops::{columns, joined};
 use crate::rewrite::walk;
 use crate::target::{Rates, Storage, Target};
 use melior::ir::attribute::{DenseElementsAttribute, StringAttribute};
@@ -352,6 +352,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             {
                 return;
             }
+            "concatenate" if scope.is_put_together(op) => return,
             "convert" if scope.undoes_convert(op) => return,
             "slice" if scope.is_part(op) => return,
             "add" | "subtract" => {
@@ -400,6 +401,20 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Scope<'c, 'a> {
+    /// Takes a value for the concatenate of all of its slices, wherever these are made; whether it is one.
+    fn is_put_together(&mut self, op: OperationRef<'c, 'a>) -> bool {
+        let parts = self.operands(op);
+        let slices = parts.iter().map(|&part| {
+            let node = &self.graph.nodes[self.graph.values[part as usize].node as usize];
+            Some((node.op.filter(|op| op_name(*op) == "stablehlo.slice")?, *node.operands.first()?))
+        });
+        let whole = joined::whole_of_slices(op, slices);
+        let whole = whole.filter(|&whole| {
+            op.result(0).is_ok_and(|result| result.r#type() == self.graph.values[whole as usize].ty)
+        });
+        whole.inspect(|&whole| self.forward(op, &[whole])).is_some()
+    }
+
     fn value(&mut self, node: Id, ty: Type<'c>) -> Id {
         let tile = self.storage.tile;
         let size = || tiled(ty, tile).unwrap_or_else(|| bytes_of(ty));

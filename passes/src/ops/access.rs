@@ -30,7 +30,7 @@ pub struct Along {
 
 impl Along {
     /// The same units of another dimension.
-    fn of(self, dim: usize) -> Self {
+    pub(crate) fn of(self, dim: usize) -> Self {
         Self { dim, ..self }
     }
 }

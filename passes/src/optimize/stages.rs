@@ -200,6 +200,13 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "sums of loops",
+        pipeline: "func.func(slimhlo-early-sums)",
+        tidy: TIDY,
+        judge: Judge::NotWorse,
+        ..PLAIN
+    },
+    Stage {
         name: "residuals of loops",
         pipeline: "func.func(slimhlo-recompute-residuals{target=$target})",
         tidy: TIDY,

@@ -5,9 +5,10 @@
 use super::shape::concatenated;
 use super::site::{Site, Slice, is_always_there, plain, producer};
 use crate::ir;
+use crate::ops::joined::whole_of_slices;
 use crate::rewrite::{has_one_use, users};
+use melior::ir::Value;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
@@ -72,6 +73,16 @@ pub fn concatenate_of_concatenate<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'
         .then(|| site.build.concatenate(&parts, dim, site.location))
 }
 
+/// All slices of one value, side by side again, are that value.
+pub fn concatenate_of_all_slices<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let slices = site.op.operands().map(|part| {
+        let slice = producer(part, "stablehlo.slice")?;
+        Some((slice, slice.operand(0).ok()?))
+    });
+    // Parts that have all elements along one dimension, and make up an array of the same type, are whole along the others.
+    whole_of_slices(site.op, slices).and_then(|whole| site.forward(whole))
+}
+
 /// Neighbouring slices of one value, side by side again, are one slice.
 pub fn concatenate_of_slices<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     /// A run of neighbouring slices, or any other operand.
@@ -104,13 +115,6 @@ pub fn concatenate_of_slices<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a
     }
     if parts.len() == sizes.len() {
         return None;
-    }
-    if let [Part::Run { slice, limit, .. }] = &parts[..]
-        && slice.operand.r#type() == site.result.ty
-        && slice.start.iter().all(|&start| start == 0)
-        && *limit == site.result.shape[dim]
-    {
-        return site.forward(slice.operand);
     }
     let mut values = Vec::with_capacity(parts.len());
     for part in parts {

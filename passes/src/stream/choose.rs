@@ -21,6 +21,7 @@ use super::beside::Sunk;
 use super::consumer::{Consumer, SMALL};
 use super::cuts::Cuts;
 use super::emit::Loop;
+use super::held::Held;
 use super::outside::{Outside, is_exported};
 use super::plan::{Facts, Plan};
 use super::sizes::{ROUNDS, Sizes};
@@ -92,6 +93,8 @@ pub struct Rewrite<'c, 'a> {
     pub just_gone: Marked,
     /// What is known about values.
     pub facts: Rc<Facts<'c, 'a>>,
+    /// What is there at the peak of what there was at first.
+    pub held: Rc<Held<'c, 'a>>,
     /// What is compared with itself.
     pub ties: Ties<'c, 'a>,
     /// What is known about consumers before the one that is planned, until the next loop is made.
@@ -259,16 +262,18 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
 
     fn erase(&mut self, op: OperationRef<'c, 'a>) {
         let Self { gone, just_gone, .. } = self;
-        let facts = &self.facts;
+        let (facts, held) = (&self.facts, &self.held);
         // What is known of values inside is not to be taken for what is known of others at their addresses.
         if matches!(op_name(op), "stablehlo.while" | "stablehlo.if" | "stablehlo.case") {
             facts.clear();
+            held.forget_all();
             self.loops.retain(|made| ir::op_key(*made) != ir::op_key(op));
         }
         self.build.erase_with_dead_producers(op, |value| {
             if let Some(op) = defining_op_key(value) {
                 gone.insert(op);
                 just_gone.insert(op);
+                held.forget(op);
             }
             facts.forget(value);
         });

@@ -12,6 +12,7 @@
 mod fleeting;
 
 use super::consumer::{Consumer, Role, SMALL};
+use super::held::Held;
 use super::plan::Plan;
 use crate::ir::{self, bytes, is_narrow};
 use crate::ops::access::Source;
@@ -329,7 +330,7 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
         group: &[(usize, Consumer<'c, 'a>)],
         sources: &[i64],
         recomputes: bool,
-        storage: &Storage,
+        (storage, held): (&Storage, &Held<'c, 'a>),
     ) -> Vec<bool> {
         let count = plan.chunks.len();
         let mut stored = vec![false; count];
@@ -385,12 +386,9 @@ impl<'c: 'a, 'a> Outside<'c, 'a> {
             if chunk.source == Source::Slice {
                 continue;
             }
-            if kernel
-                || (!storage.weighs_copies
-                    && !chunk.kind.free
-                    && !light.contains(at)
-                    && (kernels[at].len() > 1 || needed_outside))
-            {
+            let shared =
+                || !chunk.kind.free && !light.contains(at) && (kernels[at].len() > 1 || needed_outside);
+            if kernel || shared() && (!storage.weighs_copies || held.contains(op)) {
                 stored[at] = true;
             }
             if reduced[at] && grown(at) && !is_arithmetic(op) {

@@ -29,6 +29,7 @@ pub(super) static STORAGE: Storage = Storage {
     computes_stored_once: false,
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
+    reckoned: None,
     rereads: None,
     most_places: 15,
     orders_products: false,

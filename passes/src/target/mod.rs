@@ -72,6 +72,9 @@ pub struct Storage {
     pub launch_bytes: u64,
     /// Where bytes are weighed: elementwise operations in the time in which a byte is written and read.
     pub work_per_byte: f32,
+    /// Where bytes are weighed: what the back end reckons with for an elementwise op, in the same operations, by the op's name without its
+    /// dialect and the type of its operand's elements; `None` where nobody knows.
+    pub reckoned: Option<fn(&str, Type<'_>) -> f32>,
     /// Where bytes are weighed: what it takes to read what has been read; `None` where nobody knows.
     pub rereads: Option<Rereads>,
     /// A kernel reads at most this often the same op's elements at other places; more are stored.

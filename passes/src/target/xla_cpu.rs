@@ -20,6 +20,7 @@ pub(super) static STORAGE: Storage = Storage {
     computes_stored_once: false,
     launch_bytes: 0,
     work_per_byte: 0.0,
+    reckoned: None,
     rereads: None,
     most_places: 15,
     orders_products: true,

@@ -25,6 +25,7 @@ pub(super) static STORAGE: Storage = Storage {
     // XLA's own model of a GPU's kernels has a microsecond for a start; 30e12 operations against 3.35e12 bytes a second, twice.
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
+    reckoned: Some(reckoned),
     // An H100's, by the same model; see its rates.
     rereads: Some(Rereads { cache: 52_428_800, share: 0.4, sector: 64 }),
     most_places: u32::MAX,
@@ -134,6 +135,39 @@ pub(super) const B200: Rates = Rates {
     cached: 1.8 * 6.83e12,
     ..H100
 };
+
+/// Cycles that XLA reckons with for an element when it weighs what to fuse. Of cheap ops they are those of its table for an H100
+/// (`hlo_op_profiles_data.h` in openxla/xla); those of others follow from how many kernels have to read one, and after how many
+/// multiplications, for XLA for an H100 to store it (`test/print-memory/gpu-reckoned.mlir` has some).
+fn reckoned(name: &str, element: Type<'_>) -> f32 {
+    let element = complex_part(element).unwrap_or(element);
+    let wide = element.is_f64();
+    if !(wide || element.is_bf16() || element.is_f32() || element.is_f16()) {
+        return 3.0;
+    }
+    let pick = |single: f32, double: f32| if wide { double } else { single };
+    match name {
+        // Instructions of their own, which the table does not have.
+        "exponential" | "log" if element.is_bf16() => 3.0,
+        "logistic" if element.is_bf16() => 42.0,
+        "add" | "subtract" => pick(7.0, 15.0),
+        "multiply" => pick(3.0, 15.0),
+        "divide" => pick(19.0, 290.0),
+        "exponential" => pick(79.0, 376.0),
+        "log" => pick(166.0, 815.0),
+        "sqrt" | "rsqrt" => pick(75.0, 340.0),
+        "cbrt" => pick(150.0, 586.0),
+        "sine" | "cosine" => pick(960.0, 556.0),
+        "tanh" => pick(467.0, 431.0),
+        "power" => pick(510.0, 2205.0),
+        "atan2" => pick(431.0, 930.0),
+        "tan" => pick(1900.0, 1640.0),
+        "exponential_minus_one" => pick(108.0, 712.0),
+        "log_plus_one" => pick(105.0, 1259.0),
+        "logistic" => pick(135.0, 930.0),
+        _ => 3.0,
+    }
+}
 
 /// Steps for an element, each an instruction of a lane, as an H100 was measured to take (`test/oracle/arithmetic.py` has the table and
 /// where it is from); moves are free.

@@ -18,6 +18,7 @@ pub(super) static STORAGE: Storage = Storage {
     computes_stored_once: true,
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
+    reckoned: None,
     rereads: None,
     most_places: u32::MAX,
     orders_products: false,

@@ -58,6 +58,67 @@ impl Fusion<'_, '_, '_> {
         kernels > 1.0 && here * (kernels - 1.0) > SURE * stored && !self.widens(node)
     }
 
+    /// The same by the back end's own reckoning, of what nothing else needs on the way: that much is surely computed in each of them, while what
+    /// else it reads and writes comes and goes.
+    pub(super) fn is_reckoned_worth_storing(&self, node: Id, homes: Homes) -> bool {
+        let (Some(&work), Some(&taken)) = (self.alone.get(node as usize), self.taken.get(node as usize))
+        else {
+            return false;
+        };
+        let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
+        let elements = value.elements.max(1) as f32;
+        let each = value.bytes as f32 / elements;
+        let time = |bytes: f32| bytes * self.storage.work_per_byte;
+        let known = homes.told_apart();
+        // Of more kernels than are told apart nothing is known but that there are as many.
+        let others = usize::from(known.is_empty() && homes.count > 1) * (Homes::TOLD_APART + 1);
+        let moved = known.iter().map(|&home| self.moved_by(home) / elements);
+        let (computed, read) = moved
+            .chain(std::iter::repeat_n(each, others))
+            .map(|moved| (work.max(time(moved)), time(moved + each)))
+            .fold((0.0, 0.0), |(all, stored), (one, other)| (all + one, stored + other));
+        let started = self.storage.launch_bytes as f32 / elements;
+        let first = work.max(time(taken + each)) + time(started);
+        first + read < computed && !self.widens(node)
+    }
+
+    /// Bytes that a kernel moves if nothing is stored that need not be.
+    fn moved_by(&self, home: Id) -> f32 {
+        let node = &self.graph.nodes[home as usize];
+        let bytes = |value: Id| {
+            let value = &self.graph.values[value as usize];
+            (value.bytes as f32, value.elements as f32)
+        };
+        match node.class {
+            Class::Reduce(_) => node
+                .operands
+                .first()
+                .map_or(0.0, |&operand| self.taken[self.node_of(operand) as usize] * bytes(operand).1),
+            _ if node.count == 0 => 0.0,
+            _ => {
+                let (made, elements) = bytes(node.first);
+                made + self.taken[home as usize] * elements
+            }
+        }
+    }
+
+    /// For each node, operations for one element as the back end reckons with them, of itself and of what is computed for nothing else.
+    pub(super) fn alone(&self, reckoned: fn(&str, Type<'_>) -> f32) -> Vec<f32> {
+        let mut alone = vec![0.0f32; self.graph.nodes.len()];
+        let mut known: FxHashMap<(usize, usize), f32> = FxHashMap::default();
+        for (index, node) in self.graph.nodes.iter().enumerate() {
+            let Some(op) = node.op.filter(|_| matches!(node.class, Class::Map(_))) else { continue };
+            let Some(ty) = op.operands().next().map(|value| value.r#type()) else { continue };
+            let name = op_name(op).split_once('.').map_or(op_name(op), |(_, local)| local);
+            let count = || element_type(ty).map_or(0.0, |element| reckoned(name, element));
+            let own = *known.entry((name.as_ptr() as usize, ty.to_raw().ptr as usize)).or_insert_with(count);
+            let before = node.operands.iter().map(|&operand| self.node_of(operand));
+            let only = before.filter(|&from| self.users.of(from).len() == 1).map(|from| alone[from as usize]);
+            alone[index] = own + only.sum::<f32>();
+        }
+        alone
+    }
+
     /// Whether computing an element at so many places of a kernel takes longer than to store it and read it there.
     pub(super) fn computes_more(&self, node: Id, places: u32) -> bool {
         let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];

@@ -28,8 +28,9 @@ struct Taken {
 }
 
 impl Fusion<'_, '_, '_> {
-    /// Marks those, from the first node to the last: what comes after a stored one reads that.
-    pub(super) fn spill(&self, rereads: Rereads) -> Vec<bool> {
+    /// Marks those, from the first node to the last: what comes after a stored one reads that. Then the bytes that are read for one element of
+    /// each node.
+    pub(super) fn spill(&self, rereads: Rereads) -> (Vec<bool>, Vec<f32>) {
         let count = self.graph.nodes.len();
         let askers = self.askers();
         let mut taken = vec![Taken::default(); count];
@@ -60,7 +61,8 @@ impl Fusion<'_, '_, '_> {
                 taken[index] = own;
             }
         }
-        spilled
+        let reads = taken.iter().map(|taken| self.bytes(taken)).collect();
+        (spilled, reads)
     }
 
     /// What a node only makes wider, if that is computed, too.

@@ -127,7 +127,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             consumer.is_dot && !is_narrow(consumer.result()) && bytes(consumer.result()) > self.sizes.stretch
         });
         let alike = contracts().next().is_some() && large;
-        let stored = outside.stored(plan, group, &sources, alike, storage);
+        let stored = outside.stored(plan, group, &sources, alike, (storage, &self.held));
         let unit_bytes = Outside::most_at_once(plan, group, &stored) / plan.units;
         let carried = carried_besides(plan);
         let widened = if storage.widens { widened(plan, group) } else { 0 };
