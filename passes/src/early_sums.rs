@@ -27,7 +27,7 @@
 //! }
 //! ```
 //!
-//! Sums go through additions, negations, selects by one boolean for all, barriers, and what `while`, `if` and `case` hand through. What
+//! Sums go through additions, subtractions, negations, selects by one boolean for all, barriers, and what `while`, `if` and `case` hand through. What
 //! is added is summed where it is added.
 //!
 //! # Why it is right
@@ -45,6 +45,7 @@
 //! * Something else needs what is carried, or sums over other dimensions: then all of it has to be there.
 //! * No loop carries it: a sum of sums is as well computed at once, on the fly.
 //! * Floats of fewer than 32 bits: each turn would round the sum where it rounded an addend.
+//! * Programs for several partitions: what is summed over a dimension that is cut would be exchanged in each turn, not once.
 //! * The sum is compared with itself (`ties.rs`); ops with discardable attributes (shardings).
 
 use crate::counted::blocks;
@@ -53,6 +54,7 @@ use crate::ir::{self, Builder, discardable_attributes, element_bytes, plain};
 use crate::ops::products::dot_numbers;
 use crate::ops::reducers::combiner;
 use crate::rewrite::{defining_op, ops_named, uses};
+use crate::shards::is_partitioned;
 use crate::splat::Splat;
 use crate::tables::Table;
 use crate::ties::Ties;
@@ -88,6 +90,9 @@ impl Pass for EarlySums {
     const STATISTICS: &'static [Statistic] = &[SUMS];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
+        if is_partitioned(root) {
+            return Ok(Changed::No);
+        }
         let ties = Ties::new(root);
         let build = Builder::new(root);
         let mut count = 0;
@@ -213,7 +218,9 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
             }
             "stablehlo.optimization_barrier" => self.operand((op, index), through, pending)?,
             "stablehlo.negate" => self.operand((op, 0), through, pending)?,
-            "stablehlo.add" => (0..2).try_for_each(|at| self.operand((op, at), through, pending))?,
+            "stablehlo.add" | "stablehlo.subtract" => {
+                (0..2).try_for_each(|at| self.operand((op, at), through, pending))?
+            }
             "stablehlo.select" if ir::is_rank_zero(op.operand(0).ok()?) => {
                 (1..3).try_for_each(|at| self.operand((op, at), through, pending))?;
             }
@@ -280,7 +287,7 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
                 return sums.then_some(());
             }
             "stablehlo.while" | "stablehlo.optimization_barrier" => (op, operand),
-            "stablehlo.add" | "stablehlo.negate" => (op, 0),
+            "stablehlo.add" | "stablehlo.subtract" | "stablehlo.negate" => (op, 0),
             "stablehlo.select" if operand > 0 => (op, 0),
             "stablehlo.return" => {
                 let around = op.parent_operation()?;
@@ -386,6 +393,7 @@ fn hands_through(op: OperationRef<'_, '_>) -> bool {
                 | "stablehlo.optimization_barrier"
                 | "stablehlo.negate"
                 | "stablehlo.add"
+                | "stablehlo.subtract"
         ),
     }
 }

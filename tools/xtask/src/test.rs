@@ -108,6 +108,8 @@ pub enum Step {
     Residuals,
     /// Loops whose values change places do, several turns at once
     Rotations,
+    /// Loops that add up what is summed in the end do, carrying the sums
+    EarlySums,
     /// Gradients of pooling do, by comparisons
     Pools,
     /// Sums of columns do, in two steps
@@ -168,6 +170,7 @@ impl Step {
             | Step::DataParallel
             | Step::Residuals
             | Step::Rotations
+            | Step::EarlySums
             | Step::Pools
             | Step::Sums
             | Step::BatchSlices
@@ -210,6 +213,7 @@ impl Step {
                 | Step::DataParallel
                 | Step::Residuals
                 | Step::Rotations
+                | Step::EarlySums
                 | Step::Pools
                 | Step::Sums
                 | Step::BatchSlices
@@ -276,6 +280,7 @@ impl Step {
             Step::DataParallel => oracle::generated(run, "data_parallel.py", [24, 400]),
             Step::Residuals => oracle::generated(run, "residuals.py", [40, 800]),
             Step::Rotations => oracle::generated(run, "rotations.py", [100, 1000]),
+            Step::EarlySums => oracle::generated(run, "early_sums.py", [100, 1000]),
             Step::Pools => oracle::generated(run, "pools.py", [60, 1000]),
             Step::Sums => oracle::generated(run, "sums.py", [40, 400]),
             Step::BatchSlices => oracle::generated(run, "batch_slices.py", [24, 400]),
