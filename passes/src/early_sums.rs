@@ -55,6 +55,7 @@ use crate::ops::products::dot_numbers;
 use crate::ops::reducers::combiner;
 use crate::rewrite::{defining_op, ops_named, uses};
 use crate::shards::is_partitioned;
+use crate::simplify::number::is_float_zero;
 use crate::splat::Splat;
 use crate::tables::Table;
 use crate::ties::Ties;
@@ -67,6 +68,7 @@ use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::{attribute_of, op_name};
 use slimhlo_dialect::stablehlo::attrs::{DotDimensionNumbers, Precision};
 use slimhlo_dialect::types::Tensor;
+use std::ops::Range;
 
 crate::pass_options! {
     /// Sum over a dimension what a loop adds up before it does so, not when it has ended.
@@ -127,6 +129,8 @@ struct Sum<'c, 'a> {
     reductions: Vec<OperationRef<'c, 'a>>,
     /// Operands that were found to be needed for more than their sum.
     needed: Vec<Operand<'c, 'a>>,
+    /// Values that are still to be followed.
+    pending: Vec<Pending<'c, 'a>>,
 }
 
 /// An op and the number of one of its operands.
@@ -156,6 +160,7 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
             leaves: Vec::new(),
             reductions: Vec::new(),
             needed: Vec::new(),
+            pending: Vec::new(),
         };
         while let Err(through) = sum.follow(result) {
             sum.needed.push(through.filter(|_| sum.needed.len() < MOST_NEEDED)?);
@@ -172,14 +177,14 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
     /// Finds all that a value is made of and that is made of it. Where something needs more than its sum: the operand by which it was
     /// come to, if that need not be a sum.
     fn follow(&mut self, value: Value<'c, 'a>) -> Result<(), Option<Operand<'c, 'a>>> {
-        let mut pending: Vec<Pending> = vec![(value, None)];
-        while let Some((value, through)) = pending.pop() {
+        self.pending = vec![(value, None)];
+        while let Some((value, through)) = self.pending.pop() {
             if self.members.insert(ir::key(value), value).is_some() {
                 continue;
             }
             let found = (self.members.len() <= MOST).then_some(()).and_then(|()| {
-                self.made_of(value, through, &mut pending)?;
-                uses(value).try_for_each(|each| self.used(each.user, each.operand, through, &mut pending))
+                self.made_of(value, through)?;
+                uses(value).try_for_each(|each| self.used(each.user, each.operand, through))
             });
             found.ok_or(through)?;
         }
@@ -194,37 +199,24 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
     }
 
     /// Goes from a value to what it is made of.
-    fn made_of(
-        &mut self,
-        value: Value<'c, 'a>,
-        through: Option<Operand<'c, 'a>>,
-        pending: &mut Vec<Pending<'c, 'a>>,
-    ) -> Option<()> {
+    fn made_of(&mut self, value: Value<'c, 'a>, through: Option<Operand<'c, 'a>>) -> Option<()> {
         let Some(op) = defining_op(value) else {
             let &(op, index) = self.places.get(&ir::key(value))?;
-            return self.place(op, index, through, pending);
+            return self.place(op, index, through);
         };
         if !discardable_attributes(op).is_empty() {
             return None;
         }
         let index = op.results().position(|result| Value::from(result) == value)?;
         match op_name(op) {
-            "stablehlo.while" => return self.place(op, index, through, pending),
+            "stablehlo.while" => return self.place(op, index, through),
             "stablehlo.if" | "stablehlo.case" => {
                 for region in 0..op.region_count() {
                     let end = op.region(region).ok()?.first_block()?.terminator()?;
-                    self.operand((end, index), through, pending)?;
+                    self.operand((end, index), through)?;
                 }
             }
-            "stablehlo.optimization_barrier" => self.operand((op, index), through, pending)?,
-            "stablehlo.negate" => self.operand((op, 0), through, pending)?,
-            "stablehlo.add" | "stablehlo.subtract" => {
-                (0..2).try_for_each(|at| self.operand((op, at), through, pending))?
-            }
-            "stablehlo.select" if ir::is_rank_zero(op.operand(0).ok()?) => {
-                (1..3).try_for_each(|at| self.operand((op, at), through, pending))?;
-            }
-            _ => return None,
+            _ => terms(op, index)?.try_for_each(|at| self.operand((op, at), through))?,
         }
         Some(())
     }
@@ -235,26 +227,20 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
         op: OperationRef<'c, 'a>,
         index: usize,
         through: Option<Operand<'c, 'a>>,
-        pending: &mut Vec<Pending<'c, 'a>>,
     ) -> Option<()> {
         let (condition, body) = blocks(op).filter(|_| discardable_attributes(op).is_empty())?;
         let arguments = [condition.argument(index).ok()?, body.argument(index).ok()?];
         for argument in arguments.map(Value::from) {
             self.places.insert(ir::key(argument), (op, index));
-            pending.push((argument, through));
+            self.pending.push((argument, through));
         }
-        pending.push((op.result(index).ok()?.into(), through));
-        self.operand((op, index), through, pending)?;
-        self.operand((body.terminator()?, index), through, pending)
+        self.pending.push((op.result(index).ok()?.into(), through));
+        self.operand((op, index), through)?;
+        self.operand((body.terminator()?, index), through)
     }
 
     /// Goes to what an op that sums go through has for an operand; what they do not go through is summed there.
-    fn operand(
-        &mut self,
-        at: Operand<'c, 'a>,
-        through: Option<Operand<'c, 'a>>,
-        pending: &mut Vec<Pending<'c, 'a>>,
-    ) -> Option<()> {
+    fn operand(&mut self, at: Operand<'c, 'a>, through: Option<Operand<'c, 'a>>) -> Option<()> {
         let value = at.0.operand(at.1).ok()?;
         let goes_on = match defining_op(value) {
             Some(op) => hands_through(op),
@@ -265,7 +251,7 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
             }
         };
         if goes_on && !self.needed.contains(&at) {
-            pending.push((value, through.or(Some(at))));
+            self.pending.push((value, through.or(Some(at))));
         } else {
             self.leaves.push(at);
         }
@@ -278,7 +264,6 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
         op: OperationRef<'c, 'a>,
         operand: usize,
         through: Option<Operand<'c, 'a>>,
-        pending: &mut Vec<Pending<'c, 'a>>,
     ) -> Option<()> {
         let (maker, result) = match op_name(op) {
             "stablehlo.reduce" => {
@@ -286,9 +271,7 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
                 self.reductions.extend(sums.then_some(op));
                 return sums.then_some(());
             }
-            "stablehlo.while" | "stablehlo.optimization_barrier" => (op, operand),
-            "stablehlo.add" | "stablehlo.subtract" | "stablehlo.negate" => (op, 0),
-            "stablehlo.select" if operand > 0 => (op, 0),
+            "stablehlo.while" => (op, operand),
             "stablehlo.return" => {
                 let around = op.parent_operation()?;
                 let hands_out = match op_name(around) {
@@ -297,9 +280,14 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
                 };
                 (hands_out.then_some(around)?, operand)
             }
-            _ => return None,
+            _ => {
+                let made = 0..op.result_count();
+                let mut made =
+                    made.filter(|&result| terms(op, result).is_some_and(|terms| terms.contains(&operand)));
+                (op, made.next()?)
+            }
         };
-        pending.push((maker.result(result).ok()?.into(), through));
+        self.pending.push((maker.result(result).ok()?.into(), through));
         Some(())
     }
 
@@ -330,8 +318,7 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
         location: Location<'c>,
         build: &Builder<'c, 'a>,
     ) -> Value<'c, 'a> {
-        let splat = Splat::of(value).and_then(|splat| splat.bytes());
-        if splat.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0)) {
+        if Splat::is_zero(value) {
             return build.zeros(ty, location);
         }
         if let Some(product) = defining_op(value).and_then(|op| self.product_of(op, ty, build)) {
@@ -383,18 +370,17 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
 
 /// Whether what an op makes is a sum where all that it is made of is.
 fn hands_through(op: OperationRef<'_, '_>) -> bool {
+    matches!(op_name(op), "stablehlo.while" | "stablehlo.if" | "stablehlo.case") || terms(op, 0).is_some()
+}
+
+/// The operands of which an op adds up one of its results, or chooses it for all elements alike.
+fn terms(op: OperationRef<'_, '_>, result: usize) -> Option<Range<usize>> {
     match op_name(op) {
-        "stablehlo.select" => op.operand(0).is_ok_and(ir::is_rank_zero),
-        name => matches!(
-            name,
-            "stablehlo.while"
-                | "stablehlo.if"
-                | "stablehlo.case"
-                | "stablehlo.optimization_barrier"
-                | "stablehlo.negate"
-                | "stablehlo.add"
-                | "stablehlo.subtract"
-        ),
+        "stablehlo.add" | "stablehlo.subtract" => Some(0..2),
+        "stablehlo.negate" => Some(0..1),
+        "stablehlo.select" => op.operand(0).is_ok_and(ir::is_rank_zero).then_some(1..3),
+        "stablehlo.optimization_barrier" => Some(result..result + 1),
+        _ => None,
     }
 }
 
@@ -404,10 +390,10 @@ fn summed(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
         && op.operand_count() == 2
         && combiner(op) == Some("stablehlo.add")
         && discardable_attributes(op).is_empty();
-    let initial = Splat::of(op.operand(1).ok().filter(|_| sums)?)?.bytes()?;
-    // Zeros of either sign.
-    let (last, rest) = initial.split_last()?;
-    let zero = *last & 0x7f == 0 && rest.iter().all(|byte| *byte == 0);
+    let initial = op.operand(1).ok().filter(|_| sums)?;
+    let element = ir::element_of(initial.r#type());
+    let is_either = |splat: Splat| splat.bytes().is_some_and(|bytes| is_float_zero(element, &bytes, true));
+    let zero = Splat::is_zero(initial) || Splat::of(initial).is_some_and(is_either);
     let mut dims = ir::i64_array(op, "dimensions")?.to_vec();
     dims.sort_unstable();
     zero.then_some(dims)

@@ -271,9 +271,8 @@ impl<'c: 'a, 'a> Pooled<'c, 'a> {
     /// Whether sums may begin with what the first place adds: the initial value is 0.0, and each sum has some 0.0 from a place at which no
     /// window has the element, so that it is not -0.0 in any case.
     fn begins_with_nothing(&self) -> bool {
-        let bytes = Splat::of(self.initial).and_then(|splat| splat.bytes());
-        let is_zero = bytes.is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0));
-        is_zero && self.window.iter().zip(&self.strides).any(|(window, stride)| *window > 1 && *stride > 1)
+        Splat::is_zero(self.initial)
+            && self.window.iter().zip(&self.strides).any(|(window, stride)| *window > 1 && *stride > 1)
     }
 }
 

@@ -85,6 +85,12 @@ impl<'c: 'a, 'a> Splat<'c, 'a> {
         }
     }
 
+    /// Whether a value repeats a constant without a bit that is set, looked up as in [`Splat::of`].
+    pub fn is_zero(value: Value<'c, 'a>) -> bool {
+        let bytes = Self::of(value).and_then(|splat| splat.bytes());
+        bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+    }
+
     /// What `value` repeats, looked up anew and not too far up; for where the IR changes between questions.
     pub fn of(value: Value<'c, 'a>) -> Option<Self> {
         const LONGEST: usize = 32;

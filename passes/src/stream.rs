@@ -85,7 +85,8 @@
 //!
 //! What counts as stored, and so as saved: results of gather, concatenate, dot and reduce; what scatter, gather and dot
 //! read, if it is computed; and elementwise values that two of the above need, where back ends that do not compute twice store
-//! them, and what the memory model says that others store at the peak (`held.rs`). An elementwise chain into one reduce is fused by most back ends: nothing is stored, and nothing is done. But XLA for CPU
+//! them, and what the memory model says that others store at the peak (`held.rs`). An elementwise chain into one reduce is
+//! fused by most back ends: nothing is stored, and nothing is done. But XLA for CPU
 //! hands a sum, maximum or minimum of floats to a library that knows arithmetic of floats alone, and reduces integers in tiles:
 //! what is selected, compared or a sine, and what is counted, is stored if it is made of much less (`outside.rs`).
 //! The loop is made if it saves more than four times `chunk-bytes`. Chunks take about `chunk-bytes`: with the default of

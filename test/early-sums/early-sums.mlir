@@ -97,6 +97,27 @@ func.func @contracted(%n: tensor<i32>, %x: tensor<8x5x4xf32>, %y: tensor<8x5x3xf
   return %r : tensor<4x3xf32>
 }
 
+// The lowest of integers is no zero, though but its sign bit is set.
+// CHECK-LABEL: func.func @lowest
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<8x4xi32>
+// CHECK: stablehlo.reduce
+func.func @lowest(%n: tensor<i32>, %x: tensor<8x4xi32>) -> tensor<4xi32> {
+  %low = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %c0 = stablehlo.constant dense<0> : tensor<i32>
+  %c1 = stablehlo.constant dense<1> : tensor<i32>
+  %w:2 = stablehlo.while(%i = %c0, %a = %x) : tensor<i32>, tensor<8x4xi32>
+  cond {
+    %l = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %c1 : tensor<i32>
+    %s = stablehlo.add %a, %x : tensor<8x4xi32>
+    stablehlo.return %j, %s : tensor<i32>, tensor<8x4xi32>
+  }
+  %r = stablehlo.reduce(%w#1 init: %low) applies stablehlo.add across dimensions = [0] : (tensor<8x4xi32>, tensor<i32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
 // All of it is returned.
 // CHECK-LABEL: func.func @needed
 // CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<8x4xf32>

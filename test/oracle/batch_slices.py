@@ -5,8 +5,8 @@
 
 Each program is a small network of layers that keep a batch apart (products, convolutions of several layouts, with groups and strides, pooling, attention,
 normalizations, gathers, sorts, running sums, reshapes that merge the batch with tokens) or that do not (statistics over the batch), with a
-loss: outputs, gradients of parameters, of inputs, of each sample by itself, or of each member of an ensemble. f32 and f64, bf16 in part. Sums over the batch are added up in another
-order, so results may differ by some ulp of the largest of all; what is left alone must be the same text. The networks are smooth but for maxima, whose
+loss: outputs, gradients of parameters, of inputs, of each sample by itself, or of each member of an ensemble. f32 and f64, bf16 in part.
+Sums over the batch are added up in another order, so results may differ by some ulp of the largest of all; what is left alone must be the same text. The networks are smooth but for maxima, whose
 operands are far apart. Sizes of slices are drawn, too.
 """
 

@@ -349,12 +349,12 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
         let mut cones: Vec<(usize, BTreeSet<usize>)> =
             wanted.filter_map(|place| Some((place, self.on_the_fly(place)?))).collect();
         for round in 0..ROUNDS {
-            let mut all: BTreeSet<usize> = cones.iter().flat_map(|(_, cone)| cone).copied().collect();
+            let all: BTreeSet<usize> = cones.iter().flat_map(|(_, cone)| cone).copied().collect();
             let heads: BTreeSet<usize> = cones.iter().map(|(place, _)| *place).collect();
             let stays = |at: &usize| self.users(*at).any(|user| user.is_none_or(|user| !all.contains(&user)));
             let needed: BTreeSet<usize> = all.difference(&heads).copied().filter(stays).collect();
             if needed.is_empty() {
-                std::mem::take(&mut all).into_iter().for_each(|place| self.roles[place] = None);
+                all.into_iter().for_each(|place| self.roles[place] = None);
                 return;
             }
             let last = round + 2 >= ROUNDS;

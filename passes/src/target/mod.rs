@@ -74,7 +74,7 @@ pub struct Storage {
     pub work_per_byte: f32,
     /// Where bytes are weighed: what the back end reckons with for an elementwise op, in the same operations, by the op's name without its
     /// dialect and the type of its operand's elements; `None` where nobody knows.
-    pub reckoned: Option<fn(&str, Type<'_>) -> f32>,
+    pub reckoned: Option<fn(&str, Type<'_>) -> f64>,
     /// Where bytes are weighed: what it takes to read what has been read; `None` where nobody knows.
     pub rereads: Option<Rereads>,
     /// A kernel reads at most this often the same op's elements at other places; more are stored.

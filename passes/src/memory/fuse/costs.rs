@@ -103,15 +103,12 @@ impl Fusion<'_, '_, '_> {
     }
 
     /// For each node, operations for one element as the back end reckons with them, of itself and of what is computed for nothing else.
-    pub(super) fn alone(&self, reckoned: fn(&str, Type<'_>) -> f32) -> Vec<f32> {
+    pub(super) fn alone(&self, reckoned: fn(&str, Type<'_>) -> f64) -> Vec<f32> {
         let mut alone = vec![0.0f32; self.graph.nodes.len()];
-        let mut known: FxHashMap<(usize, usize), f32> = FxHashMap::default();
+        let mut known = Counts::default();
         for (index, node) in self.graph.nodes.iter().enumerate() {
             let Some(op) = node.op.filter(|_| matches!(node.class, Class::Map(_))) else { continue };
-            let Some(ty) = op.operands().next().map(|value| value.r#type()) else { continue };
-            let name = op_name(op).split_once('.').map_or(op_name(op), |(_, local)| local);
-            let count = || element_type(ty).map_or(0.0, |element| reckoned(name, element));
-            let own = *known.entry((name.as_ptr() as usize, ty.to_raw().ptr as usize)).or_insert_with(count);
+            let own = counted_as(op, local_name(op), reckoned, &mut known) as f32;
             let before = node.operands.iter().map(|&operand| self.node_of(operand));
             let only = before.filter(|&from| self.users.of(from).len() == 1).map(|from| alone[from as usize]);
             alone[index] = own + only.sum::<f32>();
@@ -394,16 +391,8 @@ impl Fusion<'_, '_, '_> {
     /// Operations of a node for one of its elements, where the back end says how many that are.
     fn counted(&self, node: &Node<'_, '_>, operations: fn(&str, Type<'_>) -> f64, known: &mut Counts) -> f64 {
         let Some(op) = node.op else { return 0.0 };
-        let mut of = |op: OperationRef<'_, '_>, name: &str| {
-            // Not `operand(0)`: an op without operands would be printed, for the error, and the module verified for that.
-            let Some(ty) = op.operands().next().map(|value| value.r#type()) else { return 0.0 };
-            let count = || element_type(ty).map_or(0.0, |element| operations(name, element));
-            *known.entry((name.as_ptr() as usize, ty.to_raw().ptr as usize)).or_insert_with(count)
-        };
-        let mut local = |op: OperationRef<'_, '_>| {
-            let name = op_name(op);
-            of(op, name.split_once('.').map_or(name, |(_, local)| local))
-        };
+        let mut of = |op: OperationRef<'_, '_>, name: &str| counted_as(op, name, operations, known);
+        let mut local = |op: OperationRef<'_, '_>| of(op, local_name(op));
         match node.class {
             // By something that all elements share: its inverse is multiplied with.
             Class::Map(map) if !map.expensive && op_name(op) == "stablehlo.divide" => of(op, "multiply"),
@@ -417,4 +406,23 @@ impl Fusion<'_, '_, '_> {
             _ => 0.0,
         }
     }
+}
+
+/// Operations of an op that counts as `name` for one of its elements.
+fn counted_as(
+    op: OperationRef<'_, '_>,
+    name: &str,
+    operations: fn(&str, Type<'_>) -> f64,
+    known: &mut Counts,
+) -> f64 {
+    // Not `operand(0)`: an op without operands would be printed, for the error, and the module verified for that.
+    let Some(ty) = op.operands().next().map(|value| value.r#type()) else { return 0.0 };
+    let count = || element_type(ty).map_or(0.0, |element| operations(name, element));
+    *known.entry((name.as_ptr() as usize, ty.to_raw().ptr as usize)).or_insert_with(count)
+}
+
+/// An op's name without its dialect.
+fn local_name<'c>(op: OperationRef<'c, '_>) -> &'c str {
+    let name = op_name(op);
+    name.split_once('.').map_or(name, |(_, local)| local)
 }

@@ -114,13 +114,8 @@ fn keeps_order(dims: impl Iterator<Item = usize>, shape: &[i64]) -> bool {
 
 /// What zero is added to or taken from. We keep such an op of floats for the sake of -0.0; compilers drop it.
 pub(super) fn added_to_nothing<'c: 'a, 'a>(op: OperationRef<'c, 'a>, local: &str) -> Option<Value<'c, 'a>> {
-    let is_zero = |value| {
-        Splat::of(value)
-            .and_then(|splat| splat.bytes())
-            .is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))
-    };
     let [left, right] = [op.operand(0).ok()?, op.operand(1).ok()?];
-    if is_zero(right) { Some(left) } else { (local == "add" && is_zero(left)).then_some(right) }
+    if Splat::is_zero(right) { Some(left) } else { (local == "add" && Splat::is_zero(left)).then_some(right) }
 }
 
 /// Which operand of a concatenation a slice takes, if it takes one and all of it.

@@ -225,10 +225,9 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             let Some(scatter) = node.op.filter(|_| node.class == Class::Scatter && node.count == 1) else {
                 continue;
             };
-            let zeros = scatter.operand(0).ok().and_then(Splat::of).and_then(|splat| splat.bytes());
             let sums = folds_with(scatter) == Some("stablehlo.add");
             let alone = has_one_use(scattered) && other != id;
-            if !(sums && alone && zeros.is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))) {
+            if !(sums && alone && scatter.operand(0).is_ok_and(Splat::is_zero)) {
                 continue;
             }
             let operands: Ids = [other].into_iter().chain(node.operands.iter().skip(1).copied()).collect();

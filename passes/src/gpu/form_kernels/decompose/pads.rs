@@ -56,11 +56,8 @@ impl<'c: 'a, 'a> Padded<'c, 'a> {
         let low = ir::i64_array(pad, "edge_padding_low")?;
         let between = ir::i64_array(pad, "interior_padding")?;
         let is_plain = low.iter().all(|&low| low >= 0) && between.iter().all(|&between| between == 0);
-        let is_zero = Splat::of(padding)
-            .and_then(|splat| splat.bytes())
-            .is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0));
         let shape = ir::plain(value)?.shape;
-        (is_plain && is_zero).then_some(Self { value, low, shape })
+        (is_plain && Splat::is_zero(padding)).then_some(Self { value, low, shape })
     }
 
     /// The dimension along which two make up an array of this shape, and whether this one is the first of them.
