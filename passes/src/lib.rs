@@ -34,6 +34,7 @@ pub mod even_products;
 pub mod fuse_concatenates;
 pub mod gather_results;
 pub mod gpu;
+pub mod hold_biases;
 pub mod hold_halos;
 pub mod hold_shared;
 pub mod inplace_updates;
@@ -96,6 +97,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<fuse_concatenates::FuseConcatenates>(),
             PassInfo::of::<gather_results::GatherResults>(),
             PassInfo::of::<gpu::to_host::KernelsToHost>(),
+            PassInfo::of::<hold_biases::HoldBiases>(),
             PassInfo::of::<hold_halos::HoldHalos>(),
             PassInfo::of::<hold_shared::HoldShared>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),

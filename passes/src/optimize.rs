@@ -33,6 +33,7 @@
 //!
 //! The stages are linear; a fingerprint of the module per stage that changed something, and a copy and an estimate of each
 //! function that it changed. What is the same as in the module's first copy is neither copied nor estimated again.
+//! With `in-steps` the rounds go on, with all of the time, when they have come to an end with some of it.
 //! Where several bounds of time are tried a stage meets much that it has met: what it then left as it was, or made
 //! nothing of use of, is [noted](Tried), and what has been found out about a function [remembered](crate::memory).
 
@@ -92,6 +93,9 @@ crate::pass_options! {
         pub chunk_bytes: Option<Bytes> = None,
         /// Stages that are left out, by the passes that they run: `rematerialize,offload`, say.
         pub without: Without = Without::default(),
+        /// Spend some of the time that a function may take, and the rest once nothing more is to be had for that: stages that come first
+        /// leave others more.
+        pub in_steps: bool = false,
     }
 }
 
@@ -183,6 +187,10 @@ pub fn optimize_once<'c>(
     let mut searched = [None; STAGES.len()];
     let mut is_exchanged = false;
     let mut is_settled = false;
+    let (mut limit, mut later) = match options.in_steps {
+        true => (options.max_slowdown.first_step(), Some(options.max_slowdown)),
+        false => (options.max_slowdown, None),
+    };
     let mut now = if marked { fingerprint(module) } else { before };
     for round in 0..ROUNDS {
         let start = now;
@@ -193,7 +201,7 @@ pub fn optimize_once<'c>(
             }
             let rule = Rule {
                 target,
-                limit: options.max_slowdown,
+                limit,
                 enough: options.memory_limit.map(|bytes| bytes.0),
                 originals: &originals,
             };
@@ -229,6 +237,10 @@ pub fn optimize_once<'c>(
             break;
         }
         is_settled = now == start;
+        if is_settled && let Some(next) = later.take() {
+            (limit, is_settled) = (next, false);
+            (settled, searched) = ([None; STAGES.len()], [None; STAGES.len()]);
+        }
     }
     // Where rounds have come to no end, nothing has finished: nobody else knows of one device's programs, nor of sums in parts to be.
     let open: Vec<_> = functions(module).collect();

@@ -42,6 +42,10 @@
 //! ([`crate::min_cut`]) finds the cheapest choice. So a window pays for all it computes again itself, and is begun
 //! from what is small: the layer's input.
 //!
+//! Sums and extremes of rows that are computed in the kernel of what reads the rows, a softmax, say, have no memory of their own. To keep one
+//! it would have to be stored, by a kernel that reads the rows once more: that is part of its price, and to do it again costs nothing where the
+//! rows are done again.
+//!
 //! With `through` a value is also needed where what is computed of it on the fly is: the backward part of a
 //! normalization reads a convolution's result in f32, which takes no memory, while the result in bf16 does. What is
 //! computed on the fly cannot be kept then, only what it is made of. The pipeline tries both: windows differ.
@@ -79,7 +83,7 @@ use crate::ir::{self, Builder};
 use crate::memory::{self, Profile};
 use crate::ops::class;
 use crate::ops::products::is_product;
-use crate::rewrite::uses;
+use crate::rewrite::{defining_op, uses};
 use crate::tables::Keys;
 use crate::target::Target;
 use melior::ir::block::BlockLike;
@@ -325,6 +329,11 @@ impl<'c: 'a, 'a> Kept<'c, 'a> {
         }
         spans.sort_by_key(|span| span.first);
         self.spans = spans;
+    }
+
+    /// The op that makes a value, if that is a sum or extreme of rows within the kernel of what reads the rows beside it.
+    fn in_rows(&self, value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+        defining_op(value).filter(|op| self.profile.in_rows.contains(&ir::op_key(*op)))
     }
 
     /// Bytes that an op's results take at the peak.

@@ -9,7 +9,7 @@
 //! * slices of slices, concatenates, broadcasts, pads, updates, transposes, reshapes by ones and iotas; reshapes and transposes of one another and of
 //!   broadcasts; broadcasts of broadcasts and of reshapes; reverses of broadcasts; pads of splats, pads that only cut;
 //! * concatenates of concatenates, with empty operands, of neighbouring slices of one value;
-//! * dots of transposed values;
+//! * dots of transposed values; those that contract nothing, which are products of elements;
 //! * conversions after conversions that lose nothing;
 //! * comparisons, minima, maxima and clamps of integers whose ranges settle them (an iota against its bounds, the
 //!   sign fix of an index that cannot be negative);
@@ -101,7 +101,7 @@ const EVERYWHERE: Rules = &[
     ("stablehlo.compare", &[number::settled_compare]),
     ("stablehlo.convert", &[number::convert_of_convert]),
     ("stablehlo.divide", &[number::neutral_operand]),
-    ("stablehlo.dot_general", &[dot::dot_of_transpose]),
+    ("stablehlo.dot_general", &[dot::dot_of_nothing, dot::dot_of_transpose]),
     ("stablehlo.dynamic_broadcast_in_dim", &[dynamic::static_broadcast]),
     ("stablehlo.dynamic_gather", &[dynamic::static_gather]),
     ("stablehlo.dynamic_iota", &[dynamic::static_iota]),

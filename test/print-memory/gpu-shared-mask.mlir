@@ -45,3 +45,26 @@ func.func @main(%x: tensor<2x4096x4096xf32>) -> tensor<2x4096x4096xf32> {
   %r = stablehlo.divide %e, %sums : tensor<2x4096x4096xf32>
   return %r : tensor<2x4096x4096xf32>
 }
+
+// -----
+
+// What makes a number of each row has other tiles: XLA's sum behind a mask takes 188 us, its product 206.
+// CHECK: time {{4[0-4][0-9]\.[0-9]}} us, {{[23]}} launches
+func.func public @main(%q: tensor<64x2048x64xbf16>, %k: tensor<64x2048x64xbf16>) -> (tensor<64x2048xf32>) {
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<64x2048x64xbf16>, tensor<64x2048x64xbf16>) -> tensor<64x2048x2048xbf16>
+  %c = stablehlo.convert %s : (tensor<64x2048x2048xbf16>) -> tensor<64x2048x2048xf32>
+  %ninf = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %low = stablehlo.constant dense<-1.0e+30> : tensor<64x2048x2048xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %i = stablehlo.iota dim = 0 : tensor<2048x2048xi32>
+  %j = stablehlo.iota dim = 1 : tensor<2048x2048xi32>
+  %ge = stablehlo.compare GE, %i, %j : (tensor<2048x2048xi32>, tensor<2048x2048xi32>) -> tensor<2048x2048xi1>
+  %all = stablehlo.broadcast_in_dim %ge, dims = [1, 2] : (tensor<2048x2048xi1>) -> tensor<64x2048x2048xi1>
+  %sel = stablehlo.select %all, %c, %low : tensor<64x2048x2048xi1>, tensor<64x2048x2048xf32>
+  %m = stablehlo.reduce(%sel init: %ninf) applies stablehlo.maximum across dimensions = [2] : (tensor<64x2048x2048xf32>, tensor<f32>) -> tensor<64x2048xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<64x2048xf32>) -> tensor<64x2048x2048xf32>
+  %d = stablehlo.subtract %sel, %mb : tensor<64x2048x2048xf32>
+  %e = stablehlo.exponential %d : tensor<64x2048x2048xf32>
+  %l = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [2] : (tensor<64x2048x2048xf32>, tensor<f32>) -> tensor<64x2048xf32>
+  return %l : tensor<64x2048xf32>
+}

@@ -156,3 +156,31 @@ func.func @deep(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<10
   %b = stablehlo.dot_general %e, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
   return %b, %sum : tensor<1024x64xf32>, tensor<1024xf32>
 }
+
+// -----
+
+// A softmax is one kernel: a sum of each row that is kept for later would have to be stored, and the rows read once more for it. It is done again
+// with what reads the rows.
+// CHECK-LABEL: func.func @softmax
+// CHECK: %[[HELD:.*]]:2 = stablehlo.optimization_barrier %{{.*}}, %{{.*}} : tensor<1024x64xf32>, tensor<1024x64xf32>
+// CHECK: %[[AGAIN:.*]] = stablehlo.dot_general %[[HELD]]#0
+// CHECK: %[[E:.*]] = stablehlo.exponential %[[AGAIN]]
+// CHECK: %[[SUM:.*]] = stablehlo.reduce(%[[E]]
+// CHECK: stablehlo.divide %[[E]], %{{.*}}
+func.func @softmax(%x: tensor<4096x64xf32>, %y: tensor<64x1024xf32>, %x1: tensor<1024x64xf32>) -> tensor<1024x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %k = stablehlo.sine %x1 : tensor<1024x64xf32>
+  %scores = stablehlo.dot_general %x1, %k, contracting_dims = [1] x [1] : (tensor<1024x64xf32>, tensor<1024x64xf32>) -> tensor<1024x1024xf32>
+  %e = stablehlo.exponential %scores : tensor<1024x1024xf32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  %all = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<1024xf32>) -> tensor<1024x1024xf32>
+  %p = stablehlo.divide %e, %all : tensor<1024x1024xf32>
+  %y1 = stablehlo.dot_general %y, %p, contracting_dims = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x1024xf32>) -> tensor<64x1024xf32>
+  // The peak: 16 MiB that only the next op needs.
+  %large = stablehlo.dot_general %x, %y1, contracting_dims = [1] x [0] : (tensor<4096x64xf32>, tensor<64x1024xf32>) -> tensor<4096x1024xf32>
+  %small = stablehlo.dot_general %large, %y, contracting_dims = [1] x [1] : (tensor<4096x1024xf32>, tensor<64x1024xf32>) -> tensor<4096x64xf32>
+  %token = stablehlo.dot_general %small, %x, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
+  %v = stablehlo.dot_general %x1, %token, contracting_dims = [1] x [0] : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  %b = stablehlo.dot_general %p, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x64xf32>) -> tensor<1024x64xf32>
+  return %b : tensor<1024x64xf32>
+}

@@ -98,3 +98,50 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %1 : tensor<6x5xf32>
   }
 }
+
+// -----
+
+// A mask of attention's heads, as flax writes it: nothing is contracted, and what the dot puts in front goes back.
+// CHECK-LABEL: func @head_mask
+func.func @head_mask(%mask: tensor<3xbf16>, %p: tensor<2x3x4x4xbf16>) -> tensor<2x3x4x4xbf16> {
+  // CHECK-NEXT: %[[M:.*]] = stablehlo.broadcast_in_dim %arg0, dims = [1] : (tensor<3xbf16>) -> tensor<2x3x4x4xbf16>
+  // CHECK-NEXT: %[[R:.*]] = stablehlo.multiply %[[M]], %arg1 : tensor<2x3x4x4xbf16>
+  // CHECK-NEXT: return %[[R]]
+  %0 = stablehlo.dot_general %mask, %p, batching_dims = [0] x [1], contracting_dims = [] x [], precision = [DEFAULT, DEFAULT] : (tensor<3xbf16>, tensor<2x3x4x4xbf16>) -> tensor<3x2x4x4xbf16>
+  %1 = stablehlo.transpose %0, dims = [1, 0, 2, 3] : (tensor<3x2x4x4xbf16>) -> tensor<2x3x4x4xbf16>
+  return %1 : tensor<2x3x4x4xbf16>
+}
+
+// -----
+
+// An outer product, widened.
+// CHECK-LABEL: func @outer
+func.func @outer(%x: tensor<2x3xbf16>, %y: tensor<2x4xbf16>) -> tensor<2x3x4xf32> {
+  // CHECK: %[[X:.*]] = stablehlo.convert %arg0
+  // CHECK: %[[XB:.*]] = stablehlo.broadcast_in_dim %[[X]], dims = [0, 1] : (tensor<2x3xf32>) -> tensor<2x3x4xf32>
+  // CHECK: %[[Y:.*]] = stablehlo.convert %arg1
+  // CHECK: %[[YB:.*]] = stablehlo.broadcast_in_dim %[[Y]], dims = [0, 2] : (tensor<2x4xf32>) -> tensor<2x3x4xf32>
+  // CHECK: stablehlo.multiply %[[XB]], %[[YB]] : tensor<2x3x4xf32>
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [] x [] : (tensor<2x3xbf16>, tensor<2x4xbf16>) -> tensor<2x3x4xf32>
+  return %0 : tensor<2x3x4xf32>
+}
+
+// -----
+
+// The algorithm says that operands are rounded first.
+// CHECK-LABEL: func @rounded
+func.func @rounded(%x: tensor<3xf32>, %y: tensor<4xf32>) -> tensor<3x4xf32> {
+  // CHECK: stablehlo.dot_general
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [] x [], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<3xf32>, tensor<4xf32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// -----
+
+// The first operand's dimensions would have to change places.
+// CHECK-LABEL: func @turned
+func.func @turned(%x: tensor<3x2xf32>, %y: tensor<2x4xf32>) -> tensor<2x3x4xf32> {
+  // CHECK: stablehlo.dot_general
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [1] x [0], contracting_dims = [] x [] : (tensor<3x2xf32>, tensor<2x4xf32>) -> tensor<2x3x4xf32>
+  return %0 : tensor<2x3x4xf32>
+}

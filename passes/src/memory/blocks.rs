@@ -103,6 +103,10 @@ pub(super) fn shared_mask(graph: &Graph<'_, '_>, plan: &Plan, kernel: Kernel) ->
     }
     // What is repeated for some rows only, and added to others as a number, is no such mask: XLA repeats it in the end.
     let most = plan.kernels.reads(kernel).iter().map(|read| elements(read.value)).max().unwrap_or(0);
+    // What makes a number of each row has other tiles.
+    if elements(graph.nodes[kernel.node as usize].first) < most {
+        return 1.0;
+    }
     let mut found = vec![kernel.node];
     let mut next = 0;
     while let Some(&at) = found.get(next) {

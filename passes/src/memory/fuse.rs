@@ -31,6 +31,8 @@ pub(super) struct Kernels {
     reads: Vec<Read>,
     /// Nodes that are stored beside kernels' own, those of one kernel in one piece.
     beside: Vec<Id>,
+    /// Sums and extremes of rows that are computed in the kernel of what reads the rows beside them.
+    pub in_rows: Vec<Id>,
 }
 
 #[derive(Clone, Copy)]
@@ -447,7 +449,7 @@ impl Fusion<'_, '_, '_> {
             }
             let mut homes = Homes::NONE;
             let mut stored = kept[index] || self.graph.nodes[index].effects || self.users.of(node).is_empty();
-            let mut repeats = false;
+            let (mut repeats, mut grows) = (false, false);
             let mut often = 1.0f32;
             let first = askers.len();
             for &user in self.users.of(node) {
@@ -468,6 +470,7 @@ impl Fusion<'_, '_, '_> {
                 // A kernel that reads rows as a whole computes each of their elements, and what comes of all of them, once.
                 let once = self.along_rows[user as usize];
                 repeats |= !once && (self.repeats[user as usize] || self.grows(user));
+                grows |= !once && self.grows(user);
                 if !once {
                     often = often.max(self.often[user as usize] * self.growth(user));
                 }
@@ -490,6 +493,7 @@ impl Fusion<'_, '_, '_> {
                         || self.is_worth_storing(node, homes)
                         || self.is_reckoned_worth_storing(node, homes))
                     || repeats && (self.is_expensive(node) || self.repeats_more(node, homes, often))
+                    || grows && self.is_worth_doing_once(node, homes, often)
                     || places > 1 && self.computes_more(node, places)
                     || self.spilled[index]
                     || self.collected[index]

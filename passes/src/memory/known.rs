@@ -118,6 +118,7 @@ pub(super) struct Outline {
     steps: Vec<(u32, u64)>,
     peak: Option<u32>,
     alive: Vec<(u32, u64)>,
+    in_rows: Vec<u32>,
 }
 
 impl Outline {
@@ -131,6 +132,7 @@ impl Outline {
             steps: steps.collect(),
             peak: profile.peak.and_then(|peak| number(op_key(peak))),
             alive: alive.collect(),
+            in_rows: profile.in_rows.iter().filter_map(|key| number(*key)).collect(),
         }
     }
 
@@ -146,6 +148,7 @@ impl Outline {
             steps: self.steps.iter().map(|&(number, live)| (op(number), live)).collect(),
             peak: self.peak.map(op),
             alive: self.alive.iter().map(|&(number, bytes)| (op_key(op(number)), bytes)).collect(),
+            in_rows: self.in_rows.iter().map(|&number| op_key(op(number))).collect(),
         }
     }
 }

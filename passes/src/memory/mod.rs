@@ -328,6 +328,8 @@ pub struct Profile<'c, 'a> {
     pub peak: Option<OperationRef<'c, 'a>>,
     /// Bytes of temporaries that results of an op, by its key, have at the peak.
     pub alive: FxHashMap<usize, u64>,
+    /// Keys of sums and extremes of rows that are computed in the kernel of what reads the rows beside them: a softmax is one.
+    pub in_rows: FxHashSet<usize>,
 }
 
 /// Models what is alive as a function runs; `None` if it has no body.
@@ -398,7 +400,13 @@ impl<'c, 'a> Profile<'c, 'a> {
         let running = plan.order.iter().zip(&plan.live).flat_map(|(kernel, &live)| {
             ops(kernel).filter_map(move |node| Some((graph.nodes[node as usize].op?, live)))
         });
-        let mut profile = Self { steps: running.collect(), peak: None, alive: FxHashMap::default() };
+        let in_rows = plan.kernels.in_rows.iter().filter_map(|&node| graph.nodes[node as usize].op);
+        let mut profile = Self {
+            steps: running.collect(),
+            peak: None,
+            alive: FxHashMap::default(),
+            in_rows: in_rows.map(op_key).collect(),
+        };
         if let Some(peak) = plan.peak() {
             profile.peak = op_of(peak);
             let alive = plan.memory.iter().filter(|memory| {

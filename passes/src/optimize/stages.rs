@@ -321,6 +321,15 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "biases of heads",
+        pipeline: "func.func(slimhlo-hold-biases{target=$target})",
+        tidy: TIDY,
+        // What else would be stored for a product's kernel the model does not see.
+        judge: Judge::Nearly,
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
         name: "own splats",
         pipeline: "func.func(slimhlo-own-splats{target=$target})",
         tidy: TIDY,

@@ -106,6 +106,11 @@ fn is_there<'c: 'a, 'a>(kept: &Kept<'c, 'a>, value: Value<'c, 'a>) -> bool {
         || defining_op(value).is_none_or(|op| op_name(op) == "stablehlo.constant" || !kept.body.has(op))
 }
 
+/// What seconds cost, in quarters of bytes.
+fn cost(seconds: f64, moves: u64, prices: &Prices) -> u64 {
+    (seconds * prices.rates.bytes / moves.max(1) as f64 * 4.0) as u64
+}
+
 /// The values to keep for a window beside those that are there.
 fn cut<'c: 'a, 'a>(
     kept: &Kept<'c, 'a>,
@@ -120,8 +125,15 @@ fn cut<'c: 'a, 'a>(
         let far = network.size() > LARGEST;
         // What is computed on the fly would be so whoever kept it: what it is made of is there or not.
         let can_be_kept = plain(value).is_some() && (far || !kept.light.contains(&ir::key(value)));
+        // What is kept of a row has to be stored: the rows are then read once more, by a kernel of its own.
+        let apart = || {
+            kept.in_rows(value).and_then(|op| prices.of(op)).map_or(0, |seconds| cost(seconds, moves, prices))
+        };
         // Of choices of as many bytes, the one that keeps fewer values is better.
-        let price = || if can_be_kept { prices.bytes(value).saturating_mul(4) + 1 } else { ENDLESS };
+        let price = || match can_be_kept {
+            true => prices.bytes(value).saturating_mul(4).saturating_add(apart()) + 1,
+            false => ENDLESS,
+        };
         if network.add(value, price) {
             pending.push_back((value, far));
         }
@@ -137,8 +149,9 @@ fn cut<'c: 'a, 'a>(
         let op = defining_op(value).expect("arguments are there");
         match prices.of(op).filter(|_| !far && !once.contains(&ir::key(value))) {
             Some(seconds) => {
-                let moved = seconds * prices.rates.bytes / moves.max(1) as f64;
-                network.price(value, (moved * 4.0) as u64 + 1);
+                // With what reads the rows beside it it is one kernel again.
+                let price = if kept.in_rows(value).is_some() { 0 } else { cost(seconds, moves, prices) };
+                network.price(value, price + 1);
                 for operand in op.operands() {
                     add(&mut network, &mut pending, operand);
                     network.takes(value, operand);

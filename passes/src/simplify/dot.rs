@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! Dots of transposed values.
+//! Dots of transposed values, and those that sum nothing.
 
-use super::site::Site;
+use super::site::{Site, plain};
 use crate::ir::{self, discardable_attributes};
 use crate::ops::products;
 use crate::rewrite::{defining_op, users};
 use crate::shards::is_partitioned;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Attribute, OperationRef, Value, ValueLike};
-use slimhlo_dialect::ffi::op_name;
+use melior::ir::r#type::IntegerType;
+use melior::ir::{Attribute, OperationRef, TypeLike, Value, ValueLike};
+use slimhlo_dialect::dense::element_bytes;
+use slimhlo_dialect::ffi::{attribute_of, op_name};
 use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
+use slimhlo_dialect::types::Tensor;
 
 const DOT: &str = "stablehlo.dot_general";
 /// Users of a transpose that are asked whether they can do without.
@@ -61,6 +64,72 @@ impl Numbers {
         let [from_left, from_right] = &self.contracting;
         DotDimensionNumbers::new(site.build.context(), left, right, from_left, from_right).into()
     }
+}
+
+/// A dot that contracts no dimension is a product of elements, in the order of the operand that has all of them, if one has.
+///
+/// XLA makes it one for every back end, whatever precision is asked for, and fuses it then; in flax a mask of attention's
+/// heads comes as such a dot, in the midst of the softmax. The sum of one product of -0 would be +0, which XLA does not keep
+/// either. Where an algorithm is named, that says how operands are rounded.
+pub fn dot_of_nothing<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let numbers = Numbers::of(site.op).filter(|numbers| numbers.contracting[0].is_empty())?;
+    let element = site.result.element;
+    let counts =
+        element.is_float() || IntegerType::try_from(element).is_ok_and(|integer| integer.width() > 1);
+    if !counts || attribute_of(site.op, "algorithm").is_some() {
+        return None;
+    }
+    let operands = [site.operand(0)?, site.operand(1)?];
+    let tensors = [plain(operands[0])?, plain(operands[1])?];
+    // Widened, no element is another one.
+    let widens = |tensor: &Tensor| {
+        tensor.element == element
+            || tensor.element.is_float() == element.is_float()
+                && element_bytes(tensor.element) < element_bytes(element)
+    };
+    if !tensors.iter().all(widens) {
+        return None;
+    }
+    let batch = numbers.batching[0].len();
+    let own = [0, 1].map(|index| numbers.free(index, tensors[index].rank()).collect::<Vec<_>>());
+    // Where each dimension of an operand is found in the result.
+    let places = [0, 1].map(|index| {
+        let before = batch + if index == 1 { own[0].len() } else { 0 };
+        let free = own[index].iter().zip(before as i64..);
+        let batching = numbers.batching[index].iter().zip(0..);
+        let mut places = vec![0; tensors[index].rank()];
+        batching.chain(free).for_each(|(&dim, place)| places[dim as usize] = place);
+        places
+    });
+    // The result's dimensions in the order in which they are made.
+    let whole = (0..2).find(|&index| tensors[index].rank() == site.result.rank());
+    let order = whole.map_or_else(|| (0..site.result.rank() as i64).collect(), |index| places[index].clone());
+    let made = |place: &i64| order.iter().position(|at| at == place).map(|at| at as i64);
+    let dims: Vec<Vec<i64>> =
+        places.iter().map(|places| places.iter().map(made).collect::<Option<_>>()).collect::<Option<_>>()?;
+    if !dims.iter().all(|dims| dims.is_sorted()) {
+        return None;
+    }
+    let shape: Vec<i64> = order.iter().map(|&place| site.result.shape[place as usize]).collect();
+    let ty = Tensor::get(&shape, element, None);
+    let spread = |index: usize| {
+        let (value, shape) = (operands[index], &tensors[index].shape);
+        let wide = match tensors[index].element == element {
+            true => value,
+            false => site.build.convert(value, Tensor::get(shape, element, None), site.location),
+        };
+        match shape.len() == order.len() {
+            true => wide,
+            false => site.build.broadcast_in_dim(wide, &dims[index], ty, site.location),
+        }
+    };
+    let (left, right) = (spread(0), spread(1));
+    let product = site.build.binary("stablehlo.multiply", left, right, site.location);
+    if order.is_sorted() {
+        return Some(product);
+    }
+    let permutation: Vec<i64> = (0..order.len() as i64).map(|place| made(&place)).collect::<Option<_>>()?;
+    Some(site.build.transpose(product, &permutation, site.result.ty, site.location))
 }
 
 /// A dot of a transposed value names other dimensions of what that was made from.

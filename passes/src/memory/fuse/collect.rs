@@ -137,7 +137,7 @@ impl Fusion<'_, '_, '_> {
                 reads.truncate();
             }
         }
-        Kernels { kernels, of, reads: reads.all, beside: Vec::new() }
+        Kernels { kernels, of, reads: reads.all, beside: Vec::new(), in_rows: self.in_rows() }
     }
 
     /// The same with one read of each value, and with what kernels compute.

@@ -188,10 +188,44 @@ impl Fusion<'_, '_, '_> {
         if homes.is_empty() || !homes.iter().all(|&home| matches!(self.class(home), Class::Reduce(_))) {
             return false;
         }
+        !self.is_free(node) && self.chain[node as usize] > self.work_for_once(node, often)
+    }
+
+    /// Operations for an element, asked for so often, that take as long as to store it once.
+    fn work_for_once(&self, node: Id, often: f32) -> f32 {
         let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
         let again = value.elements as f32 * (often - 1.0);
         let bytes = value.bytes.saturating_add(self.storage.launch_bytes) as f32;
-        !self.is_free(node) && self.chain[node as usize] * again > bytes * self.storage.work_per_byte
+        bytes * self.storage.work_per_byte / again
+    }
+
+    /// Whether what a node is made of, of the same place, is more work than hides behind what kernels move that do it so often: random
+    /// numbers that all heads of an attention share, say.
+    pub(super) fn is_worth_doing_once(&self, node: Id, homes: Homes, often: f32) -> bool {
+        if self.taken.is_empty() || self.is_free(node) || homes.told_apart().is_empty() {
+            return false;
+        }
+        let elements = |node: Id| {
+            let first = self.graph.nodes[node as usize].first as usize;
+            self.graph.values.get(first).map_or(0, |value| value.elements)
+        };
+        let hidden = |&home: &Id| self.moved_by(home) / elements(home).max(1) as f32;
+        let hidden = homes.told_apart().iter().map(hidden).fold(f32::MAX, f32::min);
+        let least = hidden * self.storage.work_per_byte + self.work_for_once(node, often);
+        // Each op is as little as one operation.
+        let (mut found, mut next, mut work) = (vec![node], 0, 0.0);
+        while let Some(&at) = found.get(next).filter(|_| work <= least) {
+            next += 1;
+            let Class::Map(map) = self.class(at) else { continue };
+            work += if map.expensive { EXPENSIVE as f32 } else { 1.0 };
+            for &operand in &self.graph.nodes[at as usize].operands {
+                let before = self.node_of(operand);
+                if elements(before) == elements(node) && !self.is_free(before) && !found.contains(&before) {
+                    found.push(before);
+                }
+            }
+        }
+        work > least
     }
 
     /// How many elements a node makes of one.

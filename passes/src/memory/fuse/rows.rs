@@ -24,6 +24,13 @@ impl Fusion<'_, '_, '_> {
         }
     }
 
+    /// Those of these reductions that are not stored.
+    pub(super) fn in_rows(&self) -> Vec<Id> {
+        let is_reduction = |node: Id| matches!(self.class(node), Class::Reduce(_));
+        let is_in = |node: Id| self.along_rows[node as usize] && !self.stored[node as usize];
+        (0..self.graph.nodes.len() as Id).filter(|&node| is_in(node) && is_reduction(node)).collect()
+    }
+
     /// From a reduction of rows to the broadcast that gives all elements of a row what came of it.
     fn back_to_row(&self, reduction: Id) -> Option<Vec<Id>> {
         let elements = |node: Id| self.graph.values[self.graph.nodes[node as usize].first as usize].elements;
@@ -35,23 +42,31 @@ impl Fusion<'_, '_, '_> {
         if made_of.iter().any(|&node| self.is_scattered(node) || self.lies_across(node)) {
             return None;
         }
-        let mut parts = vec![reduction];
+        let (mut parts, mut is_spread) = (vec![reduction], false);
         loop {
             let last = *parts.last()?;
             let users = self.users.of(last);
             let &user = users.first().filter(|&&user| users.iter().all(|&other| other == user))?;
             match self.class(user) {
-                Class::Map(_) if self.class(last) == Class::Broadcast => {
+                Class::Map(_) if is_spread => {
                     let operands = &self.graph.nodes[user as usize].operands;
                     let others = operands.iter().map(|&operand| self.node_of(operand));
-                    let mut others = others.filter(|&other| other != last);
-                    let meets = |other| self.made_of(other).iter().any(|node| made_of.contains(node));
-                    return others.any(meets).then_some(parts);
-                }
-                Class::Map(_) if elements(user) == elements(last) => parts.push(user),
-                Class::Broadcast if elements(user) == elements(reduction).saturating_mul(row) => {
+                    let mut others = others.filter(|&other| other != last).peekable();
+                    if others.peek().is_some() {
+                        let meets = |other| self.made_of(other).iter().any(|node| made_of.contains(node));
+                        return others.any(meets).then_some(parts);
+                    }
                     parts.push(user);
                 }
+                Class::Map(_) if elements(user) == elements(last) => parts.push(user),
+                Class::Broadcast
+                    if !is_spread && elements(user) == elements(reduction).saturating_mul(row) =>
+                {
+                    parts.push(user);
+                    is_spread = true;
+                }
+                // In another shape.
+                Class::Broadcast if elements(user) == elements(last) => parts.push(user),
                 _ => return None,
             }
         }

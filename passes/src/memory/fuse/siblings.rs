@@ -393,6 +393,7 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
             of: vec![None; self.graph.nodes.len()],
             reads: Vec::with_capacity(self.kernels.reads.len()),
             beside: Vec::new(),
+            in_rows: self.kernels.in_rows.clone(),
         };
         for &leader in self.order.iter().filter(|&&leader| leader != NOBODY) {
             let mut members = self.members(leader);

@@ -105,8 +105,10 @@ impl Fusion<'_, '_, '_> {
             }
             Class::Move | Class::Pad | Class::Join { .. } | Class::Read | Class::Broadcast => {
                 // Of an operand with fewer elements the result has only these.
-                let part = |operand: &super::super::graph::Content<'_>| {
-                    self.bytes(&taken[operand.node as usize]) * (operand.elements as f32 / elements).min(1.0)
+                let part = |operand: &super::super::graph::Content<'_>| match operand.elements {
+                    // Next to nothing, and by how many ways it is come by, of random numbers' keys, nobody could tell.
+                    0 | 1 => 0.0,
+                    all => self.bytes(&taken[operand.node as usize]) * (all as f32 / elements).min(1.0),
                 };
                 own.elsewhere = operands.map(part).sum();
             }
