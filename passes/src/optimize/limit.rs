@@ -50,7 +50,7 @@ fn wanted(room: u64, floor: u64) -> u64 {
 /// longer than the usual bound allows, that is the bound. Stages are greedy, and what the first spends time on may save
 /// less than what a later one would for it: so where temporaries are most of what is left, others have to do without
 /// slices of a batch, and without any loops over chunks, and another one spends its time in steps: of the corpus's step of
-/// Llama 3,942, 3,451 and 3,942 MiB of temporaries by the model, and 8,243 in steps, of GPT-2's 2,171, 2,171, 2,888 and 1,280
+/// Llama 3,942, 3,451 and 3,451 MiB of temporaries by the model, and 8,243 in steps, of GPT-2's 2,171, 2,171, 2,888 and 1,280
 /// (`slimhlo-opt --slimhlo-optimize="target=h100 max-slowdown=1.25 without=..."`, or `in-steps`, then
 /// `--slimhlo-print-memory=target=h100`).
 fn usual<'c, T, E>(
