@@ -296,6 +296,12 @@ impl Fusion<'_, '_, '_> {
         self.graph.values[value as usize].node
     }
 
+    /// Elements of a node's first result, if it has one.
+    fn elements(&self, node: Id) -> u64 {
+        let first = self.graph.nodes[node as usize].first;
+        self.graph.values.get(first as usize).map_or(0, |value| value.elements)
+    }
+
     fn class(&self, node: Id) -> Class {
         self.graph.nodes[node as usize].class
     }

@@ -4,6 +4,7 @@
 
 use crate::ir;
 use melior::ir::operation::OperationLike;
+use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, OperationRef, Type, TypeLike, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::{DotAlgorithm, DotDimensionNumbers};
@@ -48,6 +49,34 @@ pub fn is_product(op: OperationRef<'_, '_>) -> bool {
 pub fn is_complex_product(op: OperationRef<'_, '_>) -> bool {
     op_name(op) == "stablehlo.dot_general"
         && op.results().any(|result| ir::element_of(result.r#type()).is_complex())
+}
+
+/// The dimensions of a `dot_general`'s result that those of an operand become, in the operand's order, without those that are contracted: what
+/// is batched over comes first, then what is the left one's own, then what is the right one's.
+pub fn places(op: OperationRef<'_, '_>, index: usize) -> Option<Vec<i64>> {
+    let numbers = dot_numbers(op)?;
+    let rank = |index: usize| Some(Tensor::new(op.operands().nth(index)?.r#type())?.rank());
+    let (batch, contracted) = match index {
+        0 => (numbers.lhs_batching_dimensions(), numbers.lhs_contracting_dimensions()),
+        _ => (numbers.rhs_batching_dimensions(), numbers.rhs_contracting_dimensions()),
+    };
+    let first = if index == 0 { batch.len() } else { rank(0)? - contracted.len() };
+    let mut own = first as i64..;
+    let kept = (0..rank(index)? as i64).filter(|dim| !contracted.contains(dim));
+    let place = |dim: i64| match batch.iter().position(|each| *each == dim) {
+        Some(place) => Some(place as i64),
+        None => own.next(),
+    };
+    kept.map(place).collect()
+}
+
+/// Whether a `dot_general` multiplies numbers as `multiply` does: no truth values, and none that an algorithm would have rounded first.
+pub fn multiplies_as_it_is(op: OperationRef<'_, '_>) -> bool {
+    let element = op.results().next().map(|result| ir::element_of(result.r#type()));
+    let counts = |element: Type<'_>| {
+        element.is_float() || IntegerType::try_from(element).is_ok_and(|integer| integer.width() > 1)
+    };
+    element.is_some_and(counts) && ffi::attribute_of(op, "algorithm").is_none()
 }
 
 /// How many products a `dot_general` sums up for each element; `None` for other ops.

@@ -8,10 +8,9 @@ use crate::ops::products;
 use crate::rewrite::{defining_op, users};
 use crate::shards::is_partitioned;
 use melior::ir::operation::OperationLike;
-use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, OperationRef, TypeLike, Value, ValueLike};
 use slimhlo_dialect::dense::element_bytes;
-use slimhlo_dialect::ffi::{attribute_of, op_name};
+use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::stablehlo::attrs::DotDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 
@@ -72,13 +71,11 @@ impl Numbers {
 /// heads comes as such a dot, in the midst of the softmax. The sum of one product of -0 would be +0, which XLA does not keep
 /// either. Where an algorithm is named, that says how operands are rounded.
 pub fn dot_of_nothing<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
-    let numbers = Numbers::of(site.op).filter(|numbers| numbers.contracting[0].is_empty())?;
-    let element = site.result.element;
-    let counts =
-        element.is_float() || IntegerType::try_from(element).is_ok_and(|integer| integer.width() > 1);
-    if !counts || attribute_of(site.op, "algorithm").is_some() {
+    let numbers = products::dot_numbers(site.op)?;
+    if !numbers.lhs_contracting_dimensions().is_empty() || !products::multiplies_as_it_is(site.op) {
         return None;
     }
+    let element = site.result.element;
     let operands = [site.operand(0)?, site.operand(1)?];
     let tensors = [plain(operands[0])?, plain(operands[1])?];
     // Widened, no element is another one.
@@ -90,17 +87,7 @@ pub fn dot_of_nothing<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     if !tensors.iter().all(widens) {
         return None;
     }
-    let batch = numbers.batching[0].len();
-    let own = [0, 1].map(|index| numbers.free(index, tensors[index].rank()).collect::<Vec<_>>());
-    // Where each dimension of an operand is found in the result.
-    let places = [0, 1].map(|index| {
-        let before = batch + if index == 1 { own[0].len() } else { 0 };
-        let free = own[index].iter().zip(before as i64..);
-        let batching = numbers.batching[index].iter().zip(0..);
-        let mut places = vec![0; tensors[index].rank()];
-        batching.chain(free).for_each(|(&dim, place)| places[dim as usize] = place);
-        places
-    });
+    let places = [products::places(site.op, 0)?, products::places(site.op, 1)?];
     // The result's dimensions in the order in which they are made.
     let whole = (0..2).find(|&index| tensors[index].rank() == site.result.rank());
     let order = whole.map_or_else(|| (0..site.result.rank() as i64).collect(), |index| places[index].clone());

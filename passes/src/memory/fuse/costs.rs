@@ -205,22 +205,21 @@ impl Fusion<'_, '_, '_> {
         if self.taken.is_empty() || self.is_free(node) || homes.told_apart().is_empty() {
             return false;
         }
-        let elements = |node: Id| {
-            let first = self.graph.nodes[node as usize].first as usize;
-            self.graph.values.get(first).map_or(0, |value| value.elements)
-        };
-        let hidden = |&home: &Id| self.moved_by(home) / elements(home).max(1) as f32;
+        // More is not looked at: a random number is some 130 ops.
+        const MOST: usize = 256;
+        let hidden = |&home: &Id| self.moved_by(home) / self.elements(home).max(1) as f32;
         let hidden = homes.told_apart().iter().map(hidden).fold(f32::MAX, f32::min);
         let least = hidden * self.storage.work_per_byte + self.work_for_once(node, often);
         // Each op is as little as one operation.
         let (mut found, mut next, mut work) = (vec![node], 0, 0.0);
-        while let Some(&at) = found.get(next).filter(|_| work <= least) {
+        while let Some(&at) = found.get(next).filter(|_| work <= least && next < MOST) {
             next += 1;
             let Class::Map(map) = self.class(at) else { continue };
             work += if map.expensive { EXPENSIVE as f32 } else { 1.0 };
             for &operand in &self.graph.nodes[at as usize].operands {
                 let before = self.node_of(operand);
-                if elements(before) == elements(node) && !self.is_free(before) && !found.contains(&before) {
+                let is_here = self.elements(before) == self.elements(node);
+                if is_here && !self.is_free(before) && !found.contains(&before) {
                     found.push(before);
                 }
             }
@@ -282,10 +281,7 @@ impl Fusion<'_, '_, '_> {
     /// those that are repeated once for each time. `leader` says which node stands for a kernel that stores several.
     pub(super) fn work(&self, leader: impl Fn(Id) -> Option<Id>) -> Vec<f64> {
         let count = self.graph.nodes.len();
-        let elements = |node: Id| {
-            let first = self.graph.nodes[node as usize].first as usize;
-            self.graph.values.get(first).map_or(0, |value| value.elements).max(1) as f64
-        };
+        let elements = |node: Id| self.elements(node).max(1) as f64;
         let mut work = vec![0.0; count];
         let mut scale = vec![0.0f64; count];
         let mut known = Counts::default();

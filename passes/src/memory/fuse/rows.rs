@@ -33,7 +33,6 @@ impl Fusion<'_, '_, '_> {
 
     /// From a reduction of rows to the broadcast that gives all elements of a row what came of it.
     fn back_to_row(&self, reduction: Id) -> Option<Vec<Id>> {
-        let elements = |node: Id| self.graph.values[self.graph.nodes[node as usize].first as usize].elements;
         let node = &self.graph.nodes[reduction as usize];
         let row = node.op.and_then(last_dimension_reduced).filter(|&row| row <= self.storage.longest_row)?;
         let of = *node.operands.first().filter(|_| node.count == 1)?;
@@ -58,15 +57,15 @@ impl Fusion<'_, '_, '_> {
                     }
                     parts.push(user);
                 }
-                Class::Map(_) if elements(user) == elements(last) => parts.push(user),
+                Class::Map(_) if self.elements(user) == self.elements(last) => parts.push(user),
                 Class::Broadcast
-                    if !is_spread && elements(user) == elements(reduction).saturating_mul(row) =>
+                    if !is_spread && self.elements(user) == self.elements(reduction).saturating_mul(row) =>
                 {
                     parts.push(user);
                     is_spread = true;
                 }
                 // In another shape.
-                Class::Broadcast if elements(user) == elements(last) => parts.push(user),
+                Class::Broadcast if self.elements(user) == self.elements(last) => parts.push(user),
                 _ => return None,
             }
         }
@@ -114,13 +113,12 @@ impl Fusion<'_, '_, '_> {
     /// Whether all that a reduction is needed for is an elementwise op of its size, which is done before it is stored; for some back ends
     /// that may only be a conversion.
     pub(super) fn is_made_into(&self, reduction: Id, user: Id) -> bool {
-        let elements = |node: Id| self.graph.values[self.graph.nodes[node as usize].first as usize].elements;
         let converts =
             || self.graph.nodes[user as usize].op.is_some_and(|op| op_name(op) == "stablehlo.convert");
         matches!(self.class(user), Class::Map(_))
             && (self.storage.goes_on_after_sums || converts())
             && self.users.of(reduction).iter().all(|&other| other == user)
-            && elements(reduction) == elements(user)
+            && self.elements(reduction) == self.elements(user)
     }
 }
 

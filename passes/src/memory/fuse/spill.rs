@@ -129,10 +129,7 @@ impl Fusion<'_, '_, '_> {
     /// For each node those that ask for its elements, through elementwise ops, and for how many for one of its own.
     fn askers(&self) -> Vec<Askers> {
         let kept = self.kept();
-        let elements = |node: Id| {
-            let first = self.graph.nodes[node as usize].first as usize;
-            self.graph.values.get(first).map_or(1, |value| value.elements).max(1) as f32
-        };
+        let elements = |node: Id| self.elements(node).max(1) as f32;
         let mut askers: Vec<Askers> = vec![Askers::new(); self.graph.nodes.len()];
         for node in (0..self.graph.nodes.len() as Id).rev() {
             let mut own = Askers::new();

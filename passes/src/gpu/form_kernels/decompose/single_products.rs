@@ -29,9 +29,7 @@ use crate::framework::PassError;
 use crate::ir::Builder;
 use crate::ops::products;
 use melior::ir::operation::OperationLike;
-use melior::ir::r#type::IntegerType;
-use melior::ir::{OperationRef, TypeLike, Value, ValueLike};
-use slimhlo_dialect::ffi::attribute_of;
+use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::types::{Tensor, is_static};
 
 /// Replaces a `dot_general` that contracts one element.
@@ -40,25 +38,16 @@ pub fn single_product<'c: 'a, 'a>(
     dot: OperationRef<'c, 'a>,
 ) -> Result<(), PassError<'c>> {
     let ty = dot.result(0)?.r#type();
-    let (Some(numbers), Some(result)) = (products::dot_numbers(dot), Tensor::new(ty)) else { return Ok(()) };
-    let plain = result.element.is_float()
-        || IntegerType::try_from(result.element).is_ok_and(|integer| integer.width() > 1);
-    if !plain
+    let Some(result) = Tensor::new(ty) else { return Ok(()) };
+    if !products::multiplies_as_it_is(dot)
         || products::contracted(dot) != Some(1)
         || !result.shape.iter().all(|&size| is_static(size))
-        || attribute_of(dot, "algorithm").is_some()
     {
         return Ok(());
     }
-    let (batch, batch_right) = (numbers.lhs_batching_dimensions(), numbers.rhs_batching_dimensions());
-    let (gone, gone_right) = (numbers.lhs_contracting_dimensions(), numbers.rhs_contracting_dimensions());
+    let in_order = |index| products::places(dot, index).filter(|places| places.is_sorted());
+    let (Some(left_dims), Some(right_dims)) = (in_order(0), in_order(1)) else { return Ok(()) };
     let (left, right): (Value<'c, 'a>, Value<'c, 'a>) = (dot.operand(0)?, dot.operand(1)?);
-    let of_left = Tensor::new(left.r#type()).map_or(0, |tensor| tensor.rank() - gone.len());
-    let (Some(left_dims), Some(right_dims)) =
-        (places(left, batch, gone, batch.len()), places(right, batch_right, gone_right, of_left))
-    else {
-        return Ok(());
-    };
     builder.set_insertion_point_before(dot);
     let location = dot.location();
     let spread = |value: Value<'c, 'a>, dims: &[i64]| {
@@ -75,19 +64,4 @@ pub fn single_product<'c: 'a, 'a>(
     let product = builder.binary("stablehlo.multiply", left, right, location);
     super::replace(builder, dot, &[product]);
     Ok(())
-}
-
-/// The result's dimensions that those of an operand become, but for those that are contracted: those of the batch come first, and
-/// its own from `first` on. `None` where they would change places.
-fn places(operand: Value<'_, '_>, batch: &[i64], contracted: &[i64], first: usize) -> Option<Vec<i64>> {
-    let rank = Tensor::new(operand.r#type())?.rank() as i64;
-    let mut own = first as i64..;
-    let kept = (0..rank).filter(|dim| !contracted.contains(dim));
-    let places: Vec<i64> = kept
-        .filter_map(|dim| match batch.iter().position(|each| *each == dim) {
-            Some(place) => Some(place as i64),
-            None => own.next(),
-        })
-        .collect();
-    places.is_sorted().then_some(places)
 }
