@@ -54,14 +54,6 @@ impl Limit {
         }
     }
 
-    /// What is spent first where time is spent in steps: half of it, as ratios, or what anything may take.
-    pub fn first_step(self) -> Self {
-        match self {
-            Self::Times(most) => Self::Times(most.sqrt()),
-            Self::Usual => Self::Times(Self::OTHERWISE),
-        }
-    }
-
     /// Whether a function that cost `original` as it came may cost `now`.
     pub fn allows(self, original: &Cost, now: &Cost) -> bool {
         let halved = now.footprint.temporaries <= original.footprint.temporaries / 2;

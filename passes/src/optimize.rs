@@ -33,7 +33,7 @@
 //!
 //! The stages are linear; a fingerprint of the module per stage that changed something, and a copy and an estimate of each
 //! function that it changed. What is the same as in the module's first copy is neither copied nor estimated again.
-//! With `in-steps` the rounds go on, with all of the time, when they have come to an end with some of it.
+//! With `late-chunks` the rounds go on, with loops over chunks, when they have come to an end without.
 //! Where several bounds of time are tried a stage meets much that it has met: what it then left as it was, or made
 //! nothing of use of, is [noted](Tried), and what has been found out about a function [remembered](crate::memory).
 
@@ -93,9 +93,9 @@ crate::pass_options! {
         pub chunk_bytes: Option<Bytes> = None,
         /// Stages that are left out, by the passes that they run: `rematerialize,offload`, say.
         pub without: Without = Without::default(),
-        /// Spend some of the time that a function may take, and the rest once nothing more is to be had for that: stages that come first
-        /// leave others more.
-        pub in_steps: bool = false,
+        /// Compute nothing in chunks, nor a batch in slices, before no more is to be had by computing values again: what stages that
+        /// come first take the time for may save less than what others would.
+        pub late_chunks: bool = false,
     }
 }
 
@@ -106,7 +106,7 @@ const TAKEN_BACK: Statistic =
 const SAVED: Statistic =
     Statistic::new(c"bytes-saved", c"bytes less at the peaks of functions, by the model");
 
-/// Rounds at most.
+/// Rounds at most; as many again where chunks come late.
 const ROUNDS: usize = 8;
 
 /// What came of a stage for one function that it changed.
@@ -160,7 +160,7 @@ pub fn optimize<'c>(
         return Ok(Changed::No);
     }
     let tried = Tried::default();
-    search(module, options, |module, options| optimize_once(module, options, &tried, run, observe))
+    search(module, options, &tried, |module, options| optimize_once(module, options, &tried, run, observe))
 }
 
 /// Optimizes within the bound of time that `options` have, where other runs on the same program have `tried` something.
@@ -187,26 +187,25 @@ pub fn optimize_once<'c>(
     let mut searched = [None; STAGES.len()];
     let mut is_exchanged = false;
     let mut is_settled = false;
-    let (mut limit, mut later) = match options.in_steps {
-        true => (options.max_slowdown.first_step(), Some(options.max_slowdown)),
-        false => (options.max_slowdown, None),
+    let (mut without, mut later, rounds) = match options.late_chunks {
+        true => (options.without.and_chunks(), Some(options.without), 2 * ROUNDS),
+        false => (options.without, None, ROUNDS),
     };
     let mut now = if marked { fingerprint(module) } else { before };
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let start = now;
         for (index, stage) in STAGES.iter().enumerate() {
-            let idle = stage.legalizes && !target.is_xla_cpu() || options.without.has(index);
+            let idle = stage.legalizes && !target.is_xla_cpu() || without.has(index);
             if idle || stage.finishes != is_settled || settled[index] == Some(now) {
                 continue;
             }
             let rule = Rule {
                 target,
-                limit,
+                limit: options.max_slowdown,
                 enough: options.memory_limit.map(|bytes| bytes.0),
                 originals: &originals,
             };
             let room = options.memory_limit;
-            let without = options.without;
             let stepper = Stepper { module, round, index, stage, run, target, room, without, tried };
             let forms = options.forms(stage, &snapshots);
             let standing = forms.single().is_none().then(|| standing(&snapshots));
@@ -230,16 +229,17 @@ pub fn optimize_once<'c>(
             searched[index] = standing.filter(|_| after == now);
             now = after;
             if round == 0 && stage.is_original {
-                snapshots.iter().for_each(|(name, snapshot)| lower_time(&mut originals, name, snapshot.cost));
+                for (name, snapshot) in &snapshots {
+                    put_time(&mut originals, tried, name, snapshot.cost);
+                }
             }
         }
         if is_settled {
             break;
         }
         is_settled = now == start;
-        if is_settled && let Some(next) = later.take() {
-            (limit, is_settled) = (next, false);
-            (settled, searched) = ([None; STAGES.len()], [None; STAGES.len()]);
+        if is_settled && let Some(all) = later.take() {
+            (without, is_settled) = (all, false);
         }
     }
     // Where rounds have come to no end, nothing has finished: nobody else knows of one device's programs, nor of sums in parts to be.
@@ -268,10 +268,11 @@ pub fn optimize_once<'c>(
     Ok((after != before).into())
 }
 
-/// Notes that a function takes no longer than this.
-fn lower_time(originals: &mut Costs, name: &str, now: Option<Cost>) {
+/// Notes that this is how long a function takes as it came.
+fn put_time(originals: &mut Costs, tried: &Tried, name: &str, now: Option<Cost>) {
     if let (Some(Some(original)), Some(now)) = (originals.get_mut(name), now) {
-        original.seconds = original.seconds.min(now.seconds);
+        original.seconds = now.seconds;
+        tried.note_time(name, now.seconds);
     }
 }
 

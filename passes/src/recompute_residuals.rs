@@ -51,7 +51,8 @@
 //! The forward turn's arithmetic, once more; never a product of two matrices that is not much larger than they are, a convolution,
 //! a reduction, a sort, a loop or a call. With `transforms` also its Fourier transforms: a spectral solver's state is of a few
 //! coefficients, of which a turn makes a field and its derivatives, each by a transform. A back end's library reads and writes them a few times for that, so the
-//! pipeline asks for it apart, and weighs the time. The cut is a maximum flow over the values of one body: not linear, but few of its values matter,
+//! pipeline asks for it apart, and weighs the time. With `moves` also any product or convolution of matrices, for the seconds that it
+//! takes on the target: layers in a loop, whose second product is as large as its operand, keep their input alone. The cut is a maximum flow over the values of one body: not linear, but few of its values matter,
 //! and bodies of more than some thousand are left alone.
 //!
 //! What takes elementary functions and is read at other places than its own, as by the gradient of a stencil or a shift, goes through a
@@ -73,11 +74,12 @@ mod loops;
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::bytes;
 use crate::ir::{self, Builder};
+use crate::rematerialize::price::Prices;
 use crate::rewrite::walk;
 use crate::shards::is_partitioned;
 use crate::tables::Table;
 use crate::target::{Storage, Target};
-use cut::Values;
+use cut::{Again, Values};
 use loops::Writer;
 use melior::ir::OperationRef;
 use melior::ir::operation::WalkResult;
@@ -101,6 +103,9 @@ crate::pass_options! {
         pub target: Target = Target::default(),
         /// Fourier transforms are computed again, too.
         pub transforms: bool = false,
+        /// Products and convolutions are computed again where that takes no longer than moving so many times the bytes that it
+        /// saves to be stored; 0: where they are much larger than their operands. Only on targets whose rates are known.
+        pub moves: u64 = 0,
     }
 }
 
@@ -121,10 +126,16 @@ impl Pass for RecomputeResiduals {
             return Ok(Changed::No);
         }
         let build = Builder::new(root);
+        let rates = self.target.rates().filter(|_| self.moves > 0);
+        let prices = rates.map(|rates| Prices::new(root, self.target, rates));
+        let again = Again {
+            transforms: self.transforms,
+            products: prices.as_ref().map(|prices| (prices, self.moves)),
+        };
         let mut loops = Loops::of(root);
         let mut changed = false;
         for index in 0..loops.ops.len() {
-            while let Some(saved) = loops.rewrite(index, self.target.storage(), self.transforms, &build) {
+            while let Some(saved) = loops.rewrite(index, self.target.storage(), again, &build) {
                 changed = true;
                 context.count(&STACKS, saved.stacks);
                 context.count(&SAVED, saved.bytes);
@@ -164,14 +175,14 @@ impl<'c: 'a, 'a> Loops<'c, 'a> {
         &mut self,
         index: usize,
         storage: &Storage,
-        transforms: bool,
+        again: Again<'_>,
         build: &Builder<'c, 'a>,
     ) -> Option<Saved> {
         let writer = Writer::of(self.ops[index])?;
         writer.readers().iter().find_map(|reader| {
             let stacks = || reader.stacks.iter().map(|(number, _)| writer.stacks[*number].slot);
             let before: u64 = stacks().map(|slot| bytes(slot).cast_unsigned()).sum();
-            let values = Values::new(&writer, reader, transforms);
+            let values = Values::new(&writer, reader, again);
             let cut = values.cut(reader)?;
             let saved =
                 before.checked_sub(cut.bytes).filter(|saved| *saved >= before.div_ceil(LEAST_SHARE))?;

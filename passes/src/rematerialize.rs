@@ -93,7 +93,7 @@ use slimhlo_dialect::ffi::op_name;
 
 mod choose;
 mod emit;
-mod price;
+pub(crate) mod price;
 mod versions;
 mod windows;
 
@@ -123,6 +123,11 @@ crate::pass_options! {
         pub target: Target = Target::default(),
         /// A value is computed again where that takes no longer than moving it so many times.
         pub moves: u64 = 8,
+        /// So many in a hundred of the parts that what comes after the peak falls into, those nearest to it, have
+        /// `near-moves` for `moves`: what is kept for them is gone soon, and it takes less of the time.
+        pub near: u64 = 0,
+        /// How many times a value may be moved in the time that it takes to compute it again near the peak.
+        pub near_moves: u64 = 8,
         /// About how many parts what comes after the peak falls into.
         pub windows: u64 = 8,
         /// Also takes values that are needed late only by what is computed of them on the fly; does nothing where
@@ -164,6 +169,12 @@ impl Pass for Rematerialize {
 }
 
 impl Rematerialize {
+    /// How many times a value may be moved in the time that it takes to compute it again, in each window.
+    fn moves_in(&self, windows: usize) -> Vec<u64> {
+        let near = (windows as u64 * self.near).div_ceil(100);
+        (0..windows as u64).map(|window| if window < near { self.near_moves } else { self.moves }).collect()
+    }
+
     /// Computes again what one block keeps for long; whether that is anything.
     fn again<'c: 'a, 'a>(
         &self,
@@ -173,7 +184,7 @@ impl Rematerialize {
         context: &PassContext<'_>,
     ) -> bool {
         let windows = Windows::of(kept, self.windows);
-        let choices = Choices::of(kept, &windows, self.moves, prices);
+        let choices = Choices::of(kept, &windows, &self.moves_in(windows.count()), prices);
         let alive: u64 = kept.profile.alive.values().sum();
         let saved = choices.saved(kept, prices);
         if saved == 0 || saved < alive / LEAST_SHARE {

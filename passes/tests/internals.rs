@@ -323,28 +323,49 @@ mod search {
         assert_eq!(tried(1024, 0..=512), [64, 256, 512]);
     }
 
-    /// The rungs that are tried, where those from a number of moves on take too long.
-    fn rungs(too_dear_from: u64, through: Outcome) -> Vec<(u64, u64, bool)> {
+    /// The rungs that are tried, as moves, windows, moves near the peak and for how many in a hundred windows, where those
+    /// from a number of moves on take too long for more than a share of the windows.
+    fn rungs(too_dear_from: u64, far: u64, through: Outcome) -> Vec<(u64, u64, (u64, u64), bool)> {
         let mut search = Search::ladder();
         let mut last = None;
         let mut tried = Vec::new();
         while let Some(form) = search.next(last) {
             last = Some(match () {
-                () if form.moves >= too_dear_from => Outcome::TooDear,
+                () if form.moves >= too_dear_from && 100 - form.near > far => Outcome::TooDear,
                 () if form.through => through,
                 () => Outcome::Allowed,
             });
-            tried.push((form.moves, form.windows, form.through));
+            let near = if form.near > 0 { (form.near_moves, form.near) } else { (0, 0) };
+            tried.push((form.moves, form.windows, near, form.through));
         }
         tried
     }
 
     #[test]
     fn what_is_behind_other_values_has_a_ladder_of_its_own() {
-        let first = [(12, 16, false), (6, 16, false), (8, 16, false), (8, 8, false)];
-        let second = first.map(|(moves, windows, _)| (moves, windows, true));
-        assert_eq!(rungs(12, Outcome::Allowed), [first, second].concat());
-        assert_eq!(rungs(96, Outcome::Unchanged)[2..], [(96, 16, false), (32, 8, false), (12, 16, true)]);
+        let all = (0, 0);
+        let forms = |through| {
+            let parts = [(12, 16, (8, 50), through), (12, 16, (8, 75), through)];
+            let first = [(12, 16, all, through), (6, 16, all, through), (8, 16, all, through)];
+            [&first[..], &parts, &[(8, 8, all, through)]].concat()
+        };
+        assert_eq!(rungs(12, 0, Outcome::Allowed), [forms(false), forms(true)].concat());
+        let nothing = rungs(128, 0, Outcome::Unchanged);
+        assert_eq!(nothing[2..], [(96, 16, all, false), (96, 8, all, false), (12, 16, all, true)]);
+    }
+
+    #[test]
+    fn what_is_too_dear_is_done_again_in_some_windows() {
+        let near = |far| {
+            let tried = rungs(12, far, Outcome::Unchanged).into_iter().filter(|form| form.2.1 > 0);
+            tried.map(|(.., near, _)| near.1).collect::<Vec<_>>()
+        };
+        assert_eq!(near(0), [50, 75]);
+        assert_eq!(near(50), [50, 25]);
+        assert_eq!(near(75), [50, 25]);
+        // The first rung has none below it: next to nothing is done again near the peak.
+        let first = rungs(2, 0, Outcome::Unchanged).into_iter().find(|form| form.2.1 > 0);
+        assert_eq!(first, Some((2, 16, (1, 50), false)));
     }
 
     #[test]
@@ -360,7 +381,9 @@ mod search {
             });
             tried.push((form.moves, form.windows));
         }
-        assert_eq!(tried, [(12, 16), (32, 16), (16, 16), (16, 8), (6, 16), (4, 16), (2, 16), (2, 8)]);
+        // For half, then a quarter of the windows, too, what takes too long.
+        let dear = [(12, 16), (32, 16), (16, 16), (32, 16), (32, 16), (16, 8)];
+        assert_eq!(tried, [&dear[..], &[(6, 16), (4, 16), (2, 16), (2, 8)]].concat());
     }
 
     #[test]
@@ -399,7 +422,6 @@ mod levers {
     fn what_else_is_left_out_is_a_form_or_a_stage() {
         let none = Without::default();
         assert_eq!(none.and_host().print(), "offload");
-        assert_eq!(none.and_slices(), Without::parse("batch-slices").expect("it is a pass"));
         assert_eq!(none.and_chunks(), Without::parse("stream,batch-slices").expect("they are passes"));
     }
 

@@ -25,11 +25,6 @@ impl Without {
         self.and(|stage, _| stage.pipeline.contains("$room"))
     }
 
-    /// The same, and what a stage tries in its own place: slices of a batch, for chunks.
-    pub fn and_slices(self) -> Self {
-        self.and(|_, other| other)
-    }
-
     /// The same, and stages that try something in their place, with that: all loops over chunks and slices of a batch.
     pub fn and_chunks(self) -> Self {
         self.and(|stage, _| stage.other.is_some())

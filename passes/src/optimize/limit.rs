@@ -6,8 +6,8 @@
 //! Within one bound the pipeline makes a program as small as the limit asks for, and no smaller. A tighter bound may
 //! find another one that fits as well and is faster, a wider one one that fits at all. So: the usual bound; if what
 //! it makes does not fit, what it makes without a limit, since stages are greedy, and one that stops at enough may leave
-//! others less to do; then the bound for half of the temporaries, with all stages, without slices of a batch and without
-//! chunks; then no bound, which makes the smallest; and then halves between the fastest that fits and the original's time,
+//! others less to do; then the bound for half of the temporaries, with chunks early and late; then no bound, which makes the
+//! smallest; and then halves between the fastest that fits and the original's time,
 //! as ratios, until both are within a [`Limit::OTHERWISE`] of each other, which is what models and machines differ by
 //! anyway. Each is a run of the pipeline: two where the usual bound does, a dozen at most.
 //!
@@ -17,15 +17,15 @@
 //! Where nothing fits, what costs more than the usual bound is kept only if it saves more than the model errs by: a
 //! program that is slower, does not fit either, and may not even be smaller is of no use.
 //!
-//! Without a limit there are six runs at most.
+//! Without a limit there are three runs at most.
 //!
 //! The host's memory is for what does not fit otherwise: it takes part only where nothing fits without it. Stages are
 //! greedy, and bytes that it takes off a peak early leave others no time to take off more.
 
-use super::Optimize;
+use super::{Optimize, Tried};
 use crate::cost::{Cost, Limit};
 use crate::framework::Bytes;
-use crate::functions::functions;
+use crate::functions::{functions, name_of};
 use crate::gspmd;
 use crate::memory::known::Remember;
 use crate::rewrite::{borrowed, copy_of, move_body};
@@ -45,53 +45,49 @@ fn wanted(room: u64, floor: u64) -> u64 {
 }
 
 /// Without a memory limit: what the usual bound makes of `module`, or, where temporaries are most of its peak, the least of
-/// what several attempts make, if it may take its time in the end. All of them have the bound for half of the temporaries:
+/// what two attempts make, if it may take its time in the end. Both have the bound for half of the temporaries:
 /// a stage that saves not quite half is not refused then for the time that later ones take off; if what comes of it takes
 /// longer than the usual bound allows, that is the bound. Stages are greedy, and what the first spends time on may save
-/// less than what a later one would for it: so where temporaries are most of what is left, others have to do without
-/// slices of a batch, and without any loops over chunks, and another one spends its time in steps: of the corpus's step of
-/// Llama 3,942, 3,451 and 3,451 MiB of temporaries by the model, and 8,243 in steps, of GPT-2's 2,171, 2,171, 2,888 and 1,280
-/// (`slimhlo-opt --slimhlo-optimize="target=h100 max-slowdown=1.25 without=..."`, or `in-steps`, then
-/// `--slimhlo-print-memory=target=h100`).
+/// less than what a later one would for it: so the other attempt computes nothing in chunks before no more is to be had
+/// by computing values again. Of the corpus's step of GPT-2 that is 1,270 MiB of temporaries by the model for 2,294, of ConvNeXt 1,280
+/// for 1,710, of a Mixer 3,328 for 1,024 (`slimhlo-opt --slimhlo-optimize="target=h100 max-slowdown=1.25"`, also with
+/// `late-chunks`, then `--slimhlo-print-memory=target=h100`).
 fn usual<'c, T, E>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
+    tried: &Tried,
     mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
 ) -> Result<T, E> {
     // Others are called by it, mostly, and part of it.
     let largest = |module| {
-        let costs = functions(module).filter_map(|function| Cost::of(function, options.target));
-        costs.max_by_key(Cost::peak).unwrap_or_default()
+        let cost_of = |function| Some((name_of(function), Cost::of(function, options.target)?));
+        functions(module).filter_map(cost_of).max_by_key(|(_, cost)| cost.peak()).unwrap_or_default()
     };
-    let before = largest(module);
+    let (name, mut before) = largest(module);
+    let largest = |module| largest(module).1;
     if before.footprint.temporaries <= before.peak() / 2 {
         return attempt(module, options);
     }
     let original = copy_of(module);
-    let within =
-        |max_slowdown, without, in_steps| Optimize { max_slowdown, without, in_steps, ..options.clone() };
-    let (halved, steps) = (Limit::Times(Limit::HALVED), options.in_steps);
-    let (all, slices, chunks) = (options.without, options.without.and_slices(), options.without.and_chunks());
-    let mut found = attempt(module, &within(halved, all, steps))?;
-    let mut others = vec![(halved, slices, steps), (halved, chunks, steps), (halved, all, true)];
+    let halved = Optimize { max_slowdown: Limit::Times(Limit::HALVED), ..options.clone() };
+    let late = Optimize { late_chunks: true, ..halved.clone() };
+    let mut found = attempt(module, &halved)?;
+    before.seconds = tried.time(&name, before.seconds);
     if !Limit::Usual.allows(&before, &largest(module)) {
         move_body(module, copy_of(borrowed(&original)));
         found = attempt(module, options)?;
-        others.push((options.max_slowdown, all, true));
     }
-    let mut after = largest(module);
-    let mut made = copy_of(module);
-    for (bound, without, in_steps) in others {
-        let same = without == all && in_steps == steps;
-        if same || after.footprint.temporaries <= after.peak() / 2 {
-            continue;
-        }
-        move_body(module, copy_of(borrowed(&original)));
-        let other = attempt(module, &within(bound, without, in_steps))?;
-        let again = largest(module);
-        if Limit::Usual.allows(&before, &again) && again.peak() < after.peak() - after.peak() / ALIKE {
-            (found, after, made) = (other, again, copy_of(module));
-        }
+    let after = largest(module);
+    let has_chunks = options.without != options.without.and_chunks();
+    if !has_chunks || options.late_chunks || after.footprint.temporaries <= after.peak() / 2 {
+        return Ok(found);
+    }
+    let made = copy_of(module);
+    move_body(module, original);
+    let other = attempt(module, &late)?;
+    let again = largest(module);
+    if Limit::Usual.allows(&before, &again) && again.peak() < after.peak() {
+        return Ok(other);
     }
     move_body(module, made);
     Ok(found)
@@ -116,7 +112,7 @@ impl<T> Made<'_, T> {
 }
 
 /// Makes `module`, whichever partitioner its shardings are for, the fastest that fits, if `options` say what that is;
-/// `attempt` optimizes it once, within the options it is given, and what it returned for the program that is kept is
+/// `attempt` optimizes it once, within the options it is given, and notes in `tried` what it tries; what it returned for the program that is kept is
 /// returned.
 ///
 /// # Errors
@@ -124,68 +120,73 @@ impl<T> Made<'_, T> {
 pub fn search<'c, T, E>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
+    tried: &Tried,
     mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
 ) -> Result<T, E> {
     let _remember = Remember::new();
     let Some(original) = gspmd::import(module) else {
-        let found = fastest(module, options, attempt);
+        let found = fastest(module, options, tried, attempt);
         gspmd::separate_constants(module);
         return found;
     };
-    let found = fastest(module, options, &mut attempt);
+    let found = fastest(module, options, tried, &mut attempt);
     if found.is_ok() && gspmd::export(module) {
         // What several computations have in common is merged now that it is side by side.
-        let found = fastest(module, options, attempt).and(found);
+        let found = fastest(module, options, tried, attempt).and(found);
         gspmd::separate_constants(module);
         return found;
     }
     move_body(module, original);
-    fastest(module, options, attempt)
+    fastest(module, options, tried, attempt)
 }
 
 /// [`search`] in a module whose shardings are Shardy's, or nobody's.
 fn fastest<'c, T, E>(
     module: OperationRef<'c, '_>,
     options: &Optimize,
+    tried: &Tried,
     mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
 ) -> Result<T, E> {
     if options.max_slowdown != Limit::Usual || options.target.rates().is_none() {
         return attempt(module, options);
     }
-    let Some(room) = options.memory_limit else { return usual(module, options, attempt) };
+    let Some(room) = options.memory_limit else { return usual(module, options, tried, attempt) };
     let costs = |module| functions(module).filter_map(|function| Cost::of(function, options.target));
     let original = copy_of(module);
-    let as_it_came = costs(module).map(|cost| cost.seconds).sum::<f64>().max(f64::MIN_POSITIVE);
+    let cost_of = |function| Some((name_of(function), Cost::of(function, options.target)?.seconds));
+    let own_times: Vec<(String, f64)> = functions(module).filter_map(cost_of).collect();
+    let as_it_came = || own_times.iter().map(|(name, own)| tried.time(name, *own)).sum::<f64>();
     let floor = costs(module).map(|cost| cost.footprint.floor()).max().unwrap_or(0);
     let room = Bytes(wanted(room.0, floor));
-    let mut within = |max_slowdown, without, memory_limit| {
-        let found = attempt(module, &Optimize { max_slowdown, without, memory_limit, ..options.clone() })?;
+    let mut within = |max_slowdown, (without, late_chunks), memory_limit| {
+        let options = Optimize { max_slowdown, without, late_chunks, memory_limit, ..options.clone() };
+        let found = attempt(module, &options)?;
         let (mut peak, mut seconds, mut fits) = (0u64, 0.0, true);
         for cost in costs(module) {
             peak = peak.saturating_add(cost.peak());
             seconds += cost.seconds;
             fits &= cost.peak() <= room.0;
         }
-        let made = Made { body: copy_of(module), found, times: seconds / as_it_came, peak, fits };
+        let made = Made {
+            body: copy_of(module),
+            found,
+            times: seconds / as_it_came().max(f64::MIN_POSITIVE),
+            peak,
+            fits,
+        };
         move_body(module, copy_of(borrowed(&original)));
         Ok(made)
     };
-    let (all, on_device) = (options.without, options.without.and_host());
-    let mut levers = on_device;
+    let on_device = options.without.and_host();
+    // With chunks late there is more time for what is computed again (`usual`).
+    let (early, late) = ((on_device, options.late_chunks), (on_device, true));
+    let with_host = (options.without != on_device).then_some((options.without, options.late_chunks));
+    let mut levers = early;
     let mut best = within(Limit::Usual, levers, Some(room))?;
     let smallest = |levers| (Limit::Times(f64::INFINITY), levers, Some(room));
     let halved = |levers| (Limit::Times(Limit::HALVED), levers, Some(room));
-    // Without slices, or without chunks, there is more time for what is computed again (`usual`).
-    let (slices, chunks) = (on_device.and_slices(), on_device.and_chunks());
-    let others = [
-        (Limit::Usual, on_device, None),
-        halved(on_device),
-        halved(slices),
-        halved(chunks),
-        smallest(on_device),
-        smallest(slices),
-    ];
-    for (bound, next, limit) in others.into_iter().chain((all != on_device).then(|| smallest(all))) {
+    let others = [(Limit::Usual, early, None), halved(early), halved(late), smallest(early), smallest(late)];
+    for (bound, next, limit) in others.into_iter().chain(with_host.map(smallest)) {
         if best.fits {
             break;
         }

@@ -48,6 +48,7 @@ impl Rule<'_> {
         }
         let less_bytes = match judge {
             Judge::Pass | Judge::Partitioner => return true,
+            Judge::NotWorse if self.is_faster(before, after) => after.peak() <= with_slack(before.peak()),
             Judge::NotWorse => after.peak() <= before.peak(),
             Judge::Nearly => after.peak() <= with_slack(before.peak()),
             Judge::Paid => after.peak() <= with_slack(before.peak()) && self.has_saved(function, before),
@@ -64,6 +65,11 @@ impl Rule<'_> {
             }
         };
         less_bytes && self.allows(function, before, after)
+    }
+
+    /// Whether a function takes less time, and not just a little.
+    fn is_faster(&self, before: &Cost, after: &Cost) -> bool {
+        self.target.rates().is_some() && after.seconds < before.seconds * (1.0 - 1.0 / SLACK as f64)
     }
 
     /// Whether a function needs less than it came with.

@@ -12,6 +12,10 @@ pub struct Form {
     pub chunk: Bytes,
     /// How many times a value's bytes may be moved in the time that it takes to compute it again.
     pub moves: u64,
+    /// Of these parts so many in a hundred, those nearest to the peak, have `near_moves`.
+    pub near: u64,
+    /// Moves that take the place of `moves` there.
+    pub near_moves: u64,
     /// How many parts what comes after the peak falls into, about.
     pub windows: u64,
     /// Whether values are also looked for behind what is computed of them on the fly.
@@ -22,8 +26,15 @@ pub struct Form {
 
 impl Form {
     /// XLA for CPU has hardly a cost of a turn; what was measured for it (`stream.rs`) is for this size.
-    pub const USUAL: Self =
-        Self { chunk: Bytes(4 << 20), moves: 8, windows: 8, through: false, other: false };
+    pub const USUAL: Self = Self {
+        chunk: Bytes(4 << 20),
+        moves: 8,
+        near: 0,
+        near_moves: 8,
+        windows: 8,
+        through: false,
+        other: false,
+    };
 
     /// Chunks of shares of what temporaries there are.
     fn chunks(temporaries: u64) -> Vec<Self> {
@@ -163,6 +174,8 @@ pub struct Ladder {
     rungs: Range<usize>,
     /// The last that was tried.
     tried: usize,
+    /// Of the first rung that was too dear, the parts near the peak that have the one below.
+    near: Option<u64>,
     /// Whether the parts have been made larger since.
     wider: bool,
     /// Whether this is the second ladder: values behind what is computed of them on the fly.
@@ -184,7 +197,16 @@ impl Ladder {
 
     fn new(through: bool) -> Self {
         let rungs = 0..Self::MOVES.len();
-        Self { rungs, tried: 0, wider: false, through, is_of_use: false, slow: None, downwards: false }
+        Self {
+            rungs,
+            tried: 0,
+            near: None,
+            wider: false,
+            through,
+            is_of_use: false,
+            slow: None,
+            downwards: false,
+        }
     }
 
     fn next(&mut self, last: Option<Outcome>) -> Option<Form> {
@@ -202,6 +224,9 @@ impl Ladder {
 
     fn rung(&mut self, last: Option<Outcome>) -> Option<Form> {
         self.note(last);
+        if let Some(form) = self.part(last) {
+            return Some(form);
+        }
         if self.wider {
             // Dearer ones did not come to what would have been worth their time.
             let cheaper = self.slow.filter(|&slow| slow > 0 && !self.is_of_use && !self.downwards)?;
@@ -219,11 +244,35 @@ impl Ladder {
         })
     }
 
+    /// The first rung that was too dear, for a part of what comes after the peak: half, then more or less.
+    fn part(&mut self, last: Option<Outcome>) -> Option<Form> {
+        let Range { start, end } = self.rungs;
+        if self.wider || self.downwards || start < end || end >= Self::MOVES.len() {
+            return None;
+        }
+        self.near = match self.near {
+            None => Some(50),
+            Some(50) if last == Some(Outcome::Allowed) => Some(25),
+            Some(50) => Some(75),
+            Some(_) => Some(0),
+        };
+        let near = self.near.filter(|near| *near > 0)?;
+        let near_moves = end.checked_sub(1).map_or(1, |below| Self::MOVES[below]);
+        Some(Form {
+            moves: Self::MOVES[end],
+            near,
+            near_moves,
+            windows: Self::WINDOWS[0],
+            through: self.through,
+            ..Form::USUAL
+        })
+    }
+
     /// Takes in what came of the last rung.
     fn note(&mut self, last: Option<Outcome>) {
         let Some(last) = last else { return };
         self.is_of_use |= last == Outcome::Allowed;
-        if self.wider {
+        if self.wider || self.near.is_some_and(|near| near > 0) {
             return;
         }
         match last {

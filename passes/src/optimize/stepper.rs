@@ -86,6 +86,8 @@ impl<'c> Stepper<'_, 'c, '_> {
                 .unwrap_or(stage.pipeline)
                 .replace("$chunk", &form.chunk.to_string())
                 .replace("$moves", &form.moves.to_string())
+                .replace("$sooner", &form.near_moves.to_string())
+                .replace("$near", &form.near.to_string())
                 .replace("$windows", &form.windows.to_string())
                 .replace("$through", &form.through.to_string())
                 .replace("$room", &self.room.unwrap_or_default().to_string())
@@ -122,7 +124,8 @@ impl<'c> Stepper<'_, 'c, '_> {
             return Ok(*now);
         }
         if !stage.tidy.is_empty() {
-            (self.run)(module, Step { round, stage: index, pipeline: stage.tidy })?;
+            let tidy = stage.tidy.replace("$target", self.target.name());
+            (self.run)(module, Step { round, stage: index, pipeline: &tidy })?;
         }
         Ok(fingerprint(module))
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! What pipelines have been seen to do, for when they would be run on the same module again.
+//! What pipelines have been seen to do, for when they would be run on the same module again, and how long its functions
+//! take as they came.
 
 use crate::cost::Cost;
 use std::cell::RefCell;
@@ -18,6 +19,8 @@ pub(super) type Trial = (usize, String, u64);
 #[derive(Default)]
 pub struct Tried {
     made: RefCell<HashMap<Trial, Rc<[Made]>>>,
+    /// Seconds, by name.
+    as_they_came: RefCell<HashMap<String, f64>>,
 }
 
 impl Tried {
@@ -29,6 +32,16 @@ impl Tried {
     /// Whether a trial is known to leave all as it is.
     pub(super) fn is_idle(&self, trial: &Trial) -> bool {
         self.made.borrow().get(trial).is_some_and(|made| made.is_empty())
+    }
+
+    /// Notes how long a function takes as it came, once back ends have done what they do themselves.
+    pub(super) fn note_time(&self, function: &str, seconds: f64) {
+        self.as_they_came.borrow_mut().insert(function.to_owned(), seconds);
+    }
+
+    /// That, in seconds; before any run the function's own time.
+    pub(super) fn time(&self, function: &str, own: f64) -> f64 {
+        self.as_they_came.borrow().get(function).copied().unwrap_or(own)
     }
 
     /// Notes what came of a trial.

@@ -11,6 +11,8 @@ use crate::ir;
 use crate::ir::{bytes, plain};
 use crate::min_cut::{ENDLESS, Network};
 use crate::ops::class;
+use crate::ops::products::is_product;
+use crate::rematerialize::price::Prices;
 use crate::rewrite::defining_op;
 use crate::tables::{Keys, Table};
 use crate::ties;
@@ -51,22 +53,41 @@ pub enum Given {
     Stack(usize),
 }
 
+/// What may be done again beside what is computed on the fly.
+#[derive(Clone, Copy)]
+pub struct Again<'p> {
+    /// Fourier transforms.
+    pub transforms: bool,
+    /// Products and convolutions whatever their size, for their prices, and how many times a byte may be moved for that.
+    pub products: Option<(&'p Prices, u64)>,
+}
+
+impl Again<'_> {
+    /// What it costs to do an op again, in quarters of bytes; none if it is not to be.
+    fn price(self, op: OperationRef<'_, '_>) -> Option<u64> {
+        if is_cheap(op, self.transforms) {
+            return Some(0);
+        }
+        let (prices, moves) = self.products.filter(|_| is_product(op) && !is_tied(op))?;
+        Some(prices.cost(prices.of(op)?, moves))
+    }
+}
+
 /// What is known of values of a writer's body.
 pub struct Values<'w, 'c, 'a> {
     writer: &'w Writer<'c, 'a>,
     /// Stacks that stay, by their slots.
     kept: Table<usize, usize>,
-    /// Whether Fourier transforms may be done again.
-    transforms: bool,
+    again: Again<'w>,
 }
 
 impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
     /// For a reader: all that others need is stored anyway.
-    pub fn new(writer: &'w Writer<'c, 'a>, reader: &Reader<'c, 'a>, transforms: bool) -> Self {
+    pub fn new(writer: &'w Writer<'c, 'a>, reader: &Reader<'c, 'a>, again: Again<'w>) -> Self {
         let read: FxHashSet<usize> = reader.stacks.iter().map(|(stack, _)| *stack).collect();
         let kept = writer.stacks.iter().enumerate().filter(|(number, _)| !read.contains(number));
         let held = kept.flat_map(|(number, stack)| stack.held().map(move |value| (ir::key(value), number)));
-        Self { writer, kept: held.collect(), transforms }
+        Self { writer, kept: held.collect(), again }
     }
 
     /// Where the reader has a value from.
@@ -115,8 +136,11 @@ impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
             if self.given(value).is_some() {
                 continue;
             }
-            match defining_op(value).filter(|op| is_cheap(*op, self.transforms)) {
-                Some(op) => {
+            match defining_op(value).and_then(|op| Some((op, self.again.price(op)?))) {
+                Some((op, price)) => {
+                    if price > 0 {
+                        network.price(value, price);
+                    }
                     for operand in op.operands() {
                         add(&mut network, &mut pending, operand);
                         network.takes(value, operand);
@@ -161,11 +185,14 @@ fn is_cheap(op: OperationRef<'_, '_>, transforms: bool) -> bool {
         "stablehlo.concatenate" => true,
         "stablehlo.fft" => transforms,
         // What is compared with itself has to have the same bits wherever it is.
-        "stablehlo.dot_general" => {
-            is_growing(op) && !op.results().any(|result| ties::is_compared_with_itself(result.into()))
-        }
+        "stablehlo.dot_general" => is_growing(op) && !is_tied(op),
         name => class::is_fusible(name),
     }
+}
+
+/// Whether what an op makes is compared with itself.
+fn is_tied(op: OperationRef<'_, '_>) -> bool {
+    op.results().any(|result| ties::is_compared_with_itself(result.into()))
 }
 
 /// Whether a product is much larger than its operands, as scores of queries and keys are, and of few multiplications per element.

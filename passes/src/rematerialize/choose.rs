@@ -31,10 +31,10 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// From the last window to the first. A byte that is kept is worth the time of moving it `moves` times.
+    /// From the last window to the first. A byte that is kept is worth the time of moving it `moves` times, for each window.
     ///
     /// What is compared with itself is computed again only where both sides of the comparison are made of the same computation.
-    pub fn of<'c: 'a, 'a>(kept: &Kept<'c, 'a>, windows: &Windows, moves: u64, prices: &Prices) -> Self {
+    pub fn of<'c: 'a, 'a>(kept: &Kept<'c, 'a>, windows: &Windows, moves: &[u64], prices: &Prices) -> Self {
         let mut once = Keys::default();
         for round in 0.. {
             let choices = Self::but(&once, kept, windows, moves, prices);
@@ -56,7 +56,7 @@ impl Choices {
         once: &Keys,
         kept: &Kept<'c, 'a>,
         windows: &Windows,
-        moves: u64,
+        moves: &[u64],
         prices: &Prices,
     ) -> Self {
         let mut needs: Vec<Vec<&Late>> = (0..windows.count()).map(|_| Vec::new()).collect();
@@ -72,7 +72,7 @@ impl Choices {
         let mut there = Keys::default();
         let mut all = vec![Keys::default(); windows.count()];
         for (window, needs) in needs.iter().enumerate().rev() {
-            match cut(kept, needs, (&there, once), moves, prices) {
+            match cut(kept, needs, (&there, once), moves[window], prices) {
                 Some(more) => there.extend(more.into_iter().map(ir::key)),
                 None => there.extend(needs.iter().map(|late| ir::key(late.value))),
             }
@@ -106,11 +106,6 @@ fn is_there<'c: 'a, 'a>(kept: &Kept<'c, 'a>, value: Value<'c, 'a>) -> bool {
         || defining_op(value).is_none_or(|op| op_name(op) == "stablehlo.constant" || !kept.body.has(op))
 }
 
-/// What seconds cost, in quarters of bytes.
-fn cost(seconds: f64, moves: u64, prices: &Prices) -> u64 {
-    (seconds * prices.rates.bytes / moves.max(1) as f64 * 4.0) as u64
-}
-
 /// The values to keep for a window beside those that are there.
 fn cut<'c: 'a, 'a>(
     kept: &Kept<'c, 'a>,
@@ -127,7 +122,7 @@ fn cut<'c: 'a, 'a>(
         let can_be_kept = plain(value).is_some() && (far || !kept.light.contains(&ir::key(value)));
         // What is kept of a row has to be stored: the rows are then read once more, by a kernel of its own.
         let apart = || {
-            kept.in_rows(value).and_then(|op| prices.of(op)).map_or(0, |seconds| cost(seconds, moves, prices))
+            kept.in_rows(value).and_then(|op| prices.of(op)).map_or(0, |seconds| prices.cost(seconds, moves))
         };
         // Of choices of as many bytes, the one that keeps fewer values is better.
         let price = || match can_be_kept {
@@ -150,7 +145,7 @@ fn cut<'c: 'a, 'a>(
         match prices.of(op).filter(|_| !far && !once.contains(&ir::key(value))) {
             Some(seconds) => {
                 // With what reads the rows beside it it is one kernel again.
-                let price = if kept.in_rows(value).is_some() { 0 } else { cost(seconds, moves, prices) };
+                let price = if kept.in_rows(value).is_some() { 0 } else { prices.cost(seconds, moves) };
                 network.price(value, price + 1);
                 for operand in op.operands() {
                     add(&mut network, &mut pending, operand);

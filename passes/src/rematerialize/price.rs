@@ -44,6 +44,11 @@ impl Prices {
         self.devices.size(value).0
     }
 
+    /// What seconds cost, in quarters of bytes, where a byte is worth the time of moving it `moves` times.
+    pub fn cost(&self, seconds: f64, moves: u64) -> u64 {
+        (seconds * self.rates.bytes / moves.max(1) as f64 * 4.0) as u64
+    }
+
     /// See [`seconds`].
     pub fn of(&self, op: OperationRef<'_, '_>) -> Option<f64> {
         let seconds = || seconds(op, self.rates, &self.devices);

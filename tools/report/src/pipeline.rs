@@ -193,7 +193,7 @@ pub fn run(
         // Of several attempts what the one that is kept did.
         None => {
             let tried = Tried::default();
-            search(module, options, |module, options| {
+            search(module, options, &tried, |module, options| {
                 let watch = Watch::new(module, before.clone(), options.target);
                 run_stages(context, module, (options, &tried), watch, progress)
             })?
