@@ -39,8 +39,8 @@ const ALIKE: u64 = 10;
 /// Of the bytes that a limit leaves for temporaries these shares are kept back for what the model does not see, as long as what comes of it takes no
 /// more than so many times as long as without, or less than the program took as it came. Most programs of libraries that were made to fit by the model
 /// alone took up to a twelfth too much under XLA for an H100, some up to a quarter (`cargo xtask bench corpus`); to miss the limit is worse than a
-/// quarter more time.
-const KEPT_BACK: [(u64, f64); 2] = [(8, Limit::HALVED), (3, Limit::OTHERWISE)];
+/// quarter more time, where that is likely, and than a seventh, where it is not: spline_flow_distrax fits into a half at 1.16 for that, and not at 1.08.
+const KEPT_BACK: [(u64, f64); 2] = [(8, Limit::HALVED), (3, 1.15)];
 
 /// Without a memory limit: what the usual bound makes of `module`, or, where temporaries are most of its peak, the least of
 /// what two attempts make, if it may take its time in the end. Both have the bound for half of the temporaries:
