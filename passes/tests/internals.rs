@@ -350,6 +350,10 @@ mod search {
             [&first[..], &parts, &[(8, 8, all, through)]].concat()
         };
         assert_eq!(rungs(12, 0, Outcome::Allowed), [forms(false), forms(true)].concat());
+        let parts = [(96, 16, (32, 50), false), (96, 16, (32, 75), false)];
+        let dear =
+            [&[(96, 16, all, false)], &parts[..], &[(32, 8, all, false), (12, 16, all, true)]].concat();
+        assert_eq!(rungs(96, 0, Outcome::Unchanged)[2..], dear);
         let nothing = rungs(128, 0, Outcome::Unchanged);
         assert_eq!(nothing[2..], [(96, 16, all, false), (96, 8, all, false), (12, 16, all, true)]);
     }

@@ -12,7 +12,7 @@ pub struct Form {
     pub chunk: Bytes,
     /// How many times a value's bytes may be moved in the time that it takes to compute it again.
     pub moves: u64,
-    /// Of these parts so many in a hundred, those nearest to the peak, have `near_moves`.
+    /// Of the parts that what comes after the peak falls into so many in a hundred, those nearest to it, have `near_moves`.
     pub near: u64,
     /// Moves that take the place of `moves` there.
     pub near_moves: u64,
