@@ -403,6 +403,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         if !is_bare(root) || !is_bare(op) || op.block() != root.block() || is_unused(root) {
             return None;
         }
+        // A partitioner makes a slice of an array's inside of what neighbours send.
+        if op_name(op) == "stablehlo.slice" && !self.known.by_op && self.known.is_inferred(result) {
+            return None;
+        }
         // What constraints between the two ask for is lost.
         let is_partial = |value| self.known.is_partial(value);
         let mut between = Some(root);

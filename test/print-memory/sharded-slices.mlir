@@ -1,8 +1,8 @@
 // RUN: slimhlo-opt %s --split-input-file --slimhlo-print-memory="target=xla-cpu top=0 plain=true" 2>&1 >/dev/null | FileCheck %s
 
-// Shards of 2 MiB. What is one element further needs one from the neighbour: a device's own part and that are joined, the second
-// time where the result will be (XLA: 2097156).
-// CHECK: memory: peak {{[0-9]+}} = {{.*}} + temporaries 2097152
+// Shards of 2 MiB. What is one element further needs one from the neighbour, a column: that and a device's own part are copied to be
+// joined along rows, the second time where the result will be (XLA: 2097156).
+// CHECK: memory: peak {{[0-9]+}} = {{.*}} + temporaries 2101248
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["x"=4]>
   func.func @main(%x: tensor<512x2048xf64> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<512x2048xf64> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {

@@ -17,7 +17,7 @@ use super::stages::{
     comparing, in_library, left_by_first, passes, places, stages, transformed, transforming,
 };
 use crate::counted::Counter;
-use crate::ir::i64_array;
+use crate::ir::{constant_attribute, i64_array};
 use crate::ops::products::{contracted, dot_numbers};
 use crate::target::{Rates, Storage};
 use melior::ir::attribute::ArrayAttribute;
@@ -265,7 +265,7 @@ fn work(
         Class::Opaque if moves_between_devices(name) => {
             let seconds = match node.op.filter(|_| name == "stablehlo.all_reduce").map(group_size) {
                 Some(summands) => exchanging(read, made, summands, rates),
-                None => handed(name, read, made) / rates.link + rates.exchange,
+                None => handed(graph, node, (read, made)) / rates.link + rates.exchange,
             };
             seconds * rates.bytes
         }
@@ -377,12 +377,26 @@ fn group_size(op: OperationRef<'_, '_>) -> u32 {
 }
 
 /// Bytes that a device is handed by a collective that is written down, or by what a partitioner makes of an op.
-fn handed(name: &str, read: f64, made: f64) -> f64 {
-    match name {
+fn handed(graph: &Graph<'_, '_>, node: &Node<'_, '_>, (read, made): (f64, f64)) -> f64 {
+    let Some(op) = node.op else { return read.max(made) };
+    // Of what all have for all a device keeps its own.
+    let of_others = |devices: f64| read.max(made) * (1.0 - 1.0 / devices.max(1.0));
+    match op_name(op) {
         "stablehlo.all_gather" => (made - read).max(0.0),
         "stablehlo.reduce_scatter" => (read - made).max(0.0),
+        "stablehlo.all_to_all" => of_others(f64::from(group_size(op))),
+        // Cut along another dimension to be joined, and back.
+        "stablehlo.concatenate" => of_others(parts_joined(graph, node, op).unwrap_or(f64::INFINITY)),
         _ => read.max(made),
     }
+}
+
+/// On how many devices there are parts of a concatenation along the dimension that it joins.
+fn parts_joined(graph: &Graph<'_, '_>, node: &Node<'_, '_>, op: OperationRef<'_, '_>) -> Option<f64> {
+    let dim = constant_attribute(op, "dimension").and_then(|dim| usize::try_from(dim).ok())?;
+    let size = |ty: Type<'_>| Tensor::new(ty)?.shape.get(dim).copied();
+    let all = size(op.result(0).ok()?.r#type())?;
+    Some(all as f64 / size(graph.values[node.first as usize].ty)?.max(1) as f64)
 }
 
 /// Among how many devices what a product contracts is shared.

@@ -3,7 +3,7 @@
 //! Which values are laid out how, and which parts of a program are for one device.
 
 use super::mesh::{Layout, Mesh};
-use super::moves::{is_elementwise, is_update, plain};
+use super::moves::{is_elementwise, is_shared, is_update, plain};
 use crate::data_parallel::is_open;
 use crate::functions::{callee, says_only};
 use crate::ir;
@@ -33,6 +33,10 @@ pub struct Known<'c> {
     returned: FxHashMap<usize, Layout>,
     /// Values of which devices have sums that are still to be added up: how they are laid out says nothing of what is there.
     partial: FxHashSet<usize>,
+    /// Values of which only what takes them says how they are laid out.
+    inferred: FxHashSet<usize>,
+    /// Whether what is most of a larger array is laid out like that.
+    inside: bool,
 }
 
 impl<'c> Known<'c> {
@@ -93,6 +97,8 @@ impl<'c> Known<'c> {
             layouts: FxHashMap::default(),
             returned: FxHashMap::default(),
             partial: FxHashSet::default(),
+            inferred: FxHashSet::default(),
+            inside: false,
         };
         for (value, sharding) in said {
             if !sharding.unreduced_axes().is_empty() {
@@ -120,14 +126,29 @@ impl<'c> Known<'c> {
                 known.returned.insert(ir::key(*value), layout);
             }
         }
-        for (value, sharding) in returned.into_iter().chain(asked) {
-            if let Some(layout) = known.mesh.layout(sharding) {
-                known.add(value, &layout);
+        known.carry(&ops, returned);
+        // What is left is laid out like what it is a part of, where that comes out even.
+        let said: FxHashSet<usize> = known.layouts.keys().copied().collect();
+        known.inside = !by_op;
+        known.carry(&ops, asked);
+        known.inferred = known.layouts.keys().filter(|value| !said.contains(value)).copied().collect();
+        Some(known)
+    }
+
+    /// Lays values out as somebody asks for them, and all others with them.
+    fn carry<'a>(&mut self, ops: &[OperationRef<'c, 'a>], asked: Vec<(Value<'c, 'a>, TensorSharding<'c>)>) {
+        for (value, sharding) in asked {
+            if let Some(layout) = self.mesh.layout(sharding) {
+                self.add(value, &layout);
             }
         }
-        ops.iter().rev().for_each(|op| known.backward(*op));
-        ops.iter().for_each(|op| known.forward(*op, true));
-        Some(known)
+        ops.iter().rev().for_each(|op| self.backward(*op));
+        ops.iter().for_each(|op| self.forward(*op, true));
+    }
+
+    /// Whether a value's layout is that of what takes it, or of what it is most of, and nothing else says it.
+    pub fn is_inferred(&self, value: Value<'c, '_>) -> bool {
+        self.inferred.contains(&ir::key(value))
     }
 
     /// The layout of a value, if it is known.
@@ -263,6 +284,11 @@ impl<'c> Known<'c> {
         }
     }
 
+    /// Whether an array laid out like that is the same parts on all devices.
+    fn is_even(&self, layout: &Layout, value: Value<'c, '_>) -> bool {
+        ffi::shape(value.r#type()).is_some_and(|shape| layout.local_shape(shape, &self.mesh.grid).is_some())
+    }
+
     fn backward<'a>(&mut self, op: OperationRef<'c, 'a>)
     where
         'c: 'a,
@@ -286,6 +312,9 @@ impl<'c> Known<'c> {
             "stablehlo.concatenate" => {
                 for whole in op.operands().map(part_of).filter(|whole| same_shape(*whole, result)) {
                     self.add(whole, &layout);
+                }
+                if let Some(most) = most_of(op).filter(|most| self.inside && self.is_even(&layout, *most)) {
+                    self.add(most, &layout);
                 }
             }
             _ => {}
@@ -336,6 +365,15 @@ fn part_of<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
         }
     }
     value
+}
+
+/// What is most of what a concatenation joins, if parts of it are joined to it, or others read it: the inside of a field whose halos
+/// are filled. Its parts are nearly where those of the field are.
+fn most_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let elements =
+        |value: Value<'c, 'a>| Tensor::new(value.r#type()).and_then(|tensor| tensor.element_count());
+    let all = op.results().next().map(Value::from).and_then(elements)?;
+    op.operands().find(|operand| is_shared(*operand) && elements(*operand).is_some_and(|some| 2 * some > all))
 }
 
 fn same_shape(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {

@@ -8,7 +8,9 @@ mod ops;
 
 pub use crate::ops::updates::{is_update, plain, starts_of, update_of};
 pub use index::{Box_, Expr, Index, Piece, Source};
-pub use ops::{is_bare, is_computed_on_shared, is_elementwise, is_move, is_read_by_made, unconstrained};
+pub use ops::{
+    is_bare, is_computed_on_shared, is_elementwise, is_move, is_read_by_made, is_shared, unconstrained,
+};
 
 use super::layout::Known;
 use super::mesh::Layout;
@@ -18,7 +20,7 @@ use crate::splat::{Splat, Splats};
 use index::cut;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Value, ValueLike};
-use ops::{element_bytes, is_shared, is_shared_through, repeats_scalar};
+use ops::{element_bytes, is_shared_through, repeats_scalar};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{self, op_name};
 

@@ -334,6 +334,13 @@ impl Storage {
     pub fn copies_rows_of(&self, shape: &[i64], dim: usize) -> bool {
         shape.len() > 1 && dim + 1 == shape.len() && shape[dim] >= self.copied_rows
     }
+
+    /// Whether a shard of this shape is copied when it is joined along `dim` with what neighbours send: as anything that is joined
+    /// along rows, and where rows lie in tiles (slices of one field and what is made of them, by `test/oracle/referee.py --target v5p`:
+    /// two arrays more along rows, the halos along others).
+    pub fn copies_halos_of(&self, shape: &[i64], dim: usize) -> bool {
+        self.copies_rows_of(shape, dim) || (self.tile != (1, 1) && dim + 1 == shape.len())
+    }
 }
 
 impl Target {

@@ -24,6 +24,7 @@ use crate::ir::i64_array;
 use crate::target::Storage;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, ValueLike};
+use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 use smallvec::{SmallVec, smallvec};
@@ -63,7 +64,7 @@ struct Group {
     /// More than one op.
     fused: bool,
     reductions: usize,
-    /// Results and operands, about.
+    /// Results and operands.
     operands: usize,
 }
 
@@ -283,7 +284,16 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
             && one != other
             && first.elements == second.elements
             && first.reductions + second.reductions <= MOST_REDUCTIONS
-            && first.operands + second.operands <= MOST_OPERANDS
+            && (first.operands + second.operands <= MOST_OPERANDS || self.united(one, other) <= MOST_OPERANDS)
+    }
+
+    /// Results and operands of two groups together, what both read counted once.
+    fn united(&self, one: Id, other: Id) -> usize {
+        let members = [self.members(one), self.members(other)].concat();
+        let kernels = || members.iter().map(|&member| self.kernels.kernels[member as usize]);
+        let read: FxHashSet<Id> =
+            kernels().flat_map(|kernel| self.kernels.reads(kernel)).map(|read| read.value).collect();
+        members.len() + read.len()
     }
 
     /// Whether two kernels may need the same elements of a value that both read: slices may have none in common.
@@ -326,6 +336,7 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
             self.order[place] = leader;
             self.at[leader as usize] = place as u32;
         }
+        let united = self.united(first, second);
         if let Some(second) = self.groups[second as usize].take()
             && let Some(group) = &mut self.groups[first as usize]
         {
@@ -334,7 +345,7 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
             group.fused = true;
             group.flat |= second.flat;
             group.reductions += second.reductions;
-            group.operands += second.operands;
+            group.operands = united;
             // A reduction binds most.
             if group.hero == Hero::Plain || matches!(second.hero, Hero::Reduction(_)) {
                 group.hero = second.hero;

@@ -5,11 +5,12 @@
 use super::super::lists::Ids;
 use super::super::shards::share;
 use super::{Class, Scope, is_splat, op_name};
-use crate::ir::{i64_array, window_start};
+use crate::ir::{constant_attribute, i64_array, is_dense, window_start};
+use crate::rewrite::defining_op;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::types::Tensor;
-use smallvec::smallvec as ids;
+use smallvec::{SmallVec, smallvec as ids};
 
 impl<'c: 'a, 'a> Scope<'c, 'a> {
     /// Moves between devices: what changes the size of a dimension that is cut.
@@ -62,12 +63,11 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 }
                 self.add(Class::Update, op, operands, false);
             }
-            "slice" | "pad" if let Some(halo) = halo(op, &from, &to, &pieces, &moved) => {
+            "slice" | "pad" if let Some(halos) = halos(op, &from, &to, &pieces, &moved) => {
                 // Shards are nearly where they were: a device's own part and what its neighbours send are joined.
-                let is_computed = is_splat(&self.graph, self.node_of(operands[0]));
-                if halo > 0 && !is_computed {
-                    operands[0] = self.one(Class::Opaque, op, ids![operands[0]], ty);
-                    operands[0] = self.one(Class::Opaque, op, ids![operands[0]], ty);
+                if !is_splat(&self.graph, self.node_of(operands[0])) {
+                    let own = self.local(operand);
+                    operands = self.joined_with_halos(op, operands, own, &halos);
                 }
                 self.add(Class::Move, op, operands, false);
             }
@@ -76,6 +76,11 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
                 let Some(whole) = gathered(&to, ty) else { return false };
                 let whole = self.one(Class::Opaque, op, operands, whole);
                 self.add(Class::Move, op, ids![whole], false);
+            }
+            "concatenate" if let Some((rotated, halo)) = rotation(op, &pieces) => {
+                let (whole, own) = (self.operand(rotated), self.local(rotated));
+                let operands = self.joined_with_halos(op, ids![whole], own, &[halo]);
+                self.add(Class::Move, op, operands, false);
             }
             "concatenate" => {
                 // All of it is cut along another dimension, joined, and cut back.
@@ -91,41 +96,127 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         }
         true
     }
+
+    /// The first of `operands`, of which a device has `own`, with what neighbours send along each dimension: dimension by dimension, each
+    /// with those before. They are joined where they are needed, unless the target copies what is joined along that dimension.
+    fn joined_with_halos(
+        &mut self,
+        op: OperationRef<'c, 'a>,
+        mut operands: Ids,
+        own: Type<'c>,
+        halos: &[Halo],
+    ) -> Ids {
+        let Some(own) = Tensor::new(own) else { return operands };
+        let mut shape = own.shape.to_vec();
+        let mut known: SmallVec<[i64; 8]> = ids![i64::from(operands[0])];
+        for halo in halos {
+            let whole = std::mem::replace(&mut shape[halo.dim], halo.made);
+            known.extend([halo.dim as i64, halo.start]);
+            let widths: SmallVec<[(bool, i64); 2]> =
+                [(true, halo.low), (false, halo.high)].into_iter().filter(|(_, width)| *width > 0).collect();
+            if widths.is_empty() {
+                continue;
+            }
+            let sends = operands.clone();
+            let alone = self.storage.copies_halos_of(&shape, halo.dim);
+            if alone {
+                // What a device keeps is copied before, too.
+                let mut kept = shape.clone();
+                kept[halo.dim] = whole.min(halo.made);
+                operands = ids![self.one(Class::Move, op, operands, Tensor::get(&kept, own.element, None))];
+            }
+            for (is_low, width) in widths {
+                let mut sent = shape.clone();
+                sent[halo.dim] = width;
+                let mut name = known.clone();
+                // Several slices a step to one side are sent the same.
+                name.pop();
+                name.extend([i64::from(is_low), width]);
+                let strip = match self.halos.get(&name) {
+                    Some(&strip) => strip,
+                    None => {
+                        let ty = Tensor::get(&sent, own.element, None);
+                        let strip = self.one(Class::Move, op, sends.clone(), ty);
+                        let strip = self.one(Class::Opaque, op, ids![strip], ty);
+                        self.halos.insert(name, strip);
+                        strip
+                    }
+                };
+                operands.push(strip);
+            }
+            if alone {
+                let ty = Tensor::get(&shape, own.element, None);
+                operands = ids![self.one(Class::Join { alone }, op, operands, ty)];
+            }
+        }
+        operands
+    }
 }
 
-/// How many elements along the dimensions that are cut a device gets from its neighbours for its part of a `slice` or `pad`, if that is
+/// What a device gets from its neighbours along a dimension.
+struct Halo {
+    dim: usize,
+    /// Where the first device's part of the result begins.
+    start: i64,
+    /// Elements that a device has of the result.
+    made: i64,
+    /// Elements from the neighbour before and from that after.
+    low: i64,
+    high: i64,
+}
+
+/// What a device gets from its neighbours along each of the dimensions that are cut for its part of a `slice` or `pad`, if that is
 /// less than it has: partitioners exchange those. `None` if it is not, or what is done to the array is something else.
-fn halo(
+fn halos(
     op: OperationRef<'_, '_>,
     from: &Tensor<'_>,
     to: &Tensor<'_>,
     pieces: &[i64],
     moved: &[bool],
-) -> Option<i64> {
+) -> Option<SmallVec<[Halo; 2]>> {
     let (list, sign) = match op_name(op) {
         "stablehlo.slice" => ("start_indices", 1),
         _ => ("edge_padding_low", -1),
     };
-    let plain =
-        |name: &str, usual: i64| i64_array(op, name).is_none_or(|all| all.iter().all(|&one| one == usual));
-    if !plain("strides", 1) || !plain("interior_padding", 0) || !from.is_static() || !to.is_static() {
+    let none_between = i64_array(op, "interior_padding").is_none_or(|all| all.iter().all(|&one| one == 0));
+    if !none_between || !from.is_static() || !to.is_static() {
         return None;
     }
-    let starts = i64_array(op, list)?;
-    let mut most = 0;
-    for dim in (0..moved.len()).filter(|&dim| moved[dim]) {
+    let (starts, strides) = (i64_array(op, list)?, i64_array(op, "strides"));
+    let halo = |dim: usize| {
         let (count, start) = (pieces[dim], sign * starts.get(dim)?);
+        let stride = strides.map_or(Some(1), |all| all.get(dim).copied())?;
         let (own, made) = (share(from.shape[dim], count), share(to.shape[dim], count));
-        // The first and the last device are the farthest from where they were.
-        let left = (-start).max((count - 1) * (own - made) - start);
-        let right = (start + made - own).max(start + count * (made - own));
-        let halo = left.max(0) + right.max(0);
-        if halo >= own {
-            return None;
-        }
-        most = most.max(halo);
-    }
-    Some(most)
+        // The farthest from where they were are the first and the last of those that have such a neighbour.
+        let before = |device: i64| device * (own - stride * made) - start;
+        let after = |device: i64| start + stride * ((device + 1) * made - 1) + 1 - (device + 1) * own;
+        let low = before(1).max(before(count - 1)).max(0);
+        let high = after(0).max(after(count - 2)).max(0);
+        // Of a slice that is small no more is sent than a device makes of it.
+        let sent = |width: i64| width.min(stride * made);
+        (low + high < own).then(|| Halo { dim, start, made, low: sent(low), high: sent(high) })
+    };
+    (0..moved.len()).filter(|&dim| moved[dim]).map(halo).collect()
+}
+
+/// The array that a concatenation rotates along a dimension that is cut, of the part behind some elements and these, and what each device
+/// gets for that from the one behind it: partitioners know it by its slices. `None` for all else.
+fn rotation<'c: 'a, 'a>(op: OperationRef<'c, 'a>, pieces: &[i64]) -> Option<(Value<'c, 'a>, Halo)> {
+    let dim = constant_attribute(op, "dimension").and_then(|dim| usize::try_from(dim).ok())?;
+    let slices: SmallVec<[OperationRef<'c, 'a>; 2]> = op.operands().filter_map(defining_op).collect();
+    let [behind, before] = slices.as_slice() else { return None };
+    let start = |slice: OperationRef<'c, 'a>| -> Option<i64> {
+        (op_name(slice) == "stablehlo.slice" && is_dense(slice)).then_some(())?;
+        let starts = i64_array(slice, "start_indices")?;
+        let along = |(at, start): (usize, &i64)| at == dim || *start == 0;
+        starts.iter().enumerate().all(along).then(|| starts[dim])
+    };
+    let rotated = behind.operands().next().filter(|rotated| before.operands().next() == Some(*rotated))?;
+    let (all, made) = (Tensor::new(rotated.r#type())?, Tensor::new(op.result(0).ok()?.r#type())?);
+    let (width, first) = (start(*behind)?, start(*before)?);
+    let own = share(*all.shape.get(dim)?, *pieces.get(dim)?);
+    let is_all = first == 0 && all.shape == made.shape && op.operand_count() == 2;
+    (is_all && width < own).then_some((rotated, Halo { dim, start: width, made: own, low: 0, high: width }))
 }
 
 /// Whether an update is known to go to more than one shard, or nothing is known of where it goes.

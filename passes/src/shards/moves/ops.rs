@@ -105,7 +105,7 @@ pub(super) fn repeats_scalar<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
 }
 
 /// Whether several ops read a value, constraints of it counted as one with it.
-pub(super) fn is_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
+pub fn is_shared<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
     is_shared_through(value, |op, _| op_name(op) == "sdy.sharding_constraint")
 }
 
