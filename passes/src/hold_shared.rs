@@ -122,7 +122,7 @@ use crate::rewrite::{defining_op, users, uses, walk};
 use crate::shards::{Mesh, is_manual_throughout, is_trim, only_returned, partitions};
 use crate::splat::Splat;
 use between::is_between_updates;
-use late::read_late;
+use late::{Late, read_late};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
@@ -199,14 +199,14 @@ fn hold_in<'c: 'a, 'a>(build: &Builder<'c, 'a>, computation: OperationRef<'c, 'a
     let mut conditions: FxHashMap<usize, Value<'c, 'a>> = FxHashMap::default();
     let mut held = 0;
     for block in blocks {
-        for (cut, update) in read_late(block) {
+        for late in read_late(block) {
             let always = conditions.entry(block.to_raw().ptr as usize).or_insert_with(|| {
                 if let Some(first) = block.first_operation() {
                     build.set_insertion_point_before(first);
                 }
-                hold::always_on_device(build, cut.location())
+                hold::always_on_device(build, late.cut.location())
             });
-            held += u64::from(hold_before(build, cut, update, *always));
+            held += u64::from(hold_before(build, &late, *always));
         }
     }
     for (op, is_inside) in
@@ -253,8 +253,7 @@ fn hold_one<'c: 'a, 'a>(
 /// Has a part cut out in a branch before an update, which waits for it.
 fn hold_before<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
-    cut: OperationRef<'c, 'a>,
-    update: OperationRef<'c, 'a>,
+    &Late { cut, update, is_behind }: &Late<'c, 'a>,
     always: Value<'c, 'a>,
 ) -> bool {
     let Some(part) = ir::first_result(cut).filter(|part| hold::has_bits(*part)) else { return false };
@@ -262,9 +261,11 @@ fn hold_before<'c: 'a, 'a>(
     let [Some(array), Some(put)] = shapes[..] else { return false };
     let Some(dim) = (0..array.len()).find(|&dim| put[dim] < array[dim]) else { return false };
     let Some(place) = update.operands().nth(2 + dim) else { return false };
-    build.move_before(cut, update);
+    if is_behind {
+        build.move_before(cut, update);
+    }
     let readers: Vec<_> = uses(part).map(|used| (used.user, used.operand)).collect();
-    build.set_insertion_point_before(update);
+    build.set_insertion_point_before(cut);
     let types = [part.r#type()];
     let location = cut.location();
     let held = hold::by_branch(build, always, &types, location, || {

@@ -260,6 +260,10 @@ fn take_turns<'c: 'a, 'a>(build: &Builder<'c, 'a>, block: BlockRef<'c, 'a>) -> u
         let is_wide = field.widest() > bytes.unwrap_or(i64::MAX);
         (goes_on, !is_wide, !field.is_updated(), Reverse(bytes))
     });
+    let waits = |pair: &[Field<'c, 'a>]| !pair[0].received().is_empty() && !pair[1].parts().is_empty();
+    if !fields.windows(2).any(waits) {
+        return fields.iter().map(|field| one_by_one(build, field)).sum();
+    }
     let mut turns = 0;
     let mut received: Vec<Value<'c, 'a>> = Vec::new();
     for field in &fields {

@@ -299,6 +299,34 @@ def halos(source: Source) -> Made:
     return f, inputs, [sharding] * fields, extra
 
 
+def insides(source: Source) -> Made:
+    """The inside of a field, computed, and halos filled around it by concatenation: periodic, or edges repeated."""
+    x, sharding, first = array(source, 1, 3)
+    order = [first] + [dim for dim in range(x.ndim) if dim != first and source.random.integers(2)]
+    fills = [(dim, source.upto(1, max(1, min(3, x.shape[dim] // 4))), source.one(("periodic", "edge"))) for dim in order]
+    inside = [slice(None)] * x.ndim
+    for dim, width, _ in fills:
+        inside[dim] = slice(width, x.shape[dim] - width)
+    near = list(inside)
+    dim, width, _ = fills[0]
+    near[dim] = slice(width + 1, x.shape[dim] - width + 1)
+    read_again = bool(source.random.integers(2))
+
+    def f(x, y):
+        made = x[tuple(inside)] & y[tuple(near)] if x.dtype == jnp.bool_ else x[tuple(inside)] + y[tuple(near)]
+        for dim, width, kind in fills:
+            low, high = made[along(made.shape, dim, 0, width)], made[along(made.shape, dim, made.shape[dim] - width, made.shape[dim])]
+            if kind == "edge":
+                low, high = (jnp.repeat(edge[along(edge.shape, dim, at, at + 1)], width, dim) for edge, at in ((low, 0), (high, width - 1)))
+                made = lax.concatenate([low, made, high], dim)
+            else:
+                made = lax.concatenate([high, made, low], dim)
+        return (made, jnp.roll(made, 1, fills[0][0])) if read_again else (made,)
+
+    results = 2 if read_again else 1
+    return f, [x, source.values(x.shape)], [sharding] * 2, {"out_shardings": (sharding,) * results}
+
+
 def rolls(source: Source) -> Made:
     """Roll, reverse, and both of halves, with something elementwise after."""
     x, sharding, dim = array(source)
@@ -416,7 +444,7 @@ def step_of(step: sharded_steps.Step, source: Source) -> Program:
     return Program(str(step), text, inputs, [sharding] * step.fields, (PIPELINE,))
 
 
-FAMILIES = (pads, pads, uneven, update_splat, update_splat, update_other, boundary, halos, halos, halos, rolls, slices, joins, kept, loops)
+FAMILIES = (pads, pads, uneven, update_splat, update_splat, update_other, boundary, halos, halos, halos, insides, insides, rolls, slices, joins, kept, loops)
 # One program in so many is a step; of twice as many, one is a step that may be in a loop, and one a gradient.
 STEPS = 3
 

@@ -16,9 +16,18 @@ use slimhlo_dialect::ffi::{self, op_name};
 
 const UPDATE: &str = "stablehlo.dynamic_update_slice";
 
-/// Parts that are cut out of an array in a block and read when it has been updated, each with the update that is first: a back
-/// end that cuts a part out where it is read keeps a copy of the array for it.
-pub fn read_late<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<(OperationRef<'c, 'a>, OperationRef<'c, 'a>)> {
+/// A part of an array that is read when that has been updated.
+pub struct Late<'c, 'a> {
+    pub cut: OperationRef<'c, 'a>,
+    /// The update that is first.
+    pub update: OperationRef<'c, 'a>,
+    /// Whether the part is cut out behind that in the block: what is made of one before it may be there before it, too.
+    pub is_behind: bool,
+}
+
+/// Parts that are cut out of an array in a block and read when it has been updated: a back end that cuts a part out where it is read
+/// keeps a copy of the array for it.
+pub fn read_late<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<Late<'c, 'a>> {
     let ops: Vec<_> = ops_in(block).collect();
     let places: FxHashMap<usize, usize> =
         ops.iter().enumerate().map(|(place, op)| (ir::op_key(*op), place)).collect();
@@ -33,7 +42,7 @@ pub fn read_late<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<(OperationRef<'c, '
         let is_before =
             |value: Value<'c, 'a>| defining_op(value).is_none_or(|op| places.get(&ir::op_key(op)) < place);
         if cut.operands().all(is_before) {
-            found.push((*cut, update));
+            found.push(Late { cut: *cut, update, is_behind: places.get(&ir::op_key(*cut)) > place });
         }
     }
     found

@@ -368,12 +368,24 @@ fn part_of<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
 }
 
 /// What is most of what a concatenation joins, if parts of it are joined to it, or others read it: the inside of a field whose halos
-/// are filled. Its parts are nearly where those of the field are.
+/// are filled. Its parts are nearly where those of the field are. One that is joined itself has such an inside, too.
 fn most_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
+    /// Halos are filled along one dimension after the other.
+    const DIMENSIONS: usize = 8;
     let elements =
         |value: Value<'c, 'a>| Tensor::new(value.r#type()).and_then(|tensor| tensor.element_count());
-    let all = op.results().next().map(Value::from).and_then(elements)?;
-    op.operands().find(|operand| is_shared(*operand) && elements(*operand).is_some_and(|some| 2 * some > all))
+    let most = |op: OperationRef<'c, 'a>| {
+        let all = op.results().next().map(Value::from).and_then(elements)?;
+        let is_most = |value: &Value<'c, 'a>| elements(*value).is_some_and(|some| 2 * some > all);
+        op.operands().find(|operand| is_shared(*operand) && is_most(operand))
+    };
+    let is_join = |op: &OperationRef<'c, 'a>| op_name(*op) == "stablehlo.concatenate";
+    let mut inside = most(op)?;
+    for _ in 0..DIMENSIONS {
+        let Some(join) = defining_op(inside).filter(is_join) else { return most(op) };
+        inside = most(join)?;
+    }
+    None
 }
 
 fn same_shape(left: Value<'_, '_>, right: Value<'_, '_>) -> bool {
