@@ -122,7 +122,8 @@ impl Pass for RecomputeResiduals {
     const STATISTICS: &'static [Statistic] = &[STACKS, SAVED];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
-        if is_partitioned(root) {
+        let is_priced = self.moves == 0 || self.target.rates().is_some();
+        if is_partitioned(root) || !is_priced {
             return Ok(Changed::No);
         }
         let build = Builder::new(root);

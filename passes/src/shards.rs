@@ -67,7 +67,8 @@
 //! many as it takes, each put where it belongs before the next.
 //!
 //! An array whose layout nobody says is laid out like the array of its size that it is joined from, or whose parts are joined to it,
-//! or as a manual computation takes it.
+//! or as a manual computation takes it; where nobody but functions says how anything is laid out, the inside of a field around which
+//! halos are joined is laid out like the field, if it comes out even. A slice whose layout is only inferred so is left to the partitioner.
 //! What several ops read is exchanged once: they read it as it then is, where a single reader looks through to what it is made of. So is a
 //! pad of what is computed, or a slice of it that begins elsewhere, where ops say their layouts: a stencil of a stencil of a stencil is
 //! three computations, not one that computes the first for each part of the last.

@@ -151,15 +151,15 @@ fn fastest<'c, T, E>(
         return attempt(module, options);
     }
     let Some(room) = options.memory_limit else { return usual(module, options, tried, attempt) };
-    let costs = |module| functions(module).filter_map(|function| Cost::of(function, options.target));
+    // What a private function does is part of whatever calls it, before and after it has been inlined.
+    let public = |module| functions(module).filter(|function| is_public(*function));
+    let costs = |module| public(module).filter_map(|function| Cost::of(function, options.target));
     let original = copy_of(module);
     let cost_of = |function| Some((name_of(function), Cost::of(function, options.target)?.seconds));
-    let own_times: Vec<(String, f64)> = functions(module).filter_map(cost_of).collect();
+    let own_times: Vec<(String, f64)> = public(module).filter_map(cost_of).collect();
     let as_it_came = || own_times.iter().map(|(name, own)| tried.time(name, *own)).sum::<f64>();
     // What a function is called with is temporary to whoever calls it.
-    let public = functions(module).filter(|function| is_public(*function));
-    let floors = public.filter_map(|function| Some(Cost::of(function, options.target)?.footprint.floor()));
-    let floor = floors.max().unwrap_or(0);
+    let floor = costs(module).map(|cost| cost.footprint.floor()).max().unwrap_or(0);
     let as_it_came_peak = costs(module).map(|cost| cost.peak()).fold(0, u64::saturating_add);
     let mut within = |attempted: Attempt, room: Bytes| {
         let Attempt { max_slowdown, levers: (without, late_chunks), stops } = attempted;
