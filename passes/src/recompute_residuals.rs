@@ -122,12 +122,11 @@ impl Pass for RecomputeResiduals {
     const STATISTICS: &'static [Statistic] = &[STACKS, SAVED];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
-        let is_priced = self.moves == 0 || self.target.rates().is_some();
-        if is_partitioned(root) || !is_priced {
+        let rates = self.target.rates().filter(|_| self.moves > 0);
+        if is_partitioned(root) || self.moves > 0 && rates.is_none() {
             return Ok(Changed::No);
         }
         let build = Builder::new(root);
-        let rates = self.target.rates().filter(|_| self.moves > 0);
         let prices = rates.map(|rates| Prices::new(root, self.target, rates));
         let again = Again {
             transforms: self.transforms,

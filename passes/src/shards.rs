@@ -192,6 +192,7 @@ use melior::ir::{OperationRef, Value, ValueLike};
 pub(crate) use mesh::{Layout, Mesh, parts_in};
 use moves::{Moves, Piece, is_bare, is_move, is_update, plain, unconstrained};
 pub(crate) use ones::without_ones;
+pub(crate) use partitioner::rotation;
 pub use partitioner::{Traffic, traffic};
 use rustc_hash::FxHashSet;
 use settle::{with_pads_behind_updates, with_plain_constants, with_slices_of_padded};
@@ -405,7 +406,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             return None;
         }
         // A partitioner makes a slice of an array's inside of what neighbours send.
-        if op_name(op) == "stablehlo.slice" && !self.known.by_op && self.known.is_inferred(result) {
+        if op_name(op) == "stablehlo.slice" && self.known.is_inferred(result) {
             return None;
         }
         // What constraints between the two ask for is lost.

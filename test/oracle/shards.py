@@ -303,7 +303,8 @@ def insides(source: Source) -> Made:
     """The inside of a field, computed, and halos filled around it by concatenation: periodic, or edges repeated."""
     x, sharding, first = array(source, 1, 3)
     order = [first] + [dim for dim in range(x.ndim) if dim != first and source.random.integers(2)]
-    fills = [(dim, source.upto(1, max(1, min(3, x.shape[dim] // 4))), source.one(("periodic", "edge"))) for dim in order]
+    width_of = lambda dim: source.upto(1, max(1, min(3, x.shape[dim] // 4)))
+    fills = [(dim, width_of(dim), source.one(("periodic", "edge"))) for dim in order]
     inside = [slice(None)] * x.ndim
     for dim, width, _ in fills:
         inside[dim] = slice(width, x.shape[dim] - width)
@@ -315,12 +316,12 @@ def insides(source: Source) -> Made:
     def f(x, y):
         made = x[tuple(inside)] & y[tuple(near)] if x.dtype == jnp.bool_ else x[tuple(inside)] + y[tuple(near)]
         for dim, width, kind in fills:
-            low, high = made[along(made.shape, dim, 0, width)], made[along(made.shape, dim, made.shape[dim] - width, made.shape[dim])]
+            size = made.shape[dim]
             if kind == "edge":
-                low, high = (jnp.repeat(edge[along(edge.shape, dim, at, at + 1)], width, dim) for edge, at in ((low, 0), (high, width - 1)))
-                made = lax.concatenate([low, made, high], dim)
+                low, high = (jnp.repeat(made[along(made.shape, dim, at, at + 1)], width, dim) for at in (0, size - 1))
             else:
-                made = lax.concatenate([high, made, low], dim)
+                low, high = made[along(made.shape, dim, size - width, size)], made[along(made.shape, dim, 0, width)]
+            made = lax.concatenate([low, made, high], dim)
         return (made, jnp.roll(made, 1, fills[0][0])) if read_again else (made,)
 
     results = 2 if read_again else 1
@@ -444,7 +445,8 @@ def step_of(step: sharded_steps.Step, source: Source) -> Program:
     return Program(str(step), text, inputs, [sharding] * step.fields, (PIPELINE,))
 
 
-FAMILIES = (pads, pads, uneven, update_splat, update_splat, update_other, boundary, halos, halos, halos, insides, insides, rolls, slices, joins, kept, loops)
+MOVES = (pads, pads, uneven, update_splat, update_splat, update_other, boundary)
+FAMILIES = (*MOVES, halos, halos, halos, insides, insides, rolls, slices, joins, kept, loops)
 # One program in so many is a step; of twice as many, one is a step that may be in a loop, and one a gradient.
 STEPS = 3
 

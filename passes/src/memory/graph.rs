@@ -231,7 +231,7 @@ struct Scope<'c, 'a> {
     after: Option<u32>,
     /// What devices have gathered, by what each of them has and the type of what they have then.
     gathered: FxHashMap<(Id, usize), Id>,
-    /// What neighbours have sent of a value: which, along which dimension, from which side and how much (`moves.rs`).
+    /// What neighbours have sent of a value: which, what of it along dimensions before, along which one, from which side and how much (`moves.rs`).
     halos: FxHashMap<SmallVec<[i64; 8]>, Id>,
     /// The result of the op at hand of which each device makes a part of each sum, and the type of that.
     partial: Option<(usize, Type<'c>)>,

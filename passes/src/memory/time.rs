@@ -369,7 +369,7 @@ pub(crate) fn exchanging(read: f64, made: f64, summands: u32, rates: &Rates) -> 
     handed / rates.link + starts * rates.exchange
 }
 
-/// How many devices a sum that is written down is over.
+/// How many devices a collective that is written down is between.
 fn group_size(op: OperationRef<'_, '_>) -> u32 {
     let groups = attribute_of(op, "replica_groups").map(type_of).and_then(Tensor::new);
     let size = groups.and_then(|groups| groups.shape.last().copied());

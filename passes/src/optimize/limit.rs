@@ -151,23 +151,23 @@ fn fastest<'c, T, E>(
         return attempt(module, options);
     }
     let Some(room) = options.memory_limit else { return usual(module, options, tried, attempt) };
-    // What a private function does is part of whatever calls it, before and after it has been inlined.
-    let public = |module| functions(module).filter(|function| is_public(*function));
-    let costs = |module| public(module).filter_map(|function| Cost::of(function, options.target));
+    // What a private function does is part of whatever calls it, before and after it has been inlined; what it is called with, temporary there.
+    let costs = |module| -> Vec<(String, Cost)> {
+        let cost_of = |function| Some((name_of(function), Cost::of(function, options.target)?));
+        functions(module).filter(|function| is_public(*function)).filter_map(cost_of).collect()
+    };
     let original = copy_of(module);
-    let cost_of = |function| Some((name_of(function), Cost::of(function, options.target)?.seconds));
-    let own_times: Vec<(String, f64)> = public(module).filter_map(cost_of).collect();
-    let as_it_came = || own_times.iter().map(|(name, own)| tried.time(name, *own)).sum::<f64>();
-    // What a function is called with is temporary to whoever calls it.
-    let floor = costs(module).map(|cost| cost.footprint.floor()).max().unwrap_or(0);
-    let as_it_came_peak = costs(module).map(|cost| cost.peak()).fold(0, u64::saturating_add);
+    let came = costs(module);
+    let as_it_came = || came.iter().map(|(name, cost)| tried.time(name, cost.seconds)).sum::<f64>();
+    let floor = came.iter().map(|(_, cost)| cost.footprint.floor()).max().unwrap_or(0);
+    let as_it_came_peak = came.iter().map(|(_, cost)| cost.peak()).fold(0, u64::saturating_add);
     let mut within = |attempted: Attempt, room: Bytes| {
         let Attempt { max_slowdown, levers: (without, late_chunks), stops } = attempted;
         let memory_limit = stops.then_some(room);
         let options = Optimize { max_slowdown, without, late_chunks, memory_limit, ..options.clone() };
         let found = attempt(module, &options)?;
         let (mut peak, mut seconds, mut largest) = (0u64, 0.0, 0);
-        for cost in costs(module) {
+        for (_, cost) in costs(module) {
             peak = peak.saturating_add(cost.peak());
             seconds += cost.seconds;
             largest = largest.max(cost.peak());

@@ -33,10 +33,8 @@ pub struct Known<'c> {
     returned: FxHashMap<usize, Layout>,
     /// Values of which devices have sums that are still to be added up: how they are laid out says nothing of what is there.
     partial: FxHashSet<usize>,
-    /// Values of which only what takes them says how they are laid out.
+    /// Values of which, where ops do not say it, only what takes them tells how they are laid out.
     inferred: FxHashSet<usize>,
-    /// Whether what is most of a larger array is laid out like that.
-    inside: bool,
 }
 
 impl<'c> Known<'c> {
@@ -98,7 +96,6 @@ impl<'c> Known<'c> {
             returned: FxHashMap::default(),
             partial: FxHashSet::default(),
             inferred: FxHashSet::default(),
-            inside: false,
         };
         for (value, sharding) in said {
             if !sharding.unreduced_axes().is_empty() {
@@ -126,27 +123,37 @@ impl<'c> Known<'c> {
                 known.returned.insert(ir::key(*value), layout);
             }
         }
-        known.carry(&ops, returned);
-        // What is left is laid out like what it is a part of, where that comes out even.
+        if by_op {
+            known.carry(&ops, returned.into_iter().chain(asked), false);
+            return Some(known);
+        }
+        known.carry(&ops, returned, false);
         let said: FxHashSet<usize> = known.layouts.keys().copied().collect();
-        known.inside = !by_op;
-        known.carry(&ops, asked);
+        known.carry(&ops, asked, true);
         known.inferred = known.layouts.keys().filter(|value| !said.contains(value)).copied().collect();
         Some(known)
     }
 
-    /// Lays values out as somebody asks for them, and all others with them.
-    fn carry<'a>(&mut self, ops: &[OperationRef<'c, 'a>], asked: Vec<(Value<'c, 'a>, TensorSharding<'c>)>) {
+    /// Lays values out as somebody asks for them, and others like these; with `inside` also what is most of a larger array like that, where
+    /// it comes out even.
+    fn carry<'a>(
+        &mut self,
+        ops: &[OperationRef<'c, 'a>],
+        asked: impl IntoIterator<Item = (Value<'c, 'a>, TensorSharding<'c>)>,
+        inside: bool,
+    ) where
+        'c: 'a,
+    {
         for (value, sharding) in asked {
             if let Some(layout) = self.mesh.layout(sharding) {
                 self.add(value, &layout);
             }
         }
-        ops.iter().rev().for_each(|op| self.backward(*op));
+        ops.iter().rev().for_each(|op| self.backward(*op, inside));
         ops.iter().for_each(|op| self.forward(*op, true));
     }
 
-    /// Whether a value's layout is that of what takes it, or of what it is most of, and nothing else says it.
+    /// Whether a value's layout is that of a computation that takes it, or of what it is most of, and nothing else says it.
     pub fn is_inferred(&self, value: Value<'c, '_>) -> bool {
         self.inferred.contains(&ir::key(value))
     }
@@ -284,12 +291,7 @@ impl<'c> Known<'c> {
         }
     }
 
-    /// Whether an array laid out like that is the same parts on all devices.
-    fn is_even(&self, layout: &Layout, value: Value<'c, '_>) -> bool {
-        ffi::shape(value.r#type()).is_some_and(|shape| layout.local_shape(shape, &self.mesh.grid).is_some())
-    }
-
-    fn backward<'a>(&mut self, op: OperationRef<'c, 'a>)
+    fn backward<'a>(&mut self, op: OperationRef<'c, 'a>, inside: bool)
     where
         'c: 'a,
     {
@@ -313,7 +315,10 @@ impl<'c> Known<'c> {
                 for whole in op.operands().map(part_of).filter(|whole| same_shape(*whole, result)) {
                     self.add(whole, &layout);
                 }
-                if let Some(most) = most_of(op).filter(|most| self.inside && self.is_even(&layout, *most)) {
+                let is_understood = |value: &Value<'c, 'a>| {
+                    plain(*value).and_then(|all| self.tile(&layout, all.shape)).is_some()
+                };
+                if let Some(most) = Some(op).filter(|_| inside).and_then(most_of).filter(is_understood) {
                     self.add(most, &layout);
                 }
             }
@@ -380,9 +385,10 @@ fn most_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
         op.operands().find(|operand| is_shared(*operand) && is_most(operand))
     };
     let is_join = |op: &OperationRef<'c, 'a>| op_name(*op) == "stablehlo.concatenate";
-    let mut inside = most(op)?;
+    let found = most(op)?;
+    let mut inside = found;
     for _ in 0..DIMENSIONS {
-        let Some(join) = defining_op(inside).filter(is_join) else { return most(op) };
+        let Some(join) = defining_op(inside).filter(is_join) else { return Some(found) };
         inside = most(join)?;
     }
     None

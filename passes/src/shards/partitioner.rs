@@ -393,7 +393,7 @@ pub struct Traffic {
     pub left: u64,
     /// Bytes that a partitioner has stored at once for collectives that are not written down: those of one op, the most; or those of all
     /// arrays that are joined of parts that do not wait for another such array. Back ends start to send each as soon as it is there, and what
-    /// makes several of them in one kernel has all of them stored (`ocean_sharded_jax` of the corpus: ten).
+    /// makes several of them in one kernel has all of them stored, as in `ocean_sharded_jax` of the corpus.
     pub stored: u64,
     /// Whether that is all: ops say how they are laid out, and it is known of each what a partitioner makes of it.
     pub is_known: bool,
@@ -524,8 +524,8 @@ fn keeps_elements(name: &str) -> bool {
     )
 }
 
-/// By how much a concatenation rotates an array.
-fn rotation(op: OperationRef<'_, '_>, dim: usize) -> Option<i64> {
+/// By how many elements a concatenation rotates an array along a dimension, to its beginning: of the part behind these and the part before.
+pub(crate) fn rotation(op: OperationRef<'_, '_>, dim: usize) -> Option<i64> {
     (op.operand_count() == 2).then_some(())?;
     let part = |index: usize| -> Option<(usize, i64, i64, i64)> {
         let slice = defining_op(op.operands().nth(index)?).filter(|op| op_name(*op) == "stablehlo.slice")?;

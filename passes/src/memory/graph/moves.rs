@@ -5,8 +5,9 @@
 use super::super::lists::Ids;
 use super::super::shards::share;
 use super::{Class, Scope, is_splat, op_name};
-use crate::ir::{constant_attribute, i64_array, is_dense, window_start};
+use crate::ir::{constant_attribute, i64_array, window_start};
 use crate::rewrite::defining_op;
+use crate::shards;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::types::Tensor;
@@ -111,7 +112,9 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let mut known: SmallVec<[i64; 8]> = ids![i64::from(operands[0])];
         for halo in halos {
             let whole = std::mem::replace(&mut shape[halo.dim], halo.made);
-            known.extend([halo.dim as i64, halo.start]);
+            // Several slices a step to one side are sent the same.
+            let before = known.clone();
+            known.extend([halo.dim as i64, halo.start, halo.made]);
             let widths: SmallVec<[(bool, i64); 2]> =
                 [(true, halo.low), (false, halo.high)].into_iter().filter(|(_, width)| *width > 0).collect();
             if widths.is_empty() {
@@ -128,10 +131,8 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             for (is_low, width) in widths {
                 let mut sent = shape.clone();
                 sent[halo.dim] = width;
-                let mut name = known.clone();
-                // Several slices a step to one side are sent the same.
-                name.pop();
-                name.extend([i64::from(is_low), width]);
+                let mut name = before.clone();
+                name.extend([halo.dim as i64, i64::from(is_low), width]);
                 let strip = match self.halos.get(&name) {
                     Some(&strip) => strip,
                     None => {
@@ -199,24 +200,14 @@ fn halos(
     (0..moved.len()).filter(|&dim| moved[dim]).map(halo).collect()
 }
 
-/// The array that a concatenation rotates along a dimension that is cut, of the part behind some elements and these, and what each device
-/// gets for that from the one behind it: partitioners know it by its slices. `None` for all else.
+/// The array that a concatenation rotates along a dimension that is cut, and what each device gets for that from the one behind it:
+/// partitioners know it by its slices. `None` for all else.
 fn rotation<'c: 'a, 'a>(op: OperationRef<'c, 'a>, pieces: &[i64]) -> Option<(Value<'c, 'a>, Halo)> {
     let dim = constant_attribute(op, "dimension").and_then(|dim| usize::try_from(dim).ok())?;
-    let slices: SmallVec<[OperationRef<'c, 'a>; 2]> = op.operands().filter_map(defining_op).collect();
-    let [behind, before] = slices.as_slice() else { return None };
-    let start = |slice: OperationRef<'c, 'a>| -> Option<i64> {
-        (op_name(slice) == "stablehlo.slice" && is_dense(slice)).then_some(())?;
-        let starts = i64_array(slice, "start_indices")?;
-        let along = |(at, start): (usize, &i64)| at == dim || *start == 0;
-        starts.iter().enumerate().all(along).then(|| starts[dim])
-    };
-    let rotated = behind.operands().next().filter(|rotated| before.operands().next() == Some(*rotated))?;
-    let (all, made) = (Tensor::new(rotated.r#type())?, Tensor::new(op.result(0).ok()?.r#type())?);
-    let (width, first) = (start(*behind)?, start(*before)?);
-    let own = share(*all.shape.get(dim)?, *pieces.get(dim)?);
-    let is_all = first == 0 && all.shape == made.shape && op.operand_count() == 2;
-    (is_all && width < own).then_some((rotated, Halo { dim, start: width, made: own, low: 0, high: width }))
+    let width = shards::rotation(op, dim)?;
+    let rotated = defining_op(op.operands().next()?)?.operands().next()?;
+    let own = share(*Tensor::new(rotated.r#type())?.shape.get(dim)?, *pieces.get(dim)?);
+    (width < own).then_some((rotated, Halo { dim, start: width, made: own, low: 0, high: width }))
 }
 
 /// Whether an update is known to go to more than one shard, or nothing is known of where it goes.
