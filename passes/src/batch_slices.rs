@@ -42,6 +42,16 @@
 //! population); what leaves it, and follows from arguments by a few cheap ops (images as floats, of bytes), is computed again
 //! where it is wanted.
 //!
+//! With `after-sums` the region is what has to wait for sums of all slices, one of those that nothing inside waits for: the backward part
+//! of a Gaussian process, once the matrix that all data have a part in is factorized. What it needs of before the sums is sliced, or
+//! computed again where that costs less than to keep it: a minimum cut ([`crate::min_cut`]), with what is computed on the fly for next to
+//! nothing. In `chunks` of the pipeline these regions would be in the way of those before them (of Behler-Parrinello networks the model
+//! has 1,843 MiB for 380), so they have a stage of their own behind that.
+//!
+//! With `parts` sums over joined arrays are taken apart first (`--slimhlo-unstack=sums=true`): samples' gradients of all parameters, side
+//! by side, are one such, whose larger parts are outer products that can be sliced along either factor. So dimensions are also sliced
+//! as what they are reshaped from.
+//!
 //! # Why it is right
 //!
 //! Each element that is kept apart is computed by the same ops of the same elements. Sums over the dimension are added
@@ -73,16 +83,21 @@ use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic}
 use crate::ir::{self, Builder};
 use crate::memory::{self, Profile, known};
 use crate::ops::class::{self, has_effects};
-use crate::rewrite::{context_of, defining_op};
+use crate::rematerialize::price::Prices;
+use crate::rewrite::{Greedy, Patterns, context_of, defining_op};
 use crate::shards::is_partitioned;
+use crate::simplify::add_simplify_rules;
+use crate::tables::Table;
 use crate::target::Target;
 use crate::ties::Ties;
+use crate::unstack;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value};
 use region::{Grown, Reach, Region};
 use rules::Rules;
 use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::op_name;
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 crate::pass_options! {
@@ -104,6 +119,12 @@ crate::pass_options! {
         pub target: Target = Target::default(),
         /// How much of what is now alive at the peak one slice may take, about.
         pub chunk_bytes: Bytes = Bytes(4 << 20),
+        /// Takes what has to wait for sums of all slices (the backward part of a program whose forward part ends in a matrix that is
+        /// factorized), not what can be done before them. What it needs of before the sums is computed again if that costs little.
+        pub after_sums: bool = false,
+        /// First takes sums over concatenates of what is made of little apart, as `--slimhlo-unstack=sums=true` does, and then does all it can; does
+        /// nothing where there are none.
+        pub parts: bool = false,
     }
 }
 
@@ -119,11 +140,22 @@ const STORED_SHARE: u64 = 16;
 /// In how many shares what is alive at the peak falls when two regions are compared: of evolution strategies the one over members leaves a
 /// boolean more outside than the one over samples. Not measured against other numbers.
 const SHARES: u64 = 64;
+/// What is needed again after a sum of all slices is computed again where that takes no longer than moving it so many times: as in
+/// `--slimhlo-rematerialize`, not measured against others.
+const MOVES: u64 = 8;
+/// How many regions are done one after another of parts of what was joined.
+const PHASES: usize = 3;
 /// How many of the largest values at the peak a region is grown from.
 const SEEDS: usize = 6;
 
-/// The op whose first result a region grows from, by its [number](known::numbered), and the dimension that is sliced.
-type Seed = (usize, usize);
+/// From where a region grows: an op's first result, by the op's [number](known::numbered), the dimension that is sliced, in how many slices at
+/// most, and how many sums of all slices come before the region.
+struct Seed {
+    number: usize,
+    dim: usize,
+    units: i64,
+    sums: usize,
+}
 
 impl Pass for BatchSlices {
     const ARGUMENT: &'static str = "slimhlo-batch-slices";
@@ -133,21 +165,46 @@ impl Pass for BatchSlices {
         if self.target.rates().is_none() || is_partitioned(root) {
             return Ok(Changed::No);
         }
+        if !self.parts {
+            return Ok(self.once(root, context).into());
+        }
+        if !unstack::with_sums(root) {
+            return Ok(Changed::No);
+        }
+        // Slices of what was joined of arguments, say: what they are of is nothing that a part has to wait for.
+        add_simplify_rules(Patterns::new(), root, &|_| ()).apply(root, &Greedy::folding(false))?;
+        // What parts are needed for before sums, and after.
+        (0..PHASES).all(|_| self.once(root, context));
+        Ok(Changed::Yes)
+    }
+}
+
+impl BatchSlices {
+    /// Does the best region in slices; false if there is none.
+    fn once<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> bool {
         // Slices of any size are of the same region.
-        let best = known::once("batch-slices", root, self.target, || best(root, self.target));
-        let Some((number, dim)) = *best else { return Ok(Changed::No) };
+        let best = known::once(
+            ["batch-slices", "after sums"][usize::from(self.after_sums)],
+            root,
+            self.target,
+            || best(root, self.target, self.after_sums),
+        );
+        let Some(Seed { number, dim, units, sums }) = *best else { return false };
         let seed = known::numbered(root).get(number).and_then(|op| ir::first_result(*op));
         let best = seed.and_then(|seed| {
             let block = defining_op(seed)?.block();
-            let sight = Sight::all(root, self.target).find(|sight| Some(sight.body.block) == block)?;
-            sight.choice(sight.grown(seed, dim)?.region?)
+            let sight = Sight::all(root, self.target, self.after_sums)
+                .find(|sight| Some(sight.body.block) == block)?;
+            let seeds: Vec<Value> = sight.seeds().collect();
+            let mut regions = sight.grown(seed, (dim, units), &seeds)?.regions.into_iter();
+            sight.choice(regions.find(|(waits, _)| *waits == sums)?.1)
         });
-        let Some(best) = best else { return Ok(Changed::No) };
-        let Some(turns) = best.turns(self.chunk_bytes.0) else { return Ok(Changed::No) };
+        let Some(best) = best else { return false };
+        let Some(turns) = best.turns(self.chunk_bytes.0) else { return false };
         context.count(&LOOPS, 1);
         context.count(&OPS, best.region.members.len() as u64);
         emit::run(&best.region, turns, &Builder::new(root));
-        Ok(Changed::Yes)
+        true
     }
 }
 
@@ -167,6 +224,9 @@ struct Best<'c, 'a> {
     saved: u64,
     seed: Value<'c, 'a>,
     dim: usize,
+    units: i64,
+    /// How many sums of all slices come before it.
+    sums: usize,
 }
 
 impl Choice<'_, '_> {
@@ -185,10 +245,49 @@ impl Choice<'_, '_> {
     }
 }
 
+/// Into how many slices a dimension of each size falls beside those of one element: for dimensions that are several for a while.
+struct Splits(Table<i64, SmallVec<[i64; 2]>>);
+
+impl Splits {
+    fn of_all(body: &Body<'_, '_>) -> Self {
+        let mut splits: Table<i64, SmallVec<[i64; 2]>> = Table::default();
+        for op in body.ops.iter().filter(|op| op_name(**op) == "stablehlo.reshape") {
+            let shapes =
+                op.operands().next().and_then(ir::plain).zip(ir::first_result(*op).and_then(ir::plain));
+            let Some((from, to)) = shapes else { continue };
+            for (one, several) in [(from.shape, to.shape), (to.shape, from.shape)] {
+                // The outermost of several is what a slice is of: those inside lie side by side.
+                let (mut place, mut before) = (0, 1);
+                for &size in one {
+                    let (first, outermost) = (before, several.get(place).copied().unwrap_or(1));
+                    while place < several.len() && before < first * size {
+                        before *= several[place];
+                        place += 1;
+                    }
+                    if before != first * size {
+                        break;
+                    }
+                    let known = splits.entry(size).or_default();
+                    if outermost > 1 && outermost < size && !known.contains(&outermost) {
+                        known.push(outermost);
+                    }
+                }
+            }
+        }
+        Self(splits)
+    }
+
+    /// One element each, then what else there is.
+    fn of(&self, size: i64) -> impl Iterator<Item = i64> {
+        std::iter::once(size).chain(self.0.get(&size).into_iter().flatten().copied())
+    }
+}
+
 /// From where the region grows that has most inside at the peak, in the function's own block or in the body of the loop
 /// that runs then.
-fn best<'c: 'a, 'a>(root: OperationRef<'c, 'a>, target: Target) -> Option<Seed> {
-    let best = Sight::all(root, target).filter_map(|sight| sight.best()).max_by_key(|(saved, _)| *saved);
+fn best<'c: 'a, 'a>(root: OperationRef<'c, 'a>, target: Target, after_sums: bool) -> Option<Seed> {
+    let best =
+        Sight::all(root, target, after_sums).filter_map(|sight| sight.best()).max_by_key(|(saved, _)| *saved);
     best.map(|(_, seed)| seed)
 }
 
@@ -199,17 +298,28 @@ struct Sight<'c, 'a> {
     profile: Profile<'c, 'a>,
     body: Body<'c, 'a>,
     ties: Rc<Ties<'c, 'a>>,
+    /// What it costs to compute ops again, if what has to wait for sums is looked for.
+    prices: Option<Rc<Prices>>,
 }
 
 impl<'c: 'a, 'a> Sight<'c, 'a> {
     /// The function's own block, the body of the loop that runs at its peak, and so on; but for those that are to be left
     /// alone.
-    fn all(root: OperationRef<'c, 'a>, target: Target) -> impl Iterator<Item = Self> {
+    fn all(root: OperationRef<'c, 'a>, target: Target, after_sums: bool) -> impl Iterator<Item = Self> {
         let ties = Rc::new(Ties::new(root));
+        let prices =
+            target.rates().filter(|_| after_sums).map(|rates| Rc::new(Prices::new(root, target, rates)));
         memory::profiles(root, target).into_iter().filter_map(move |(block, profile)| {
             let body = Body::of(block)?;
             let stays = body.ops.iter().any(|op| has_effects(*op));
-            (!stays).then(|| Self { root, target, profile, body, ties: Rc::clone(&ties) })
+            (!stays).then(|| Self {
+                root,
+                target,
+                profile,
+                body,
+                ties: Rc::clone(&ties),
+                prices: prices.clone(),
+            })
         })
     }
 
@@ -231,22 +341,38 @@ impl<'c: 'a, 'a> Sight<'c, 'a> {
         seeds.into_iter().take(SEEDS).map(|(_, seed)| seed)
     }
 
-    /// What can be done with a value a slice of its dimension at a time.
-    fn grown(&self, seed: Value<'c, 'a>, dim: usize) -> Option<Grown<'c, 'a>> {
+    /// What can be done with a value a slice of its dimension at a time, and where others of the largest are.
+    fn grown(
+        &self,
+        seed: Value<'c, 'a>,
+        (dim, units): (usize, i64),
+        others: &[Value<'c, 'a>],
+    ) -> Option<Grown<'c, 'a>> {
         let rules = Rules {
-            units: *ir::plain(seed)?.shape.get(dim)?,
+            units,
             storage: self.target.storage(),
             ties: Rc::clone(&self.ties),
             f32: Type::float32(context_of(self.root)),
         };
-        Region::around(&self.body, &rules, seed, dim)
+        match &self.prices {
+            None => Region::around(&self.body, &rules, (seed, dim)),
+            Some(prices) => {
+                let price = |op| price(op, prices);
+                Region::after_sums(&self.body, &rules, (seed, dim), others, &price)
+            }
+        }
     }
 
     /// A region, if it has enough inside.
     fn choice(&self, region: Region<'c, 'a>) -> Option<Choice<'c, 'a>> {
         let total: u64 = self.profile.alive.values().sum();
         let inside: u64 = region.inner().map(|op| self.alive(op)).sum();
-        let saved = inside.saturating_sub(region.added());
+        let mut saved = inside.saturating_sub(region.added());
+        if self.prices.is_some() {
+            // What leaves is there in all turns, too, and was stored in another form at the peak, maybe.
+            let leaving = region.leaving().filter(|(op, _)| self.alive(*op) == 0);
+            saved = saved.saturating_sub(leaving.map(|(_, bytes)| bytes).sum());
+        }
         let costly =
             region.inner().filter(|op| class::is_costly(op_name(*op)) && class::is_elementwise(op_name(*op)));
         let stored = region.stored() + costly.map(|op| self.alive(op)).sum::<u64>();
@@ -262,35 +388,50 @@ impl<'c: 'a, 'a> Sight<'c, 'a> {
         let share = |saved: u64| saved.saturating_mul(SHARES).div_ceil(total);
         let mut best: Option<Best<'c, 'a>> = None;
         // What regions of so many units have sliced already.
-        let mut sliced: FxHashSet<(usize, usize)> = FxHashSet::default();
+        let mut sliced: FxHashSet<(usize, usize, i64)> = FxHashSet::default();
         let mut reached: Vec<Reach> = Vec::new();
-        for seed in self.seeds() {
+        let splits = Splits::of_all(&self.body);
+        let seeds: Vec<Value<'c, 'a>> = self.seeds().collect();
+        for &seed in &seeds {
             let Some(tensor) = ir::plain(seed) else { continue };
-            for (dim, &size) in tensor.shape.iter().enumerate() {
-                if size < 2
-                    || sliced.contains(&(ir::key(seed), dim))
-                    || reached.iter().any(|reach| reach.has(seed, dim))
+            let sizes = tensor.shape.iter().enumerate();
+            let units = sizes.flat_map(|(dim, &size)| splits.of(size).map(move |units| (dim, size, units)));
+            for (dim, size, units) in units {
+                if units < 2
+                    || sliced.contains(&(ir::key(seed), dim, units))
+                    || reached.iter().any(|reach| reach.has(seed, dim, size / units))
                 {
                     continue;
                 }
-                let Some(Grown { region, reach }) = self.grown(seed, dim) else { continue };
+                let Some(Grown { regions, reach }) = self.grown(seed, (dim, units), &seeds) else { continue };
                 reached.push(reach);
-                let Some(region) = region else { continue };
-                sliced.extend(region.all().map(|(value, dim)| (ir::key(value), dim)));
-                if let Some(Choice { saved, region, .. }) = self.choice(region) {
+                for (sums, region) in regions {
+                    sliced.extend(region.all().map(|(value, dim)| (ir::key(value), dim, units)));
+                    let Some(Choice { saved, region, .. }) = self.choice(region) else { continue };
                     let inside =
                         region.inner().map(|op| op.results().map(|of| ir::bytes(of.into())).sum::<i64>());
                     let inside: u64 = inside.map(i64::cast_unsigned).sum();
                     let rank = (share(saved), inside);
                     if best.is_none_or(|best| rank > best.rank) {
-                        best = Some(Best { rank, saved, seed, dim });
+                        best = Some(Best { rank, saved, seed, dim, units, sums });
                     }
                 }
             }
         }
-        let Best { saved, seed, dim, .. } = best?;
+        let Best { saved, seed, dim, units, sums, .. } = best?;
         let made_by = ir::op_key(defining_op(seed)?);
         let number = known::numbered(self.root).iter().position(|op| ir::op_key(*op) == made_by)?;
-        Some((saved, (number, dim)))
+        Some((saved, Seed { number, dim, units, sums }))
     }
+}
+
+/// What it costs to do an op again in a loop after sums, as [`MOVES`] says.
+fn price<'c: 'a, 'a>(op: OperationRef<'c, 'a>, prices: &Prices) -> Option<u64> {
+    let seconds = prices.of(op)?;
+    let operand = op.operands().next().filter(|_| op_name(op) == "stablehlo.reduce");
+    let on_the_fly = operand.and_then(defining_op).is_some_and(|maker| class::is_fusible(op_name(maker)));
+    // What is summed up is computed again as well, and read from nowhere.
+    let read = operand.filter(|_| on_the_fly).map_or(0.0, |of| prices.bytes(of) as f64);
+    let seconds = (seconds - read / prices.rates.bytes).max(0.0);
+    Some(prices.cost(seconds, MOVES))
 }

@@ -19,9 +19,23 @@
 //! %1 = stablehlo.slice %twice_b [0:1, 0:4096, 0:2048]
 //! ```
 //!
+//! With `sums`, also a concatenate of what is made of much less, large beside all that comes of it: products that contract its dimension and
+//! sums over it are added up part by part, and what is small and wanted as a whole is put together again. Samples' gradients of all
+//! parameters, side by side (natural gradients, neural tangent kernels), are such a one:
+//!
+//! ```mlir
+//! %all = stablehlo.concatenate %a, %b, dim = 1                   // [2048, 80800] of [2048, 800] and an outer product
+//! %k = stablehlo.dot_general %all, %all, contracting_dims = [1] x [1]
+//! // becomes
+//! %k_a = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1]
+//! %k_b = stablehlo.dot_general %b, %b, contracting_dims = [1] x [1]
+//! %k = stablehlo.add %k_a, %k_b
+//! ```
+//!
 //! # Why it is right
 //!
-//! Each element is computed by the same op of the same elements.
+//! Each element is computed by the same op of the same elements. With `sums` they are added up in another order; not those of narrow
+//! floats, which would be rounded in between, nor what is compared with its own sum ([`crate::ties`]).
 //!
 //! # Why it pays, and what it costs
 //!
@@ -32,15 +46,20 @@
 //!
 //! # When it must not fire
 //!
-//! * Something takes a stacked value as a whole: a result of the function, a sum over the parts.
-//! * Parts would be thin products of matrices: only ops that back ends fuse are taken apart.
+//! * Something takes a stacked value as a whole: a result of the function, a sum over the parts. With `sums`: something large does, more
+//!   than a [`LITTLE`]th of the concatenate.
+//! * Parts would be thin products of matrices: only ops that back ends fuse are taken apart, but with `sums`. That saves nothing by
+//!   itself, as products read their operands from memory; what is made of little can then be computed in chunks
+//!   (`--slimhlo-batch-slices`). Where parts are stored anyway, XLA for an H100 takes as much for a graph network's features
+//!   in parts as joined (7,879 MiB for 7,390).
 //! * Programs for more than one partition.
 
 use crate::batch_slices::region::Region;
-use crate::batch_slices::rules::{Results, Role, Rules};
+use crate::batch_slices::rules::{Results, Role, Rules, Sum};
 use crate::body::Body;
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
+use crate::ops::access::Along;
 use crate::ops::class;
 use crate::rewrite::{context_of, defining_op, is_unused, ops_named, users};
 use crate::shards::is_partitioned;
@@ -48,6 +67,7 @@ use crate::simplify::shape::concatenated;
 use crate::simplify::site::Slice;
 use crate::tables::{Keys, Table};
 use crate::target::Target;
+use crate::ties::Ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
@@ -69,7 +89,10 @@ crate::pass_options! {
     /// // becomes
     /// %0 = stablehlo.add %a, %a
     /// ```
-    pub struct Unstack {}
+    pub struct Unstack {
+        /// Takes products and sums over a concatenate of what is made of much less apart as well, and adds up what comes of its parts.
+        pub sums: bool = false,
+    }
 }
 
 const UNSTACKED: Statistic = Statistic::new(c"num-unstacked", c"concatenates that went");
@@ -78,6 +101,10 @@ const UNSTACKED: Statistic = Statistic::new(c"num-unstacked", c"concatenates tha
 const MOST_PARTS: usize = 64;
 /// See [`MOST_PARTS`].
 const MOST_OPS: usize = 4096;
+/// What part of a concatenate is little beside it: what it is made of, with `sums`, and what is made of it. Not measured against others.
+const LITTLE: i64 = 8;
+/// Of how many ops a part may be made, with `sums`.
+const FEW: usize = 64;
 /// Concatenates of a function that are looked at.
 const MOST_TRIED: usize = 256;
 
@@ -89,28 +116,46 @@ impl Pass for Unstack {
         if is_partitioned(root) {
             return Ok(Changed::No);
         }
-        let (mut count, mut tried) = (0, 0);
-        // What was looked at last: its ops go with what is taken apart.
-        let mut body: Option<Body> = None;
-        let all = ops_named(root, "stablehlo.concatenate");
-        for concatenate in all.into_iter().filter(|op| Ends::of(*op).is_some_and(|ends| ends.may_go(*op))) {
-            if tried == MOST_TRIED {
-                break;
-            }
-            tried += 1;
-            if body.as_ref().is_none_or(|body| !body.has(concatenate)) {
-                body = concatenate.block().and_then(Body::of);
-            }
-            let Some(stack) = body.as_ref().and_then(|body| Stack::of(concatenate, root, body)) else {
-                continue;
-            };
-            stack.run(&Builder::new(root));
-            body = None;
-            count += 1;
-        }
+        let count = unstack(root, self.sums);
         context.count(&UNSTACKED, count);
         Ok((count > 0).into())
     }
+}
+
+/// Takes sums over concatenates of what is made of little apart; whether there were any.
+pub(crate) fn with_sums(root: OperationRef<'_, '_>) -> bool {
+    !is_partitioned(root) && unstack(root, true) > 0
+}
+
+/// How many concatenates went.
+fn unstack<'c>(root: OperationRef<'c, '_>, sums: bool) -> u64 {
+    let (mut count, mut tried) = (0, 0);
+    // What was looked at last: its ops go with what is taken apart.
+    let mut body: Option<Body> = None;
+    let all = ops_named(root, "stablehlo.concatenate");
+    let ties = sums.then(|| Rc::new(Ties::new(root)));
+    let may_go = |op: &OperationRef<'c, '_>| match sums {
+        true => is_made_of_little(*op),
+        false => Ends::of(*op).is_some_and(|ends| ends.may_go(*op)),
+    };
+    for concatenate in all.into_iter().filter(may_go) {
+        if tried == MOST_TRIED {
+            break;
+        }
+        tried += 1;
+        if body.as_ref().is_none_or(|body| !body.has(concatenate)) {
+            body = concatenate.block().and_then(Body::of);
+        }
+        let stack = body.as_ref().and_then(|body| match &ties {
+            Some(ties) => Stack::with_sums(concatenate, root, body, Rc::clone(ties)),
+            None => Stack::of(concatenate, root, body),
+        });
+        let Some(stack) = stack else { continue };
+        stack.run(&Builder::new(root));
+        body = None;
+        count += 1;
+    }
+    count
 }
 
 /// Where the parts of a concatenate end along its dimension.
@@ -168,6 +213,52 @@ fn is_simple<'c>(op: OperationRef<'c, '_>, role: &Role<'c>) -> bool {
     class::is_fusible(op_name(op)) && taken.chain(results).all(|along| along.run == 1)
 }
 
+/// Whether an op may be done part by part where parts are added up.
+fn is_simple_or_adds<'c>(op: OperationRef<'c, '_>, role: &Role<'c>) -> bool {
+    let alone = |along: &Along| along.run == 1;
+    let own = ir::first_result(op).map(|result| ir::element_of(result.r#type()));
+    role.operands.iter().flatten().all(alone)
+        && match &role.results {
+            Results::Kept(results) => {
+                let name = op_name(op);
+                let apart = matches!(name, "stablehlo.dot_general" | "stablehlo.reduce");
+                results.iter().all(alone) && (apart || class::is_fusible(name))
+            }
+            Results::Added(Sum::Contract(element) | Sum::Reduce { element, .. }) => own == Some(*element),
+            Results::Added(Sum::Scatter) => false,
+        }
+}
+
+/// Whether the larger part of a concatenate is made, in a few ops, of little.
+fn is_made_of_little(op: OperationRef<'_, '_>) -> bool {
+    let Some(all) = ir::first_result(op).filter(|_| Ends::of(op).is_some()) else { return false };
+    let (most, mut given) = (ir::bytes(all) / LITTLE, 0);
+    let (mut seen, mut pending): (Keys, Vec<Value>) = (Keys::default(), op.operands().collect());
+    while let Some(value) = pending.pop() {
+        if !seen.insert(ir::key(value)) {
+            continue;
+        }
+        if seen.len() > FEW {
+            return false;
+        }
+        // Of products those of columns by rows, which read little.
+        let reads = |op: &OperationRef<'_, '_>| op.operands().map(ir::bytes).fold(0, i64::saturating_add);
+        let apart = |op: &OperationRef<'_, '_>| match op_name(*op) {
+            "stablehlo.dot_general" => reads(op) <= ir::bytes(value) / LITTLE,
+            name => matches!(name, "stablehlo.iota" | "stablehlo.constant") || class::is_fusible(name),
+        };
+        match defining_op(value) {
+            Some(maker) if ir::bytes(value) > most / LITTLE && apart(&maker) => {
+                pending.extend(maker.operands())
+            }
+            Some(_) => given += ir::bytes(value),
+            // Arguments are there anyway.
+            None => {}
+        }
+    }
+    given <= most
+}
+
 /// What is made of a concatenate.
 struct Stack<'c, 'a> {
     region: Region<'c, 'a>,
@@ -196,6 +287,37 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
         this.is_worth_it(all, dim).then_some(this)
     }
 
+    /// The same where parts are added up, of a concatenate that is [made of little](is_made_of_little).
+    fn with_sums(
+        op: OperationRef<'c, 'a>,
+        root: OperationRef<'c, 'a>,
+        body: &Body<'c, 'a>,
+        ties: Rc<Ties<'c, 'a>>,
+    ) -> Option<Self> {
+        let all = ir::first_result(op)?;
+        let (dim, _) = concatenated(op)?;
+        let ends = Ends::of(op)?;
+        let f32 = Type::float32(context_of(root));
+        let rules = Rules { units: *ends.0.last()?, storage: Target::default().storage(), ties, f32 };
+        let admits = |op: OperationRef<'c, 'a>, asked: Result<&Role<'c>, usize>| {
+            asked.is_err() || asked.is_ok_and(|role| is_simple_or_adds(op, role))
+        };
+        let region = Region::apart(body, &rules, all, dim, &admits)?;
+        let this = Self { region, ends };
+        let members: Keys = this.region.members.iter().map(|member| ir::op_key(member.op)).collect();
+        let stays = users(all).any(|user| !members.contains(&ir::op_key(user)));
+        let adds = this.region.members.iter().any(|member| matches!(member.role.results, Results::Added(_)));
+        let outputs = this.region.outputs.iter().map(|output| {
+            // Parts of a sum are there beside each other.
+            let times =
+                if this.region.slices.contains_key(&ir::key(output.value)) { 1 } else { this.ends.0.len() };
+            ir::bytes(output.value).saturating_mul(times as i64)
+        });
+        let little = outputs.fold(0, i64::saturating_add) <= ir::bytes(all) / LITTLE;
+        let few = members.len() * this.ends.0.len() <= MOST_OPS;
+        (!stays && adds && little && few).then_some(this)
+    }
+
     /// Whether all goes that is stacked, and no more is made than that.
     fn is_worth_it(&self, all: Value<'c, 'a>, dim: usize) -> bool {
         let members: Keys = self.region.members.iter().map(|member| ir::op_key(member.op)).collect();
@@ -218,7 +340,6 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
     fn run(&self, build: &Builder<'c, 'a>) {
         let mut parts: Table<(usize, usize), Vec<Value<'c, 'a>>> = Table::default();
         for member in &self.region.members {
-            let Results::Kept(along) = &member.role.results else { continue };
             build.set_insertion_point_before(member.op);
             let operands: Vec<_> = member
                 .op
@@ -232,13 +353,22 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
                     parts.entry(key).or_insert_with(|| self.leaves(*operand, dim, build));
                 }
             }
+            let along: &[Along] = match &member.role.results {
+                Results::Kept(along) => along,
+                Results::Added(_) => &[],
+            };
             let mut made: Vec<Vec<Value<'c, 'a>>> = vec![Vec::new(); along.len()];
+            let mut sum = None;
             for part in self.ends.parts() {
                 let of = |(operand, dim): &(Value<'c, 'a>, Option<usize>)| match dim {
                     Some(dim) => parts[&(ir::key(*operand), *dim)][part],
                     None => *operand,
                 };
                 let operands: Vec<Value> = operands.iter().map(of).collect();
+                if let Results::Added(of) = &member.role.results {
+                    sum = Some(add(member.op, of, operands, sum, build));
+                    continue;
+                }
                 let types: Vec<Type> = member
                     .op
                     .results()
@@ -249,11 +379,15 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
                 let copy = build.copy_with(member.op, &operands, &attributes, &types);
                 made.iter_mut().zip(copy.results()).for_each(|(made, result)| made.push(result.into()));
             }
+            if let Some((sum, result)) = sum.zip(ir::first_result(member.op)) {
+                build.replace_all_uses_with(result, sum);
+            }
             for ((result, along), made) in member.op.results().zip(along).zip(made) {
                 self.take(result.into(), along.dim, &made, build);
                 parts.insert((ir::key(result.into()), along.dim), made);
             }
         }
+        self.join(&parts, build);
         for member in self.region.members.iter().rev() {
             if is_unused(member.op) {
                 build.erase(member.op);
@@ -308,6 +442,24 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
             .collect()
     }
 
+    /// Puts together again what is wanted as a whole.
+    fn join(&self, parts: &Table<(usize, usize), Vec<Value<'c, 'a>>>, build: &Builder<'c, 'a>) {
+        let members: Keys = self.region.members.iter().map(|member| ir::op_key(member.op)).collect();
+        for output in &self.region.outputs {
+            let Some(Along { dim, .. }) = self.region.slices.get(&ir::key(output.value)) else { continue };
+            let op = self.region.members[output.member].op;
+            let outside = |user: OperationRef<'c, 'a>| !members.contains(&ir::op_key(user));
+            let Some(parts) =
+                parts.get(&(ir::key(output.value), *dim)).filter(|_| users(output.value).any(outside))
+            else {
+                continue;
+            };
+            build.set_insertion_point_after(op);
+            let whole = build.concatenate(parts, *dim, op.location());
+            build.replace_uses(output.value, whole, outside);
+        }
+    }
+
     /// Has slices of a value taken of its parts.
     fn take(&self, value: Value<'c, 'a>, dim: usize, made: &[Value<'c, 'a>], build: &Builder<'c, 'a>) {
         let slices: Vec<OperationRef> =
@@ -332,4 +484,25 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
             build.erase(op);
         }
     }
+}
+
+/// What an op makes of one part, with what it made of those before.
+fn add<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    sum: &Sum<'c>,
+    mut operands: Vec<Value<'c, 'a>>,
+    before: Option<Value<'c, 'a>>,
+    build: &Builder<'c, 'a>,
+) -> Value<'c, 'a> {
+    let ty = op.result(0).expect("sums have a result").r#type();
+    let mut combine = "stablehlo.add";
+    if let Sum::Reduce { combine: name, identity, element } = sum {
+        combine = name;
+        // What a sum starts from is in it once.
+        if let Some(identity) = identity.filter(|_| before.is_some()) {
+            operands[1] = build.number(identity, *element, op.location());
+        }
+    }
+    let part = build.copy_with(op, &operands, &[], &[ty]).result(0).expect("sums have a result").into();
+    before.map_or(part, |before| build.binary(combine, before, part, op.location()))
 }

@@ -409,7 +409,7 @@ mod levers {
         assert_eq!(without.print(), "batch-slices,rematerialize,stream");
         let left_out = STAGES.iter().enumerate().filter(|(number, _)| without.has(*number));
         let names: Vec<_> = left_out.map(|(_, stage)| stage.name).collect();
-        assert_eq!(names, ["chunks", "values again"]);
+        assert_eq!(names, ["slices of parts", "chunks", "slices after sums", "values again"]);
         // Both stages that order updates, with steps and without.
         let without = Without::parse("inplace-updates").expect("it is a pass");
         assert_eq!((0..STAGES.len()).filter(|number| without.has(*number)).count(), 2);

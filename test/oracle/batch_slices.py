@@ -6,13 +6,15 @@
 Each program is a small network of layers that keep a batch apart (products, convolutions of several layouts, with groups and strides, pooling, attention,
 normalizations, gathers, sorts, running sums, reshapes that merge the batch with tokens) or that do not (statistics over the batch), with a
 loss: outputs, gradients of parameters, of inputs, of each sample by itself, or of each member of an ensemble. f32 and f64, bf16 in part.
-Sums over the batch are added up in another order, so results may differ by some ulp of the largest of all; what is left alone must be the same text. The networks are smooth but for maxima, whose
+A third of them have a layer in their middle that is made of sums of
+the whole batch; what has to wait for these is taken there. A sixth are natural gradients, whose parts of joined gradients are. Sums over the batch are added up in another order, so results may differ by some ulp of the largest of all; what is left alone must be the same text. The networks are smooth but for maxima, whose
 operands are far apart. Sizes of slices are drawn, too.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import sys
 import time
 from collections.abc import Callable
@@ -136,9 +138,9 @@ def stepped(x: Array, w: Weights) -> Array:
 
 
 def network(
-    source: Source, more: tuple[Layer, ...] = ()
+    source: Source, more: tuple[Layer, ...] = (), between: tuple[Layer, ...] = ()
 ) -> tuple[str, tuple[int, ...], Callable[[Array, Weights], Array]]:
-    """Layers, of those here and of `more`, which take any shape, and the shape of one sample."""
+    """Layers, of those here and of `more`, which take any shape, with `between` in their middle, and the shape of one sample."""
     kind = str(source.one(("rows", "tokens", "tokens", "images", "images")))
     if kind == "rows":
         shape: tuple[int, ...] = (6,)
@@ -159,6 +161,7 @@ def network(
         choices = (*convolutions, largest, mean_of_windows, grouped, mixed)
     choices = (*choices, *more)
     layers = [choices[source.random.integers(len(choices))] for _ in range(2 + source.random.integers(4))]
+    layers[len(layers) // 2 : len(layers) // 2] = between
 
     def apply(x: Array, w: Weights) -> Array:
         for layer in layers:
@@ -182,8 +185,8 @@ class Step:
     dtype: str
 
 
-def draw(source: Source, number: int, more: tuple[Layer, ...] = ()) -> Step:
-    kind, shape, apply = network(source, more)
+def draw(source: Source, number: int, more: tuple[Layer, ...] = (), between: tuple[Layer, ...] = ()) -> Step:
+    kind, shape, apply = network(source, more, between)
     dtype = str(source.one(("float32", "float32", "float64", "bfloat16")))
     batch = int(source.one(BATCHES))
     weights = Weights(source, dtype)
@@ -256,24 +259,81 @@ def program(step: Step, chunk_bytes: int, **shardings: object) -> Program:
     )
 
 
-def generate(count: int, seed: int) -> list[Program]:
-    sources = [Source(seed * 100_003 + number) for number in range(count)]
-    steps = [draw(source, number, (stepped, stepped)) for number, source in enumerate(sources)]
+def whitened(x: Array, w: Weights) -> Array:
+    """Made uncorrelated over the batch, by a triangular matrix that all of it has a part in."""
+    rows = x.reshape(-1, x.shape[-1]).astype(jnp.promote_types(x.dtype, "float32"))
+    factor = jnp.linalg.cholesky(rows.T @ rows / len(rows) + jnp.eye(rows.shape[1], dtype=rows.dtype))
+    apart = lax.linalg.triangular_solve(factor, jnp.tanh(rows), transpose_a=True)
+    return apart.reshape(x.shape).astype(x.dtype) * w(x.shape[-1])
+
+
+def generate_joined(count: int, seed: int) -> list[Program]:
+    sources = [Source(seed * 100_003 + 50_000 + number) for number in range(count)]
+    steps = [joined(source, number) for number, source in enumerate(sources)]
     return [program(step, int(source.one(CHUNKS))) for step, source in zip(steps, sources, strict=True)]
+
+
+def generate(count: int, seed: int, after_sums: bool) -> list[Program]:
+    sources = [Source(seed * 100_003 + number + after_sums * count) for number in range(count)]
+
+    def between(source: Source) -> tuple[Layer, ...]:
+        return (source.one((of_batch, whitened)),) if after_sums else ()
+
+    steps = [draw(source, number, (stepped, stepped), between(source)) for number, source in enumerate(sources)]
+    return [program(step, int(source.one(CHUNKS))) for step, source in zip(steps, sources, strict=True)]
+
+
+def joined(source: Source, number: int) -> Step:
+    """A step of a natural gradient: gradients of each sample by itself, of all parameters, side by side, and what their products
+    and the mean of them have to do with one another."""
+    dtype = str(source.one(("float32", "float64")))
+    batch = int(source.one((24, 40)))
+    widths = [int(source.one((72, 96))), *(int(source.one((16, 24))) for _ in range(1 + source.random.integers(2))), 1]
+    shapes = [shape for given, made in itertools.pairwise(widths) for shape in ((given, made), (made,))]
+    inputs = [(source.random.standard_normal(shape) / 4).astype(dtype) for shape in [*shapes, (batch, widths[0])]]
+    centred, whole = bool(source.random.integers(2)), bool(source.random.integers(2))
+
+    def output(parameters: tuple[Array, ...], x: Array) -> Array:
+        for weights, bias in zip(parameters[::2], parameters[1::2], strict=True):
+            x = jnp.tanh(x @ weights + bias)
+        return x[0]
+
+    def step(*given: Array) -> object:
+        *parameters, x = given
+        each = jax.vmap(jax.grad(output), (None, 0))(tuple(parameters), x)
+        rows = jnp.concatenate([part.reshape(batch, -1) for part in each], 1)
+        rows = (rows - rows.mean(0) if centred else rows) / float(np.sqrt(batch))
+        kernel = rows @ rows.T + jnp.eye(batch, dtype=dtype)
+        direction = rows.T @ jnp.linalg.solve(kernel, x[:, 0])
+        if whole:
+            return direction, kernel
+        ends = np.cumsum([part.size for part in parameters])[:-1]
+        parts = zip(parameters, jnp.split(direction, ends), strict=True)
+        return [part - 0.1 * along.reshape(part.shape) for part, along in parts]
+
+    return Step(f"joined {'whole' if whole else 'parts'} {number}", step, inputs, len(shapes), batch, dtype)
 
 
 def main() -> int:
     jax.config.update("jax_enable_x64", True)
     args = arguments(__doc__, 60)
     started = time.monotonic()
-    programs = generate(args.count, args.seed)
+    # Of a third of the programs something has to wait for sums, and a sixth join gradients.
+    late, parts = args.count // 3, args.count // 6
+    groups = [
+        ("", generate(args.count - late - parts, args.seed, False)),
+        ("after-sums=true", generate(late, args.seed, True)),
+        ("after-sums=true parts=true", generate_joined(parts, args.seed)),
+    ]
+    programs = [each for _, some in groups for each in some]
     driver = Driver(args.opt).ready()
     changed = Changed()
-    for chunk_bytes in sorted(set(CHUNKS)):
-        some = [each for each in programs if each.chunk_bytes == chunk_bytes]
+    for (options, group), chunk_bytes in itertools.product(groups, sorted(set(CHUNKS))):
+        some = [each for each in group if each.chunk_bytes == chunk_bytes]
         texts = [each.text for each in some]
+        options = f"chunk-bytes={chunk_bytes} {options}"
         plain = driver.run(texts, SIMPLE)
-        changed.compare(some, plain, driver.run(texts, [*SIMPLE, f"--slimhlo-batch-slices=chunk-bytes={chunk_bytes}"]))
+        changed.compare(some, plain, driver.run(texts, [*SIMPLE, f"--slimhlo-batch-slices={options}"]))
     return changed.verdict(programs, CHANGED_SHARE, args.dump, started)
 
 

@@ -90,3 +90,26 @@ func.func public @main(%a: tensor<4096x512xf32>, %b: tensor<512x1024xf32>, %at: 
   %sum = stablehlo.add %d, %s : tensor<4096x1024xf32>
   return %sum : tensor<4096x1024xf32>
 }
+
+// -----
+
+// A product of f64 takes nothing along: two products, what is added after one, and what is computed before the other.
+// CHECK: time {{.*}} us, 4 launches
+func.func public @main(%a: tensor<1024x512xf64>, %b: tensor<512x1024xf64>, %c: tensor<1024x1024xf64>) -> (tensor<1024x1024xf64>, tensor<1024x1024xf64>) {
+  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<1024x512xf64>, tensor<512x1024xf64>) -> tensor<1024x1024xf64>
+  %sum = stablehlo.add %d, %c : tensor<1024x1024xf64>
+  %e = stablehlo.exponential %b : tensor<512x1024xf64>
+  %f = stablehlo.dot_general %a, %e, contracting_dims = [1] x [0] : (tensor<1024x512xf64>, tensor<512x1024xf64>) -> tensor<1024x1024xf64>
+  return %sum, %f : tensor<1024x1024xf64>, tensor<1024x1024xf64>
+}
+
+// -----
+
+// But for what repeats an operand.
+// CHECK: temporaries 0
+// CHECK: time {{.*}} us, 1 launches
+func.func public @main(%a: tensor<1024x512xf64>, %b: tensor<1024xf64>) -> tensor<1024x1024xf64> {
+  %rows = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<1024xf64>) -> tensor<512x1024xf64>
+  %d = stablehlo.dot_general %a, %rows, contracting_dims = [1] x [0] : (tensor<1024x512xf64>, tensor<512x1024xf64>) -> tensor<1024x1024xf64>
+  return %d : tensor<1024x1024xf64>
+}

@@ -58,7 +58,7 @@ pub fn run<'c: 'a, 'a>(region: &Region<'c, 'a>, turns: i64, build: &Builder<'c, 
         let copy = again(region, value, &mut copies, build);
         build.replace_all_uses_with(value, copy);
     }
-    region.members.iter().rev().for_each(|member| build.erase(member.op));
+    region.members.iter().rev().filter(|member| !member.again).for_each(|member| build.erase(member.op));
     made
 }
 
@@ -100,7 +100,7 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
     /// What the body takes from outside.
     fn captured(&self) -> Vec<Value<'c, 'a>> {
         let (mut known, mut captured) = (Keys::default(), Vec::new());
-        for Member { op, role } in &self.region.members {
+        for Member { op, role, .. } in &self.region.members {
             let into = matches!(role.results, Results::Added(Sum::Scatter));
             for (index, (operand, along)) in op.operands().zip(&role.operands).enumerate() {
                 let made = match along {

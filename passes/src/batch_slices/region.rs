@@ -2,6 +2,8 @@
 
 //! Which ops keep a dimension apart, found from one value on, both ways.
 
+mod after;
+
 use super::rules::{Results, Role, Rules, Sum};
 use crate::body::Body;
 use crate::ir::{self, Builder};
@@ -30,6 +32,8 @@ pub struct Member<'c, 'a> {
     pub op: OperationRef<'c, 'a>,
     /// How it takes slices, and what comes of them.
     pub role: Role<'c>,
+    /// It is done before the loop as well, for others.
+    pub again: bool,
 }
 
 /// Ops that are done slice by slice, and what is around them.
@@ -60,8 +64,9 @@ pub struct Output<'c, 'a> {
 
 /// What grows from a value.
 pub struct Grown<'c, 'a> {
-    /// None if nothing would leave the loop.
-    pub region: Option<Region<'c, 'a>>,
+    /// What can be done at once, each with how many sums of all slices come before it: first what needs none. None of those from which nothing
+    /// would leave the loop.
+    pub regions: Vec<(usize, Region<'c, 'a>)>,
     /// From where the same grows.
     pub reach: Reach,
 }
@@ -75,10 +80,10 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Whether what grows from a value's dimension is known to be the same.
-    pub fn has(&self, seed: Value<'_, '_>, dim: usize) -> bool {
+    /// Whether what grows from a value's dimension, in slices of so many elements, is known to be the same.
+    pub fn has(&self, seed: Value<'_, '_>, dim: usize, run: i64) -> bool {
         self.agreed
-            && self.sliced.get(&ir::key(seed)) == Some(&Along { dim, run: 1, from: 0 })
+            && self.sliced.get(&ir::key(seed)) == Some(&Along { dim, run, from: 0 })
             && self.most.is_none_or(|most| most == little(seed))
     }
 }
@@ -404,25 +409,35 @@ impl<'b, 'c: 'a, 'a> Growth<'b, 'c, 'a> {
     }
 }
 
+impl<'c: 'a, 'a> Growth<'_, 'c, 'a> {
+    fn grown(self, regions: Vec<(usize, Region<'c, 'a>)>, most: Option<i64>) -> Grown<'c, 'a> {
+        let Self { sliced, agreed, .. } = self;
+        Grown { regions, reach: Reach { sliced, agreed, most } }
+    }
+
+    /// What can be done at once.
+    fn at_once(&mut self) -> Option<Region<'c, 'a>> {
+        self.settle(true);
+        self.trim();
+        let after = self.settle(true);
+        let roles = std::mem::take(&mut self.roles);
+        let region = Region::close(self.body, self.rules, roles, &after)?;
+        Some(region.without_what_is_had_again(self.body)).filter(|region| !region.outputs.is_empty())
+    }
+}
+
 impl<'c: 'a, 'a> Region<'c, 'a> {
-    /// All that can be done slice by slice with `seed`.
+    /// All that can be done slice by slice with `seed`, at once.
     pub fn around(
         body: &Body<'c, 'a>,
         rules: &Rules<'c, 'a>,
-        seed: Value<'c, 'a>,
-        dim: usize,
+        (seed, dim): (Value<'c, 'a>, usize),
     ) -> Option<Grown<'c, 'a>> {
         let mut growth = Growth::of_all(body, rules, seed, dim, None)?;
         let most = little(seed);
         let sums = growth.leave_little(most);
-        growth.settle(true);
-        growth.trim();
-        let after = growth.settle(true);
-        let Growth { roles, sliced, agreed, .. } = growth;
-        let reach = Reach { sliced, agreed, most: sums.then_some(most) };
-        let region =
-            Self::close(body, rules, roles, &after).map(|region| region.without_what_is_had_again(body));
-        Some(Grown { region: region.filter(|region| !region.outputs.is_empty()), reach })
+        let region = growth.at_once();
+        Some(growth.grown(region.map(|region| (0, region)).into_iter().collect(), sums.then_some(most)))
     }
 
     /// All that keeps the elements of `dim` of `seed` apart, whether or not it can be done at once: each op may be
@@ -464,7 +479,7 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
                     Results::Added(_) => outputs.push(Output { value: result, member: members.len() }),
                 }
             }
-            members.push(Member { op: *op, role });
+            members.push(Member { op: *op, role, again: false });
         }
         let first = after.iter().position(|after| *after);
         let anchor = first.map_or(body.end, |first| body.ops[first]);
@@ -521,6 +536,13 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
         });
         let made = kernels.flat_map(|op| op.results().map(Value::from).collect::<Vec<_>>());
         made.map(|value| ir::bytes(value).cast_unsigned()).sum()
+    }
+
+    /// Ops of which slices leave the loop, and bytes of all of these together.
+    pub fn leaving(&self) -> impl Iterator<Item = (OperationRef<'c, 'a>, u64)> {
+        let all = self.outputs.iter().map(|output| (&self.members[output.member], output.value));
+        let kept = all.filter(|(member, _)| matches!(member.role.results, Results::Kept(_)));
+        kept.map(|(member, value)| (member.op, ir::bytes(value).cast_unsigned()))
     }
 
     /// Bytes of what is added up, which is there in all turns.

@@ -325,7 +325,7 @@ impl Fusion<'_, '_, '_> {
             return false;
         }
         if matches!(self.class(user), Class::Dot { .. }) || self.before_product[user as usize] {
-            return !self.reads_memory(user) && self.is_taken_before(producer);
+            return !self.reads_memory(user) && self.is_taken_before(producer, user);
         }
         if self.cluster[user as usize].is_some() {
             // What comes after a product repeats what is given.

@@ -27,7 +27,7 @@ impl Without {
 
     /// The same, and stages that try something in their place, with that: all loops over chunks and slices of a batch.
     pub fn and_chunks(self) -> Self {
-        self.and(|stage, _| stage.other.is_some())
+        self.and(|stage, _| stage.other.is_some() || stage.pipeline.contains("batch-slices"))
     }
 
     fn and(self, is_left_out: impl Fn(&Stage, bool) -> bool) -> Self {

@@ -240,10 +240,26 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "slices of parts",
+        // Chunks of what is joined would each be joined again.
+        pipeline: "func.func(slimhlo-batch-slices{target=$target chunk-bytes=$chunk after-sums=true parts=true})",
+        tidy: SIMPLIFY,
+        judge: Judge::Much,
+        ..PLAIN
+    },
+    Stage {
         name: "chunks",
         pipeline: "func.func(slimhlo-stream{target=$target chunk-bytes=$chunk settle=false})",
         // A batch in slices takes all along that keeps it apart, forward and backward: what is best in chunks of its own it may leave no better.
         other: Some("func.func(slimhlo-batch-slices{target=$target chunk-bytes=$chunk})"),
+        tidy: SIMPLIFY,
+        judge: Judge::Much,
+        ..PLAIN
+    },
+    Stage {
+        name: "slices after sums",
+        // One stage of its own: what can be done before sums is tried first, with all that does not wait for any.
+        pipeline: "func.func(slimhlo-batch-slices{target=$target chunk-bytes=$chunk after-sums=true})",
         tidy: SIMPLIFY,
         judge: Judge::Much,
         ..PLAIN

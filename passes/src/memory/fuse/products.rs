@@ -6,7 +6,8 @@
 //! ops that alone use what is before them, and whose other operands are given to the computation or repeat numbers or what is given: a
 //! bias, a scale, a sum that a loop carries. Before it, ops that read no more than they make, or of values that are given and that
 //! nothing else reads. XLA for TPUs takes elementwise ops on either side, whatever their operands are, and concatenations before it.
-//! Convolutions are a library's on GPUs, which reads what it is given from memory.
+//! Convolutions are a library's on GPUs, which reads what it is given from memory; products of f64 take nothing along
+//! but what repeats an operand.
 //! `test/print-memory/products.mlir`, `gpu-convolutions.mlir` and `tpu-pads.mlir` have each of these, as XLA compiles them.
 
 use super::super::graph::{Class, Id};
@@ -14,7 +15,7 @@ use super::Fusion;
 use crate::ops::products::is_complex_product;
 use crate::target::Beside;
 use melior::ir::operation::OperationLike;
-use melior::ir::{TypeLike, ValueLike};
+use melior::ir::{OperationRef, TypeLike, ValueLike};
 use slimhlo_dialect::ffi::{element_type, op_name};
 
 impl Fusion<'_, '_, '_> {
@@ -55,7 +56,15 @@ impl Fusion<'_, '_, '_> {
                     && op
                         .operand(0)
                         .is_ok_and(|value| element_type(value.r#type()).is_some_and(|ty| ty.is_float()))
+                    && !self.is_alone(op)
             })
+    }
+
+    /// Whether a product's kernel has nothing else in it: of f64 XLA for GPUs makes kernels by Triton, too, but takes along no
+    /// more than what repeats an operand.
+    fn is_alone(&self, op: OperationRef<'_, '_>) -> bool {
+        let element = op.operand(0).ok().and_then(|value| element_type(value.r#type()));
+        self.storage.beside_products == Beside::Given && element.is_some_and(|ty| ty.is_f64())
     }
 
     /// Whether an op can come after `before` in the kernel of a product.
@@ -98,8 +107,12 @@ impl Fusion<'_, '_, '_> {
             && op.is_some_and(|op| op_name(op) == "stablehlo.convolution" || is_complex_product(op))
     }
 
-    /// Whether a product's kernel computes an operand, or what that is made of.
-    pub(super) fn is_taken_before(&self, producer: Id) -> bool {
+    /// Whether the kernel of a product computes an operand of `user`, which is that product or what is computed before it.
+    pub(super) fn is_taken_before(&self, producer: Id, user: Id) -> bool {
+        let product = self.graph.nodes[user as usize].op.filter(|op| op_name(*op) == "stablehlo.dot_general");
+        if product.is_some_and(|op| self.is_alone(op)) && self.class(producer) != Class::Broadcast {
+            return false;
+        }
         let node = &self.graph.nodes[producer as usize];
         let bytes = |value: Id| self.graph.values[value as usize].bytes;
         match (self.storage.beside_products, node.class) {
