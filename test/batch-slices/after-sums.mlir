@@ -49,6 +49,33 @@ func.func @columns(%a: tensor<2048x8192xf32>, %b: tensor<8192x65536xf32>, %w: te
 
 // -----
 
+// What is solved of what is computed on the fly is solved again rather than kept for all columns.
+// CHECK-LABEL: func.func @solved
+// CHECK-SAME: %[[X:.*]]: tensor<1024xf32>, %[[Y:.*]]: tensor<131072xf32>, %[[L:.*]]: tensor<1024x1024xf32>
+// CHECK: "stablehlo.triangular_solve"(%[[L]], %{{.*}}) {{.*}} -> tensor<1024x131072xf32>
+// CHECK: %[[M:.*]] = stablehlo.cholesky
+// CHECK: stablehlo.while(
+// CHECK: do {
+// CHECK: %[[E:.*]] = stablehlo.exponential %{{.*}} : tensor<1024x[[N:[0-9]+]]xf32>
+// CHECK: %[[S:.*]] = "stablehlo.triangular_solve"(%{{.*}}, %[[E]]) {{.*}} -> tensor<1024x[[N]]xf32>
+// CHECK: "stablehlo.triangular_solve"(%{{.*}}, %[[S]]) {{.*}} -> tensor<1024x[[N]]xf32>
+func.func @solved(%x: tensor<1024xf32>, %y: tensor<131072xf32>, %l: tensor<1024x1024xf32>) -> tensor<1024xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %rows = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<1024xf32>) -> tensor<1024x131072xf32>
+  %columns = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<131072xf32>) -> tensor<1024x131072xf32>
+  %product = stablehlo.multiply %rows, %columns : tensor<1024x131072xf32>
+  %e = stablehlo.exponential %product : tensor<1024x131072xf32>
+  %s = "stablehlo.triangular_solve"(%l, %e) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<1024x1024xf32>, tensor<1024x131072xf32>) -> tensor<1024x131072xf32>
+  %k = stablehlo.dot_general %s, %s, contracting_dims = [1] x [1] : (tensor<1024x131072xf32>, tensor<1024x131072xf32>) -> tensor<1024x1024xf32>
+  %m = stablehlo.cholesky %k, lower = true : tensor<1024x1024xf32>
+  %t = "stablehlo.triangular_solve"(%m, %s) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<1024x1024xf32>, tensor<1024x131072xf32>) -> tensor<1024x131072xf32>
+  %squares = stablehlo.multiply %t, %t : tensor<1024x131072xf32>
+  %out = stablehlo.reduce(%squares init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1024x131072xf32>, tensor<f32>) -> tensor<1024xf32>
+  return %out : tensor<1024xf32>
+}
+
+// -----
+
 // Nothing waits for a sum.
 // CHECK-LABEL: func.func @at_once
 // CHECK-NOT: stablehlo.while

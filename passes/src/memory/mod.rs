@@ -86,6 +86,7 @@ pub(crate) use fuse::EXPENSIVE;
 pub use print::{PrintMemory, bytes};
 pub(crate) use shards::OnDevice;
 pub use source::{Source, source_of};
+pub(crate) use stages::in_library;
 pub(crate) use time::{exchanging, product as product_seconds};
 
 use crate::cost::Cost;

@@ -194,7 +194,7 @@ pub(super) fn comparing(op: OperationRef<'_, '_>, storage: &Storage) -> f64 {
 
 /// Seconds of what goes on one column after another, or over all elements at once, in a library: factorizations and solutions of
 /// matrices, and the largest of each row. `hlo_time.py` has the same figures of an H100, and says what shows them.
-pub(super) fn in_library(op: OperationRef<'_, '_>, storage: &Storage) -> f64 {
+pub(crate) fn in_library(op: OperationRef<'_, '_>, storage: &Storage) -> f64 {
     const COLUMNS: [(&str, f64); 8] = [
         ("cholesky", 0.2e-6),
         ("potrf", 0.2e-6),

@@ -4,11 +4,11 @@
 
 use crate::ir;
 use crate::ir::plain;
-use crate::memory::{EXPENSIVE, OnDevice, exchanging, known, product_seconds};
+use crate::memory::{EXPENSIVE, OnDevice, exchanging, in_library, known, product_seconds};
 use crate::ops::class::{self, is_costly, is_elementwise};
 use crate::rewrite::defining_op;
 use crate::tables::Table;
-use crate::target::{Rates, Target};
+use crate::target::{Rates, Storage, Target};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi::op_name;
@@ -22,6 +22,7 @@ type Known = RefCell<Table<u32, Option<f64>>>;
 /// pass on the same.
 pub struct Prices {
     pub rates: &'static Rates,
+    storage: &'static Storage,
     /// The number of each op, by its key.
     numbers: Table<usize, u32>,
     known: Rc<Known>,
@@ -33,6 +34,7 @@ impl Prices {
         let numbers = known::numbers(&known::numbered(function));
         Self {
             rates,
+            storage: target.storage(),
             numbers,
             known: known::once("again", function, target, Known::default),
             devices: OnDevice::new(function),
@@ -51,7 +53,7 @@ impl Prices {
 
     /// See [`seconds`].
     pub fn of(&self, op: OperationRef<'_, '_>) -> Option<f64> {
-        let seconds = || seconds(op, self.rates, &self.devices);
+        let seconds = || seconds(op, self.rates, self.storage, &self.devices);
         match self.numbers.get(&ir::op_key(op)) {
             Some(number) => *self.known.borrow_mut().entry(*number).or_insert_with(seconds),
             None => seconds(),
@@ -62,7 +64,7 @@ impl Prices {
 /// Seconds of one device, as a kernel of its own if it is one; `None` for what is not to be done twice.
 ///
 /// Of what is gathered arguments are there already: back ends gather a value once. What is made again is gathered again.
-fn seconds(op: OperationRef<'_, '_>, rates: &Rates, devices: &OnDevice) -> Option<f64> {
+fn seconds(op: OperationRef<'_, '_>, rates: &Rates, storage: &Storage, devices: &OnDevice) -> Option<f64> {
     let result = ir::first_result(op).filter(|_| op.result_count() == 1)?;
     plain(result)?;
     let name = op_name(op);
@@ -86,6 +88,9 @@ fn seconds(op: OperationRef<'_, '_>, rates: &Rates, devices: &OnDevice) -> Optio
             let computing = product_seconds(op, elements, rates) / f64::from(summands);
             let starting = if local == "dot_general" { rates.product } else { 0.0 };
             Some(rates.launch_in_graph + starting + computing.max((read + made) / rates.bytes) + exchanged)
+        }
+        "triangular_solve" => {
+            Some(rates.launch_in_graph + in_library(op, storage).max((read + made) / rates.bytes) + exchanged)
         }
         "reduce" if has_body(op) => Some(rates.launch_in_graph + read / rates.bytes + exchanged),
         "transpose" | "concatenate" | "gather" | "pad" | "dynamic_slice" => {
