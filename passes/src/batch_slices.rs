@@ -133,9 +133,6 @@ const OPS: Statistic = Statistic::new(c"num-ops", c"ops done in slices");
 
 /// Which part of what is alive at the peak has to be inside of a region.
 const LEAST_SHARE: u64 = 8;
-/// Which part of it a region that waits for sums has to save. With an eighth the pipeline takes 25.2 s for a train step of ViT, with a
-/// quarter 22.0, and none of the programs of `cargo xtask bench corpus` that were tried is smaller by more than 12 MiB by the model.
-const LEAST_SHARE_AFTER: u64 = 4;
 /// Which part of that has to be what products and the like make, which any back end stores, or functions that are too costly
 /// to compute for each reader. Where all is cheap, elementwise and summed up, a back end may have none of it where the
 /// model has much: of `triplet_loss_gradient` XLA for an H100 stores 6 MiB of 516 (`cargo xtask bench model`).
@@ -379,8 +376,7 @@ impl<'c: 'a, 'a> Sight<'c, 'a> {
         let costly =
             region.inner().filter(|op| class::is_costly(op_name(*op)) && class::is_elementwise(op_name(*op)));
         let stored = region.stored() + costly.map(|op| self.alive(op)).sum::<u64>();
-        let least = self.prices.as_ref().map_or(0, |_| total / LEAST_SHARE_AFTER);
-        let enough = inside > total / LEAST_SHARE && saved > least && stored > inside / STORED_SHARE;
+        let enough = inside > total / LEAST_SHARE && saved > 0 && stored > inside / STORED_SHARE;
         enough.then_some(Choice { region, inside, saved })
     }
 
