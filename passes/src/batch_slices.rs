@@ -45,8 +45,8 @@
 //! With `after-sums` the region is what has to wait for sums of all slices, one of those that nothing inside waits for: the backward part
 //! of a Gaussian process, once the matrix that all data have a part in is factorized. What it needs of before the sums is sliced, or
 //! computed again where that costs less than to keep it: a minimum cut ([`crate::min_cut`]), with what is computed on the fly for next to
-//! nothing. In `chunks` of the pipeline these regions would be in the way of those before them (of Behler-Parrinello networks the model
-//! has 1,843 MiB for 380), so they have a stage of their own behind that.
+//! nothing. In `chunks` of the pipeline these regions would be in the way of those before them (of Behler-Parrinello networks, by hand,
+//! the model had 1,843 MiB for 380), so they have a stage of their own behind that.
 //!
 //! With `parts` sums over joined arrays are taken apart first (`--slimhlo-unstack=sums=true`): samples' gradients of all parameters, side
 //! by side, are one such, whose larger parts are outer products that can be sliced along either factor. So dimensions are also sliced
@@ -83,6 +83,7 @@ use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic}
 use crate::ir::{self, Builder};
 use crate::memory::{self, Profile, known};
 use crate::ops::class::{self, has_effects};
+use crate::ops::related::{Dim, Related, related};
 use crate::rematerialize::price::Prices;
 use crate::rewrite::{Greedy, Patterns, context_of, defining_op};
 use crate::shards::is_partitioned;
@@ -143,7 +144,8 @@ const SHARES: u64 = 64;
 /// What is needed again after a sum of all slices is computed again where that takes no longer than moving it so many times: as in
 /// `--slimhlo-rematerialize`, not measured against others.
 const MOVES: u64 = 8;
-/// How many regions are done one after another of parts of what was joined.
+/// How many regions are done one after another of parts of what was joined: a natural gradient has two, its matrix and its direction. Not
+/// measured against others.
 const PHASES: usize = 3;
 /// How many of the largest values at the peak a region is grown from.
 const SEEDS: usize = 6;
@@ -183,12 +185,9 @@ impl BatchSlices {
     /// Does the best region in slices; false if there is none.
     fn once<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> bool {
         // Slices of any size are of the same region.
-        let best = known::once(
-            ["batch-slices", "after sums"][usize::from(self.after_sums)],
-            root,
-            self.target,
-            || best(root, self.target, self.after_sums),
-        );
+        let question = if self.after_sums { "slices after sums" } else { "batch-slices" };
+        let find = || best(root, self.target, self.after_sums);
+        let best = known::once(question, root, self.target, find);
         let Some(Seed { number, dim, units, sums }) = *best else { return false };
         let seed = known::numbered(root).get(number).and_then(|op| ir::first_result(*op));
         let best = seed.and_then(|seed| {
@@ -249,26 +248,18 @@ impl Choice<'_, '_> {
 struct Splits(Table<i64, SmallVec<[i64; 2]>>);
 
 impl Splits {
-    fn of_all(body: &Body<'_, '_>) -> Self {
+    fn of_all<'c: 'a, 'a>(body: &Body<'c, 'a>) -> Self {
         let mut splits: Table<i64, SmallVec<[i64; 2]>> = Table::default();
+        let size = |(value, dim): Dim<'c, 'a>| Some(*ir::plain(value)?.shape.get(dim)?);
         for op in body.ops.iter().filter(|op| op_name(**op) == "stablehlo.reshape") {
-            let shapes =
-                op.operands().next().and_then(ir::plain).zip(ir::first_result(*op).and_then(ir::plain));
-            let Some((from, to)) = shapes else { continue };
-            for (one, several) in [(from.shape, to.shape), (to.shape, from.shape)] {
-                // The outermost of several is what a slice is of: those inside lie side by side.
-                let (mut place, mut before) = (0, 1);
-                for &size in one {
-                    let (first, outermost) = (before, several.get(place).copied().unwrap_or(1));
-                    while place < several.len() && before < first * size {
-                        before *= several[place];
-                        place += 1;
-                    }
-                    if before != first * size {
-                        break;
-                    }
-                    let known = splits.entry(size).or_default();
-                    if outermost > 1 && outermost < size && !known.contains(&outermost) {
+            let Some(Related { regrouped, .. }) = related(*op) else { continue };
+            for (from, to) in regrouped {
+                for (one, several) in [(&from, &to), (&to, &from)] {
+                    // The outermost of several is what a slice is of: those inside lie side by side.
+                    let (&[one], [outermost, ..]) = (&one[..], &several[..]) else { continue };
+                    let Some((all, outermost)) = size(one).zip(size(*outermost)) else { continue };
+                    let known = splits.entry(all).or_default();
+                    if !known.contains(&outermost) {
                         known.push(outermost);
                     }
                 }

@@ -50,11 +50,11 @@
 //!   than a [`LITTLE`]th of the concatenate.
 //! * Parts would be thin products of matrices: only ops that back ends fuse are taken apart, but with `sums`. That saves nothing by
 //!   itself, as products read their operands from memory; what is made of little can then be computed in chunks
-//!   (`--slimhlo-batch-slices`). Where parts are stored anyway, XLA for an H100 takes as much for a graph network's features
-//!   in parts as joined (7,879 MiB for 7,390).
+//!   (`--slimhlo-batch-slices`). Where parts are stored anyway, XLA for an H100 took as much for a graph network's features
+//!   in parts as joined (7,879 MiB for 7,390, by hand, with a pass that was not kept).
 //! * Programs for more than one partition.
 
-use crate::batch_slices::region::Region;
+use crate::batch_slices::region::{Admits, Region};
 use crate::batch_slices::rules::{Results, Role, Rules, Sum};
 use crate::body::Body;
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
@@ -229,7 +229,7 @@ fn is_simple_or_adds<'c>(op: OperationRef<'c, '_>, role: &Role<'c>) -> bool {
         }
 }
 
-/// Whether the larger part of a concatenate is made, in a few ops, of little.
+/// Whether a concatenate is made, in a few ops, of what is little beside it.
 fn is_made_of_little(op: OperationRef<'_, '_>) -> bool {
     let Some(all) = ir::first_result(op).filter(|_| Ends::of(op).is_some()) else { return false };
     let (most, mut given) = (ir::bytes(all) / LITTLE, 0);
@@ -267,24 +267,15 @@ struct Stack<'c, 'a> {
 
 impl<'c: 'a, 'a> Stack<'c, 'a> {
     fn of(op: OperationRef<'c, 'a>, root: OperationRef<'c, 'a>, body: &Body<'c, 'a>) -> Option<Self> {
-        let all = ir::first_result(op)?;
-        let (dim, _) = concatenated(op)?;
         let ends = Ends::of(op)?;
-        let rules = Rules {
-            units: *ends.0.last()?,
-            // What is never added up asks neither of these.
-            storage: Target::default().storage(),
-            ties: Rc::default(),
-            f32: Type::float32(context_of(root)),
-        };
         // Most concatenates of a large program are joined to all of it, and end at the first op that takes them whole.
         let admits = |op: OperationRef<'c, 'a>, asked: Result<&Role<'c>, usize>| match asked {
             Ok(role) => is_simple(op, role),
             Err(dim) => ends.part(op, dim).is_some(),
         };
-        let region = Region::apart(body, &rules, all, dim, &admits)?;
-        let this = Self { region, ends };
-        this.is_worth_it(all, dim).then_some(this)
+        // What is never added up is compared with nothing.
+        let this = Self::grown(op, root, body, Rc::default(), &admits)?;
+        this.is_worth_it(ir::first_result(op)?, concatenated(op)?.0).then_some(this)
     }
 
     /// The same where parts are added up, of a concatenate that is [made of little](is_made_of_little).
@@ -294,40 +285,62 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
         body: &Body<'c, 'a>,
         ties: Rc<Ties<'c, 'a>>,
     ) -> Option<Self> {
-        let all = ir::first_result(op)?;
-        let (dim, _) = concatenated(op)?;
-        let ends = Ends::of(op)?;
-        let f32 = Type::float32(context_of(root));
-        let rules = Rules { units: *ends.0.last()?, storage: Target::default().storage(), ties, f32 };
         let admits = |op: OperationRef<'c, 'a>, asked: Result<&Role<'c>, usize>| {
             asked.is_err() || asked.is_ok_and(|role| is_simple_or_adds(op, role))
         };
-        let region = Region::apart(body, &rules, all, dim, &admits)?;
-        let this = Self { region, ends };
-        let members: Keys = this.region.members.iter().map(|member| ir::op_key(member.op)).collect();
+        let this = Self::grown(op, root, body, ties, &admits)?;
+        this.leaves_little(ir::first_result(op)?).then_some(this)
+    }
+
+    /// All that is made of a concatenate, if `admits` says so.
+    fn grown(
+        op: OperationRef<'c, 'a>,
+        root: OperationRef<'c, 'a>,
+        body: &Body<'c, 'a>,
+        ties: Rc<Ties<'c, 'a>>,
+        admits: Admits<'_, 'c, 'a>,
+    ) -> Option<Self> {
+        let (dim, _) = concatenated(op)?;
+        let ends = Ends::of(op)?;
+        // Nothing is scattered, which is all that storage is asked for.
+        let storage = Target::default().storage();
+        let rules = Rules { units: *ends.0.last()?, storage, ties, f32: Type::float32(context_of(root)) };
+        let region = Region::apart(body, &rules, ir::first_result(op)?, dim, admits)?;
+        Some(Self { region, ends })
+    }
+
+    fn members(&self) -> Keys {
+        self.region.members.iter().map(|member| ir::op_key(member.op)).collect()
+    }
+
+    fn is_small(&self) -> bool {
+        self.region.members.len() * self.ends.0.len() <= MOST_OPS
+    }
+
+    /// Whether something is added up over the parts, and all that is made of what is stacked is little beside it.
+    fn leaves_little(&self, all: Value<'c, 'a>) -> bool {
+        let (members, region) = (self.members(), &self.region);
         let stays = users(all).any(|user| !members.contains(&ir::op_key(user)));
-        let adds = this.region.members.iter().any(|member| matches!(member.role.results, Results::Added(_)));
-        let outputs = this.region.outputs.iter().map(|output| {
+        let adds = region.members.iter().any(|member| matches!(member.role.results, Results::Added(_)));
+        let made = region.outputs.iter().map(|output| {
             // Parts of a sum are there beside each other.
-            let times =
-                if this.region.slices.contains_key(&ir::key(output.value)) { 1 } else { this.ends.0.len() };
-            ir::bytes(output.value).saturating_mul(times as i64)
+            let is_sum = !region.slices.contains_key(&ir::key(output.value));
+            ir::bytes(output.value).saturating_mul(if is_sum { self.ends.0.len() as i64 } else { 1 })
         });
-        let little = outputs.fold(0, i64::saturating_add) <= ir::bytes(all) / LITTLE;
-        let few = members.len() * this.ends.0.len() <= MOST_OPS;
-        (!stays && adds && little && few).then_some(this)
+        let little = made.fold(0, i64::saturating_add) <= ir::bytes(all) / LITTLE;
+        !stays && adds && little && self.is_small()
     }
 
     /// Whether all goes that is stacked, and no more is made than that.
     fn is_worth_it(&self, all: Value<'c, 'a>, dim: usize) -> bool {
-        let members: Keys = self.region.members.iter().map(|member| ir::op_key(member.op)).collect();
+        let members = self.members();
         let only_parts = |value: Value<'c, 'a>, dim: usize| {
             users(value)
                 .all(|user| members.contains(&ir::op_key(user)) || self.ends.part(user, dim).is_some())
         };
         let simple = self.region.members.iter().all(|member| is_simple(member.op, &member.role));
         !members.is_empty()
-            && members.len() * self.ends.0.len() <= MOST_OPS
+            && self.is_small()
             && simple
             && only_parts(all, dim)
             && self
@@ -444,7 +457,7 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
 
     /// Puts together again what is wanted as a whole.
     fn join(&self, parts: &Table<(usize, usize), Vec<Value<'c, 'a>>>, build: &Builder<'c, 'a>) {
-        let members: Keys = self.region.members.iter().map(|member| ir::op_key(member.op)).collect();
+        let members = self.members();
         for output in &self.region.outputs {
             let Some(Along { dim, .. }) = self.region.slices.get(&ir::key(output.value)) else { continue };
             let op = self.region.members[output.member].op;

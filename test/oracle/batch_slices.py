@@ -267,22 +267,6 @@ def whitened(x: Array, w: Weights) -> Array:
     return apart.reshape(x.shape).astype(x.dtype) * w(x.shape[-1])
 
 
-def generate_joined(count: int, seed: int) -> list[Program]:
-    sources = [Source(seed * 100_003 + 50_000 + number) for number in range(count)]
-    steps = [joined(source, number) for number, source in enumerate(sources)]
-    return [program(step, int(source.one(CHUNKS))) for step, source in zip(steps, sources, strict=True)]
-
-
-def generate(count: int, seed: int, after_sums: bool) -> list[Program]:
-    sources = [Source(seed * 100_003 + number + after_sums * count) for number in range(count)]
-
-    def between(source: Source) -> tuple[Layer, ...]:
-        return (source.one((of_batch, whitened)),) if after_sums else ()
-
-    steps = [draw(source, number, (stepped, stepped), between(source)) for number, source in enumerate(sources)]
-    return [program(step, int(source.one(CHUNKS))) for step, source in zip(steps, sources, strict=True)]
-
-
 def joined(source: Source, number: int) -> Step:
     """A step of a natural gradient: gradients of each sample by itself, of all parameters, side by side, and what their products
     and the mean of them have to do with one another."""
@@ -312,6 +296,22 @@ def joined(source: Source, number: int) -> Step:
         return [part - 0.1 * along.reshape(part.shape) for part, along in parts]
 
     return Step(f"joined {'whole' if whole else 'parts'} {number}", step, inputs, len(shapes), batch, dtype)
+
+
+def generate_joined(count: int, seed: int) -> list[Program]:
+    sources = [Source(seed * 100_003 + 50_000 + number) for number in range(count)]
+    steps = [joined(source, number) for number, source in enumerate(sources)]
+    return [program(step, int(source.one(CHUNKS))) for step, source in zip(steps, sources, strict=True)]
+
+
+def generate(count: int, seed: int, after_sums: bool) -> list[Program]:
+    sources = [Source(seed * 100_003 + number + after_sums * count) for number in range(count)]
+
+    def between(source: Source) -> tuple[Layer, ...]:
+        return (source.one((of_batch, whitened)),) if after_sums else ()
+
+    steps = [draw(source, number, (stepped, stepped), between(source)) for number, source in enumerate(sources)]
+    return [program(step, int(source.one(CHUNKS))) for step, source in zip(steps, sources, strict=True)]
 
 
 def main() -> int:

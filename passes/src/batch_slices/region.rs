@@ -64,8 +64,8 @@ pub struct Output<'c, 'a> {
 
 /// What grows from a value.
 pub struct Grown<'c, 'a> {
-    /// What can be done at once, each with how many sums of all slices come before it: first what needs none. None of those from which nothing
-    /// would leave the loop.
+    /// What can be done at once, each with how many sums of all slices come before it; none of those from which
+    /// nothing would leave the loop.
     pub regions: Vec<(usize, Region<'c, 'a>)>,
     /// From where the same grows.
     pub reach: Reach,

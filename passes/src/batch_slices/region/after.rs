@@ -8,12 +8,13 @@ use crate::body::Body;
 use crate::ir;
 use crate::min_cut::{ENDLESS, Network};
 use crate::ops::access::Along;
-use crate::rewrite::defining_op;
+use crate::rewrite::{defining_op, walk};
 use crate::tables::{Keys, Table};
 use crate::ties;
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, Value};
 use slimhlo_dialect::ffi::op_name;
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
 /// Nodes of a network for what is computed again: a maximum flow is not linear.
@@ -24,9 +25,13 @@ const LEVELS: usize = 4;
 /// What it costs to compute an op again, as a [`Network`] counts; none if that cannot be.
 pub type Price<'r, 'c, 'a> = &'r dyn Fn(OperationRef<'c, 'a>) -> Option<u64>;
 
+/// A value, and how it is sliced, if it is not taken whole.
+type Sliced<'c, 'a> = (Value<'c, 'a>, Option<Along>);
+
 impl<'c: 'a, 'a> Region<'c, 'a> {
     /// All that can be done slice by slice with `seed` once sums of all its slices are there, where one of the
-    /// `wanted` is among it or what it takes. What it needs of before these is computed again, where that is worth its price.
+    /// `wanted` is among it or what it takes. What it needs of before these is computed again, where that is worth
+    /// its price.
     pub fn after_sums(
         body: &Body<'c, 'a>,
         rules: &Rules<'c, 'a>,
@@ -101,7 +106,7 @@ impl<'c: 'a, 'a> Growth<'_, 'c, 'a> {
                 takes(operand, role.and_then(|role| role.operands.get(index).copied().flatten()));
             }
             if op.region_count() > 0 {
-                crate::rewrite::walk(op, |inner| {
+                walk(op, |inner| {
                     if inner != op {
                         inner.operands().for_each(|operand| takes(operand, None));
                     }
@@ -154,9 +159,22 @@ impl<'c: 'a, 'a> Before<'_, 'c, 'a> {
         ties::may_be_tied(op) && op.results().any(|result| ties.is_compared_with_itself(result.into()))
     }
 
-    /// The region, with what is computed again in it of what comes before: of what it needs of that the
-    /// cheapest choice is kept, by [`min_cut`](crate::min_cut).
-    fn again(&self, mut region: Region<'c, 'a>, price: Price<'_, 'c, 'a>) -> Region<'c, 'a> {
+    /// The region, with what is computed again in it of what comes before.
+    fn again(&self, region: Region<'c, 'a>, price: Price<'_, 'c, 'a>) -> Region<'c, 'a> {
+        let takes = region.members.iter().flat_map(|member| {
+            let along = member.role.operands.iter().copied();
+            member.op.operands().zip(along).collect::<SmallVec<[_; 2]>>()
+        });
+        let needed: Vec<Sliced> =
+            takes.filter(|(operand, along)| self.maker(*operand, *along).is_some()).collect();
+        match self.kept(&needed, price) {
+            Some(kept) => self.with(region, &self.made_again(needed, &kept)),
+            None => region,
+        }
+    }
+
+    /// What is kept of what comes before, for these: the cheapest choice, by [`min_cut`](crate::min_cut).
+    fn kept(&self, needed: &[Sliced<'c, 'a>], price: Price<'_, 'c, 'a>) -> Option<Keys> {
         let once = self.otherwise();
         let mut network = Network::default();
         let mut pending = Vec::new();
@@ -166,15 +184,7 @@ impl<'c: 'a, 'a> Before<'_, 'c, 'a> {
                 pending.push((value, along));
             }
         };
-        let needed: Vec<(Value<'c, 'a>, Option<Along>)> = region
-            .members
-            .iter()
-            .flat_map(|member| {
-                member.op.operands().zip(member.role.operands.iter().copied()).collect::<Vec<_>>()
-            })
-            .filter(|(operand, along)| self.maker(*operand, *along).is_some())
-            .collect();
-        for &(value, along) in &needed {
+        for &(value, along) in needed {
             add(&mut network, &mut pending, value, along);
             network.need(value);
         }
@@ -197,34 +207,39 @@ impl<'c: 'a, 'a> Before<'_, 'c, 'a> {
                 network.takes(value, operand);
             }
         }
-        let Some(kept) = network.cut() else { return region };
-        let kept: Keys = kept.into_iter().map(ir::key).collect();
-        let (mut copies, mut pending) = (BTreeSet::new(), needed);
+        Some(network.cut()?.into_iter().map(ir::key).collect())
+    }
+
+    /// The places of what is computed again, in their order.
+    fn made_again(&self, needed: Vec<Sliced<'c, 'a>>, kept: &Keys) -> BTreeSet<usize> {
+        let (mut again, mut pending) = (BTreeSet::new(), needed);
         while let Some((value, along)) = pending.pop() {
-            let Some((place, role)) = self.maker(value, along).filter(|_| !kept.contains(&ir::key(value)))
-            else {
-                continue;
-            };
-            if copies.insert(place) {
+            let made = self.maker(value, along).filter(|_| !kept.contains(&ir::key(value)));
+            let Some((place, role)) = made else { continue };
+            if again.insert(place) {
                 pending.extend(self.growth.body.ops[place].operands().zip(role.operands.iter().copied()));
             }
         }
-        for &place in &copies {
-            let (op, role) = (self.growth.body.ops[place], self.roles[place].clone().expect("it has slices"));
+        again
+    }
+
+    /// The region, and these ops among its members.
+    fn with(&self, mut region: Region<'c, 'a>, again: &BTreeSet<usize>) -> Region<'c, 'a> {
+        let body = self.growth.body;
+        for &place in again {
+            let (op, role) = (body.ops[place], self.roles[place].clone().expect("it has slices"));
             let Results::Kept(results) = &role.results else { continue };
-            region
-                .slices
-                .extend(op.results().map(|result| ir::key(result.into())).zip(results.iter().copied()));
+            let slices = op.results().map(|result| ir::key(result.into())).zip(results.iter().copied());
+            region.slices.extend(slices);
             region.members.push(Member { op, role, again: true });
         }
-        // In their order.
-        let place = |op: OperationRef<'c, 'a>| self.growth.body.place(op);
-        let mut order: Vec<usize> = (0..region.members.len()).collect();
-        order.sort_by_key(|&at| place(region.members[at].op));
-        let mut to = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(now, &before)| to[before] = now);
-        region.outputs.iter_mut().for_each(|output| output.member = to[output.member]);
-        region.members.sort_by_key(|member| place(member.op));
+        region.members.sort_by_key(|member| body.own(member.op));
+        let places: Table<usize, usize> =
+            region.members.iter().enumerate().map(|(at, member)| (ir::op_key(member.op), at)).collect();
+        for output in &mut region.outputs {
+            let member = defining_op(output.value).expect("members make what leaves");
+            output.member = places[&ir::op_key(member)];
+        }
         region
     }
 }
