@@ -3,7 +3,7 @@
 //! Loops that count their iterations: what `lax.scan`, `lax.fori_loop` and `lax.map` lower to, and what passes make.
 
 use crate::ir::{self, Builder};
-use crate::rewrite::defining_op;
+use crate::rewrite::{carry_attributes, defining_op, erase_argument, is_unused, take_body};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Type, Value, ValueLike};
@@ -112,4 +112,59 @@ impl<'c: 'a, 'a, 'r> Open<'c, 'a, 'r> {
         build.set_insertion_point_after(op);
         op
     }
+}
+
+/// The same loop with other values carried: without those of the numbers in `less`, which nothing else may use, and with `more`, which are
+/// handed on from turn to turn.
+pub fn recarry<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    less: &[usize],
+    more: &[Value<'c, 'a>],
+) -> OperationRef<'c, 'a> {
+    if less.is_empty() && more.is_empty() {
+        return op;
+    }
+    let location = op.location();
+    let stays: Vec<usize> = (0..op.operand_count()).filter(|number| !less.contains(number)).collect();
+    let operand = |number: &usize| op.operand(*number).expect("an operand per result");
+    let operands: Vec<Value> = stays.iter().map(operand).chain(more.iter().copied()).collect();
+    let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
+    build.set_insertion_point_before(op);
+    let made = build.op_with_blocks("stablehlo.while", &operands, &types, &[&[], &[]], location);
+    for index in 0..2 {
+        take_body(made.region(index).expect("two regions"), op.region(index).expect("two regions"));
+    }
+    carry_attributes(op, made, &[]);
+    let (condition, body) = blocks(made).expect("a loop of two blocks, as before");
+    let end = body.terminator().expect("bodies end");
+    let mut next: Vec<Value> =
+        stays.iter().map(|number| end.operand(*number).expect("one per result")).collect();
+    for value in more {
+        condition.add_argument(value.r#type(), location);
+        next.push(body.add_argument(value.r#type(), location));
+    }
+    let gone: Vec<Value> = less.iter().map(|number| end.operand(*number).expect("one per result")).collect();
+    build.set_insertion_point_before(end);
+    build.terminator("stablehlo.return", &next, end.location());
+    build.erase(end);
+    for value in gone {
+        if let Some(op) = defining_op(value).filter(|op| is_unused(*op)) {
+            build.erase_with_dead_producers(op, |_| ());
+        }
+    }
+    let mut less = less.to_vec();
+    less.sort_unstable();
+    for number in less.into_iter().rev() {
+        erase_argument(condition, number);
+        erase_argument(body, number);
+    }
+    for (number, old) in stays.into_iter().enumerate() {
+        let result = |op: OperationRef<'c, 'a>, number: usize| {
+            Value::from(op.result(number).expect("a result per operand"))
+        };
+        build.replace_all_uses_with(result(op, old), result(made, number));
+    }
+    build.erase(op);
+    made
 }

@@ -55,6 +55,7 @@ pub mod scatter_to_update;
 pub mod shards;
 pub mod simplify;
 pub mod sink_invariants;
+pub mod sink_views;
 pub mod slabs;
 pub mod split_sums;
 pub mod stream;
@@ -120,6 +121,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<shards::ExchangeShards>(),
             PassInfo::of::<simplify::Simplify>(),
             PassInfo::of::<sink_invariants::SinkInvariants>(),
+            PassInfo::of::<sink_views::SinkViews>(),
             PassInfo::of::<slabs::Slabs>(),
             PassInfo::of::<stream::Stream>(),
             PassInfo::of::<take_turns::TakeTurns>(),

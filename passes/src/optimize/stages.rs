@@ -112,6 +112,13 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "views within loops",
+        pipeline: "func.func(slimhlo-sink-views)",
+        tidy: TIDY,
+        judge: Judge::NotWorse,
+        ..PLAIN
+    },
+    Stage {
         name: "sums in parts to be",
         pipeline: "func.func(slimhlo-split-sums{target=$target write=false})",
         tidy: "",
