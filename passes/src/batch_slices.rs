@@ -40,7 +40,8 @@
 //! has most inside at the peak is taken. Sums of what is cheap to compute of arguments (how many words a batch has)
 //! are computed before the loop, and so is what is made on the fly of what is outside and wanted there as a whole (a
 //! population); what leaves it, and follows from arguments by a few cheap ops (images as floats, of bytes), is computed again
-//! where it is wanted.
+//! where it is wanted. Where only single elements of it are wanted (the member of a population that turned out best) these are computed by
+//! themselves, by ops of any kind that back ends fuse.
 //!
 //! With `after-sums` the region is what has to wait for sums of all slices, one of those that nothing inside waits for: the backward part
 //! of a Gaussian process, once the matrix that all data have a part in is factorized. What it needs of before the sums is sliced, or
@@ -50,7 +51,8 @@
 //!
 //! With `parts` sums over joined arrays are taken apart first (`--slimhlo-unstack=sums=true`): samples' gradients of all parameters, side
 //! by side, are one such, whose larger parts are outer products that can be sliced along either factor. So dimensions are also sliced
-//! as what they are reshaped from.
+//! as what they are reshaped from. A population of random members and their opposites is another: as two halves, its losses are one region, and
+//! what is made of the losses and the members another, after sums, in which random numbers are made again.
 //!
 //! # Why it is right
 //!
@@ -418,11 +420,23 @@ impl<'c: 'a, 'a> Sight<'c, 'a> {
 
 /// What it costs to do an op again in a loop after sums, as [`MOVES`] says.
 fn price<'c: 'a, 'a>(op: OperationRef<'c, 'a>, prices: &Prices) -> Option<u64> {
-    let seconds = prices.of(op)?;
+    let seconds = match computing(op, prices) {
+        Some(seconds) => prices.of(op).map(|_| seconds)?,
+        None => prices.of(op)?,
+    };
     let operand = op.operands().next().filter(|_| op_name(op) == "stablehlo.reduce");
     let on_the_fly = operand.and_then(defining_op).is_some_and(|maker| class::is_fusible(op_name(maker)));
     // What is summed up is computed again as well, and read from nowhere.
     let read = operand.filter(|_| on_the_fly).map_or(0.0, |of| prices.bytes(of) as f64);
     let seconds = (seconds - read / prices.rates.bytes).max(0.0);
     Some(prices.cost(seconds, MOVES))
+}
+
+/// Seconds that an elementwise op takes within a kernel, where the back end says how many operations it is. As a share of a kernel of its own
+/// random numbers would be four times as dear as they are.
+fn computing<'c: 'a, 'a>(op: OperationRef<'c, 'a>, prices: &Prices) -> Option<f64> {
+    let result = ir::first_result(op).filter(|_| class::is_elementwise(op_name(op)))?;
+    let name = op_name(op).split_once('.')?.1;
+    let each = prices.operations(name, op.operands().next()?)?;
+    Some(ir::plain(result)?.shape.iter().product::<i64>() as f64 * each)
 }

@@ -32,10 +32,21 @@
 //! %k = stablehlo.add %k_a, %k_b
 //! ```
 //!
+//! So it is where nothing is added up, if each part is made of the first one for little: the random members of a population and their
+//! opposites (evolution strategies), of which the losses are wanted, slices of one half, and single members, wherever they are:
+//!
+//! ```mlir
+//! %best = stablehlo.dynamic_slice %members, %at, %c0, sizes = [1, 4096]      // members: 128 and 128
+//! // becomes
+//! %first = stablehlo.dynamic_slice %members_a, %at, %c0, ...
+//! %second = stablehlo.dynamic_slice %members_b, (%at - 128), %c0, ...       // beyond its ends it is cut out at them
+//! %best = stablehlo.select (%at >= 128), %second, %first
+//! ```
+//!
 //! # Why it is right
 //!
-//! Each element is computed by the same op of the same elements. With `sums` they are added up in another order; not those of narrow
-//! floats, which would be rounded in between, nor what is compared with its own sum ([`crate::ties`]).
+//! Each element is computed by the same op of the same elements; a member's place is within one part, whichever. With `sums` they are
+//! added up in another order; not those of narrow floats, which would be rounded in between, nor what is compared with its own sum ([`crate::ties`]).
 //!
 //! # Why it pays, and what it costs
 //!
@@ -47,7 +58,7 @@
 //! # When it must not fire
 //!
 //! * Something takes a stacked value as a whole: a result of the function, a sum over the parts. With `sums`: something large does, more
-//!   than a [`LITTLE`]th of the concatenate.
+//!   than a [`LITTLE`]th of the concatenate; or nothing is added up, and the parts have nothing to do with one another.
 //! * Parts would be thin products of matrices: only ops that back ends fuse are taken apart, but with `sums`. That saves nothing by
 //!   itself, as products read their operands from memory; what is made of little can then be computed in chunks
 //!   (`--slimhlo-batch-slices`). Where parts are stored anyway, XLA for an H100 took as much for a graph network's features
@@ -59,7 +70,7 @@ use crate::batch_slices::rules::{Results, Role, Rules, Sum};
 use crate::body::Body;
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
-use crate::ops::access::Along;
+use crate::ops::access::{Along, start_of_one};
 use crate::ops::class;
 use crate::rewrite::{context_of, defining_op, is_unused, ops_named, users};
 use crate::shards::is_partitioned;
@@ -71,6 +82,7 @@ use crate::ties::Ties;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::stablehlo::attrs::ComparisonDirection;
 use slimhlo_dialect::types::Tensor;
 use std::ops::Range;
 use std::rc::Rc;
@@ -90,7 +102,8 @@ crate::pass_options! {
     /// %0 = stablehlo.add %a, %a
     /// ```
     pub struct Unstack {
-        /// Takes products and sums over a concatenate of what is made of much less apart as well, and adds up what comes of its parts.
+        /// Takes products and sums over a concatenate of what is made of much less apart as well, and adds up what comes of its parts; so
+        /// it does with all that keeps parts apart which are made of one another.
         pub sums: bool = false,
     }
 }
@@ -103,8 +116,8 @@ const MOST_PARTS: usize = 64;
 const MOST_OPS: usize = 4096;
 /// What part of a concatenate is little beside it: what it is made of, with `sums`, and what is made of it. Not measured against others.
 const LITTLE: i64 = 8;
-/// Of how many ops a part may be made, with `sums`.
-const FEW: usize = 64;
+/// Of how many ops a part may be made, with `sums`: normally distributed random numbers are some 150.
+const FEW: usize = 256;
 /// Concatenates of a function that are looked at.
 const MOST_TRIED: usize = 256;
 
@@ -214,19 +227,18 @@ fn is_simple<'c>(op: OperationRef<'c, '_>, role: &Role<'c>) -> bool {
 }
 
 /// Whether an op may be done part by part where parts are added up.
-fn is_simple_or_adds<'c>(op: OperationRef<'c, '_>, role: &Role<'c>) -> bool {
-    let alone = |along: &Along| along.run == 1;
+fn is_kept_or_added<'c>(op: OperationRef<'c, '_>, role: &Role<'c>) -> bool {
     let own = ir::first_result(op).map(|result| ir::element_of(result.r#type()));
-    role.operands.iter().flatten().all(alone)
-        && match &role.results {
-            Results::Kept(results) => {
-                let name = op_name(op);
-                let apart = matches!(name, "stablehlo.dot_general" | "stablehlo.reduce");
-                results.iter().all(alone) && (apart || class::is_fusible(name))
-            }
-            Results::Added(Sum::Contract(element) | Sum::Reduce { element, .. }) => own == Some(*element),
-            Results::Added(Sum::Scatter) => false,
+    match &role.results {
+        Results::Kept(_) => {
+            let name = op_name(op);
+            let apart =
+                ["stablehlo.dot_general", "stablehlo.reduce", "stablehlo.convolution", "stablehlo.gather"];
+            apart.contains(&name) || class::is_fusible(name)
         }
+        Results::Added(Sum::Contract(element) | Sum::Reduce { element, .. }) => own == Some(*element),
+        Results::Added(Sum::Scatter) => false,
+    }
 }
 
 /// Whether a concatenate is made, in a few ops, of what is little beside it.
@@ -259,6 +271,30 @@ fn is_made_of_little(op: OperationRef<'_, '_>) -> bool {
     given <= most
 }
 
+/// Whether parts of a concatenate are made of the first one, element by element and for little: what an antithetic population is, `[x, -x]`.
+fn are_made_of_the_first(op: OperationRef<'_, '_>) -> bool {
+    /// Ops that a part may be made in.
+    const CLOSE: usize = 8;
+    let mut parts = op.operands();
+    let Some(first) = parts.next() else { return false };
+    parts.all(|part| {
+        let (mut pending, mut count, mut reached) = (vec![part], 0, false);
+        while let Some(value) = pending.pop().filter(|_| count <= CLOSE) {
+            if value == first {
+                reached = true;
+                continue;
+            }
+            count += 1;
+            let maker = defining_op(value).filter(|maker| class::is_fusible(op_name(*maker)));
+            match maker.filter(|maker| !class::is_costly(op_name(*maker))) {
+                Some(maker) => pending.extend(maker.operands()),
+                None => return false,
+            }
+        }
+        reached && count <= CLOSE
+    })
+}
+
 /// What is made of a concatenate.
 struct Stack<'c, 'a> {
     region: Region<'c, 'a>,
@@ -286,10 +322,10 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
         ties: Rc<Ties<'c, 'a>>,
     ) -> Option<Self> {
         let admits = |op: OperationRef<'c, 'a>, asked: Result<&Role<'c>, usize>| {
-            asked.is_err() || asked.is_ok_and(|role| is_simple_or_adds(op, role))
+            asked.is_err() || asked.is_ok_and(|role| is_kept_or_added(op, role))
         };
         let this = Self::grown(op, root, body, ties, &admits)?;
-        this.leaves_little(ir::first_result(op)?).then_some(this)
+        this.leaves_little(op).then_some(this)
     }
 
     /// All that is made of a concatenate, if `admits` says so.
@@ -318,25 +354,33 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
     }
 
     /// Whether something is added up over the parts, and all that is made of what is stacked is little beside it.
-    fn leaves_little(&self, all: Value<'c, 'a>) -> bool {
+    fn leaves_little(&self, concatenate: OperationRef<'c, 'a>) -> bool {
+        let Some(all) = ir::first_result(concatenate) else { return false };
         let (members, region) = (self.members(), &self.region);
         let stays = users(all).any(|user| !members.contains(&ir::op_key(user)));
         let adds = region.members.iter().any(|member| matches!(member.role.results, Results::Added(_)));
-        let made = region.outputs.iter().map(|output| {
+        let made = region.outputs.iter().map(|output| match region.slices.get(&ir::key(output.value)) {
             // Parts of a sum are there beside each other.
-            let is_sum = !region.slices.contains_key(&ir::key(output.value));
-            ir::bytes(output.value).saturating_mul(if is_sum { self.ends.0.len() as i64 } else { 1 })
+            None => ir::bytes(output.value).saturating_mul(self.ends.0.len() as i64),
+            Some(along) if self.is_taken_apart(output.value, *along, &members) => 0,
+            Some(_) => ir::bytes(output.value),
         });
         let little = made.fold(0, i64::saturating_add) <= ir::bytes(all) / LITTLE;
-        !stays && adds && little && self.is_small()
+        !stays && (adds || are_made_of_the_first(concatenate)) && little && self.is_small()
+    }
+
+    /// Whether nothing but ops done part by part takes more of a value than slices within one part.
+    fn is_taken_apart(&self, value: Value<'c, 'a>, along: Along, members: &Keys) -> bool {
+        let within = |user| along.run == 1 && self.ends.part(user, along.dim).is_some();
+        let one = |user| along.run == 1 && start_of_one(user, value, along.dim).is_some();
+        users(value).all(|user| members.contains(&ir::op_key(user)) || within(user) || one(user))
     }
 
     /// Whether all goes that is stacked, and no more is made than that.
     fn is_worth_it(&self, all: Value<'c, 'a>, dim: usize) -> bool {
         let members = self.members();
         let only_parts = |value: Value<'c, 'a>, dim: usize| {
-            users(value)
-                .all(|user| members.contains(&ir::op_key(user)) || self.ends.part(user, dim).is_some())
+            self.is_taken_apart(value, Along { dim, run: 1, from: 0 }, &members)
         };
         let simple = self.region.members.iter().all(|member| is_simple(member.op, &member.role));
         !members.is_empty()
@@ -358,12 +402,12 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
                 .op
                 .operands()
                 .zip(&member.role.operands)
-                .map(|(operand, along)| (operand, along.map(|along| along.dim)))
+                .map(|(operand, along)| (operand, *along))
                 .collect();
-            for (operand, dim) in &operands {
-                if let Some(dim) = *dim {
-                    let key = (ir::key(*operand), dim);
-                    parts.entry(key).or_insert_with(|| self.leaves(*operand, dim, build));
+            for (operand, along) in &operands {
+                if let Some(along) = *along {
+                    let key = (ir::key(*operand), along.dim);
+                    parts.entry(key).or_insert_with(|| self.leaves(*operand, along, build));
                 }
             }
             let along: &[Along] = match &member.role.results {
@@ -373,8 +417,8 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
             let mut made: Vec<Vec<Value<'c, 'a>>> = vec![Vec::new(); along.len()];
             let mut sum = None;
             for part in self.ends.parts() {
-                let of = |(operand, dim): &(Value<'c, 'a>, Option<usize>)| match dim {
-                    Some(dim) => parts[&(ir::key(*operand), *dim)][part],
+                let of = |(operand, along): &(Value<'c, 'a>, Option<Along>)| match along {
+                    Some(along) => parts[&(ir::key(*operand), along.dim)][part],
                     None => *operand,
                 };
                 let operands: Vec<Value> = operands.iter().map(of).collect();
@@ -386,17 +430,21 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
                     .op
                     .results()
                     .zip(along)
-                    .map(|(result, along)| self.ty(result.r#type(), along.dim, part))
+                    .map(|(result, along)| self.ty(result.r#type(), *along, part))
                     .collect();
-                let attributes = self.attributes(member.op, along[0].dim, part, build);
-                let copy = build.copy_with(member.op, &operands, &attributes, &types);
+                let taken = (self.ends.size(part), self.region.units);
+                let attributes = member.role.resized(member.op, taken, build);
+                let copy = build.copy_with(member.op, &operands, attributes.as_slice(), &types);
                 made.iter_mut().zip(copy.results()).for_each(|(made, result)| made.push(result.into()));
             }
             if let Some((sum, result)) = sum.zip(ir::first_result(member.op)) {
                 build.replace_all_uses_with(result, sum);
             }
             for ((result, along), made) in member.op.results().zip(along).zip(made) {
-                self.take(result.into(), along.dim, &made, build);
+                if along.run == 1 {
+                    self.take(result.into(), along.dim, &made, build);
+                    self.take_ones(result.into(), along.dim, &made, build);
+                }
                 parts.insert((ir::key(result.into()), along.dim), made);
             }
         }
@@ -408,36 +456,19 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
         }
     }
 
-    /// The sizes that an op states of its result.
-    fn attributes(
-        &self,
-        op: OperationRef<'c, 'a>,
-        dim: usize,
-        part: usize,
-        build: &Builder<'c, 'a>,
-    ) -> Vec<(&'static str, melior::ir::Attribute<'c>)> {
-        let name = match op_name(op) {
-            "stablehlo.slice" => "limit_indices",
-            "stablehlo.dynamic_slice" => "slice_sizes",
-            _ => return Vec::new(),
-        };
-        let mut sizes = ir::i64_array(op, name).unwrap_or_default().to_vec();
-        sizes[dim] = self.ends.size(part);
-        vec![(name, build.i64_array(&sizes))]
-    }
-
-    fn ty(&self, ty: Type<'c>, dim: usize, part: usize) -> Type<'c> {
+    fn ty(&self, ty: Type<'c>, along: Along, part: usize) -> Type<'c> {
         let tensor = Tensor::new(ty).expect("what is sliced is a tensor");
         let mut shape = tensor.shape.to_vec();
-        shape[dim] = self.ends.size(part);
+        shape[along.dim] = along.run * self.ends.size(part);
         Tensor::get(&shape, tensor.element, None)
     }
 
     /// The parts of a value that is there: what a concatenate of the same parts is of, or slices.
-    fn leaves(&self, value: Value<'c, 'a>, dim: usize, build: &Builder<'c, 'a>) -> Vec<Value<'c, 'a>> {
+    fn leaves(&self, value: Value<'c, 'a>, along: Along, build: &Builder<'c, 'a>) -> Vec<Value<'c, 'a>> {
+        let Along { dim, run, .. } = along;
         let same = defining_op(value).filter(|op| op_name(*op) == "stablehlo.concatenate").filter(|op| {
-            let sizes = concatenated(*op).filter(|(along, _)| *along == dim).map(|(_, sizes)| sizes);
-            let own = self.ends.parts().map(|part| self.ends.size(part));
+            let sizes = concatenated(*op).filter(|(joined, _)| *joined == dim).map(|(_, sizes)| sizes);
+            let own = self.ends.parts().map(|part| run * self.ends.size(part));
             sizes.is_some_and(|sizes| sizes.into_iter().eq(own))
         });
         if let Some(same) = same {
@@ -447,9 +478,9 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
         self.ends
             .parts()
             .map(|part| {
-                let ty = self.ty(value.r#type(), dim, part);
+                let ty = self.ty(value.r#type(), along, part);
                 let mut start = vec![0; Tensor::new(ty).map_or(0, |tensor| tensor.rank())];
-                start[dim] = self.ends.start(part);
+                start[dim] = run * self.ends.start(part);
                 build.slice(value, &start, ty, location)
             })
             .collect()
@@ -470,6 +501,33 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
             build.set_insertion_point_after(op);
             let whole = build.concatenate(parts, *dim, op.location());
             build.replace_uses(output.value, whole, outside);
+        }
+    }
+
+    /// Has single elements, wherever they are, taken of one of the parts. What begins before or beyond a part is cut out at its end.
+    fn take_ones(&self, value: Value<'c, 'a>, dim: usize, made: &[Value<'c, 'a>], build: &Builder<'c, 'a>) {
+        let all: Vec<_> = users(value).filter_map(|op| Some((op, start_of_one(op, value, dim)?))).collect();
+        for (op, start) in all {
+            let location = op.location();
+            build.set_insertion_point_before(op);
+            let result: Value = op.result(0).expect("slices have a result").into();
+            let cut = |of, start| {
+                let mut operands: Vec<Value> = op.operands().collect();
+                operands[0] = of;
+                operands[1 + dim] = start;
+                let copy = build.copy_with(op, &operands, &[], &[result.r#type()]);
+                Value::from(copy.result(0).expect("slices have a result"))
+            };
+            let mut one = cut(made[0], start);
+            for part in self.ends.parts().skip(1) {
+                let from = self.ends.start(part) as f64;
+                let from = build.number(from, ir::element_of(start.r#type()), location);
+                let later = cut(made[part], build.binary("stablehlo.subtract", start, from, location));
+                let is_later = build.compare(ComparisonDirection::Ge, start, from, location);
+                one = build.select(is_later, later, one, location);
+            }
+            build.replace_all_uses_with(result, one);
+            build.erase(op);
         }
     }
 

@@ -7,7 +7,9 @@ Each program is a small network of layers that keep a batch apart (products, con
 normalizations, gathers, sorts, running sums, reshapes that merge the batch with tokens) or that do not (statistics over the batch), with a
 loss: outputs, gradients of parameters, of inputs, of each sample by itself, or of each member of an ensemble. f32 and f64, bf16 in part.
 A third of them have a layer in their middle that is made of sums of
-the whole batch; what has to wait for these is taken there. A sixth are natural gradients, whose parts of joined gradients are. Sums over the batch are added up in another order, so results may differ by some ulp of the largest of all; what is left alone must be the same text. The networks are smooth but for maxima, whose
+the whole batch; what has to wait for these is taken there. A sixth are natural gradients, whose parts of joined gradients are; another
+sixth are evolution strategies, whose populations are random numbers and their opposites. Sums over the batch are added up in another order, so
+results may differ by some ulp of the largest of all; what is left alone must be the same text. The networks are smooth but for maxima, whose
 operands are far apart. Sizes of slices are drawn, too.
 """
 
@@ -304,6 +306,50 @@ def generate_joined(count: int, seed: int) -> list[Program]:
     return [program(step, int(source.one(CHUNKS))) for step, source in zip(steps, sources, strict=True)]
 
 
+def evolution(source: Source, number: int) -> Step:
+    """A generation of an evolution strategy: members are what is known and random numbers on both sides of it. What comes of each says what is
+    known next; the best member is handed out."""
+    dtype = str(source.one(("float32", "float64")))
+    half, width, hidden = (int(source.one(sizes)) for sizes in ((16, 24), (8, 12), (24, 40)))
+    layers = ((width, hidden), (hidden,), (hidden, 3))
+    ends = np.cumsum([int(np.prod(shape)) for shape in layers])
+    known, spread, x = ((source.random.standard_normal(n) / 4).astype(dtype) for n in (ends[-1], ends[-1], (5, width)))
+    key = source.random.integers(0, 2**32, 2).astype(np.uint32)
+    images, ranked = bool(source.random.integers(2)), bool(source.random.integers(2))
+
+    def lost(member: Array, x: Array) -> Array:
+        first, bias, last = (
+            part.reshape(shape) for part, shape in zip(jnp.split(member, ends[:-1]), layers, strict=True)
+        )
+        if images:
+            # One filter for each member: one convolution of as many groups.
+            rows = lax.conv_general_dilated(
+                x[:, None, None], first[None, None], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )[:, 0, 0]
+        else:
+            rows = x @ first
+        return jnp.sum((jnp.tanh(rows + bias) @ last) ** 2)
+
+    def step(known: Array, spread: Array, x: Array, key: Array) -> object:
+        noise = jax.random.normal(jax.random.wrap_key_data(key), (half, known.size), dtype)
+        population = known + spread * jnp.concatenate([noise, -noise])
+        losses = jax.vmap(lost, (0, None))(population, x)
+        shaped = jnp.argsort(jnp.argsort(losses)).astype(dtype) / half - 1 if ranked else losses - losses.mean()
+        apart = population[:half] - known
+        towards = (shaped[:half] - shaped[half:]) @ apart
+        wider = (shaped[:half] + shaped[half:]) @ ((apart**2 - spread**2) / spread)
+        best = jnp.argmin(losses)
+        return known - towards / half, spread - wider / half, population[best], losses[best]
+
+    return Step(f"evolution {number}", step, [known, spread, x, key], 2, 2 * half, dtype)
+
+
+def generate_evolution(count: int, seed: int) -> list[Program]:
+    sources = [Source(seed * 100_003 + 70_000 + number) for number in range(count)]
+    steps = [evolution(source, number) for number, source in enumerate(sources)]
+    return [program(step, int(source.one(CHUNKS))) for step, source in zip(steps, sources, strict=True)]
+
+
 def generate(count: int, seed: int, after_sums: bool) -> list[Program]:
     sources = [Source(seed * 100_003 + number + after_sums * count) for number in range(count)]
 
@@ -318,12 +364,13 @@ def main() -> int:
     jax.config.update("jax_enable_x64", True)
     args = arguments(__doc__, 60)
     started = time.monotonic()
-    # Of a third of the programs something has to wait for sums, and a sixth join gradients.
+    # Of a third of the programs something has to wait for sums, a sixth join gradients, and a sixth populations.
     late, parts = args.count // 3, args.count // 6
-    groups = [
-        ("", generate(args.count - late - parts, args.seed, False)),
-        ("after-sums=true", generate(late, args.seed, True)),
-        ("after-sums=true parts=true", generate_joined(parts, args.seed)),
+    groups: list[tuple[tuple[str, ...], list[Program]]] = [
+        (("",), generate(args.count - late - 2 * parts, args.seed, False)),
+        (("after-sums=true",), generate(late, args.seed, True)),
+        (("after-sums=true parts=true",), generate_joined(parts, args.seed)),
+        (("after-sums=true parts=true", ""), generate_evolution(parts, args.seed)),
     ]
     programs = [each for _, some in groups for each in some]
     driver = Driver(args.opt).ready()
@@ -331,9 +378,9 @@ def main() -> int:
     for (options, group), chunk_bytes in itertools.product(groups, sorted(set(CHUNKS))):
         some = [each for each in group if each.chunk_bytes == chunk_bytes]
         texts = [each.text for each in some]
-        options = f"chunk-bytes={chunk_bytes} {options}"
+        passes = [f"--slimhlo-batch-slices=chunk-bytes={chunk_bytes} {each}" for each in options]
         plain = driver.run(texts, SIMPLE)
-        changed.compare(some, plain, driver.run(texts, [*SIMPLE, f"--slimhlo-batch-slices={options}"]))
+        changed.compare(some, plain, driver.run(texts, [*SIMPLE, *passes]))
     return changed.verdict(programs, CHANGED_SHARE, args.dump, started)
 
 

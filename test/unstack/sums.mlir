@@ -83,3 +83,53 @@ func.func @narrow(%y: tensor<512xbf16>) -> tensor<8x8xbf16> {
   %corner = stablehlo.slice %k [0:8, 0:8] : (tensor<512x512xbf16>) -> tensor<8x8xbf16>
   return %corner : tensor<8x8xbf16>
 }
+
+// -----
+
+// A population of random members and their opposites: nothing is added up over the members, but what is made of the one half is made of
+// the other, and wanted of all of it are slices of one half, and one member, wherever that is.
+// CHECK-LABEL: func.func @population
+// CHECK-NOT: stablehlo.add %{{.*}} : tensor<256x4096xf32>
+// CHECK: %[[A:.*]] = stablehlo.add %{{.*}} : tensor<128x4096xf32>
+// CHECK: %[[B:.*]] = stablehlo.add %{{.*}} : tensor<128x4096xf32>
+// CHECK: %[[LA:.*]] = stablehlo.reduce(%[[A]] init: {{.*}} -> tensor<128xf32>
+// CHECK: %[[LB:.*]] = stablehlo.reduce(%[[B]] init: {{.*}} -> tensor<128xf32>
+// CHECK: %[[L:.*]] = stablehlo.concatenate %[[LA]], %[[LB]], dim = 0
+// CHECK: %[[FROM:.*]] = stablehlo.subtract %arg2, %[[HALF:.*]] : tensor<i32>
+// CHECK: %[[LATE:.*]] = stablehlo.dynamic_slice %[[B]], %[[FROM]], %{{.*}}, sizes = [1, 4096]
+// CHECK: %[[IS_LATE:.*]] = stablehlo.compare GE, %arg2, %[[HALF]]
+// CHECK: %[[BEST:.*]] = stablehlo.select %[[IS_LATE]], %[[LATE]], %{{.*}}
+// CHECK: return %[[L]], %[[BEST]], %[[A]]
+// WITHOUT-LABEL: func.func @population
+// WITHOUT: stablehlo.concatenate
+// WITHOUT: stablehlo.add {{.*}} : tensor<256x4096xf32>
+func.func @population(%known: tensor<4096xf32>, %spread: tensor<128xf32>, %best: tensor<i32>) -> (tensor<256xf32>, tensor<1x4096xf32>, tensor<128x4096xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %c0 = stablehlo.constant dense<0> : tensor<i32>
+  %wide = stablehlo.broadcast_in_dim %spread, dims = [0] : (tensor<128xf32>) -> tensor<128x4096xf32>
+  %noise = stablehlo.sine %wide : tensor<128x4096xf32>
+  %other = stablehlo.negate %noise : tensor<128x4096xf32>
+  %both = stablehlo.concatenate %noise, %other, dim = 0 : (tensor<128x4096xf32>, tensor<128x4096xf32>) -> tensor<256x4096xf32>
+  %center = stablehlo.broadcast_in_dim %known, dims = [1] : (tensor<4096xf32>) -> tensor<256x4096xf32>
+  %members = stablehlo.add %center, %both : tensor<256x4096xf32>
+  %losses = stablehlo.reduce(%members init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<256x4096xf32>, tensor<f32>) -> tensor<256xf32>
+  %one = stablehlo.dynamic_slice %members, %best, %c0, sizes = [1, 4096] : (tensor<256x4096xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4096xf32>
+  %half = stablehlo.slice %members [0:128, 0:4096] : (tensor<256x4096xf32>) -> tensor<128x4096xf32>
+  return %losses, %one, %half : tensor<256xf32>, tensor<1x4096xf32>, tensor<128x4096xf32>
+}
+
+// -----
+
+// Halves that have nothing to do with one another: nothing is gained.
+// CHECK-LABEL: func.func @strangers
+// CHECK: stablehlo.add {{.*}} : tensor<256x4096xf32>
+func.func @strangers(%known: tensor<4096xf32>, %spread: tensor<128xf32>, %more: tensor<128xf32>) -> tensor<256xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %wide = stablehlo.broadcast_in_dim %spread, dims = [0] : (tensor<128xf32>) -> tensor<128x4096xf32>
+  %other = stablehlo.broadcast_in_dim %more, dims = [0] : (tensor<128xf32>) -> tensor<128x4096xf32>
+  %both = stablehlo.concatenate %wide, %other, dim = 0 : (tensor<128x4096xf32>, tensor<128x4096xf32>) -> tensor<256x4096xf32>
+  %center = stablehlo.broadcast_in_dim %known, dims = [1] : (tensor<4096xf32>) -> tensor<256x4096xf32>
+  %members = stablehlo.add %center, %both : tensor<256x4096xf32>
+  %losses = stablehlo.reduce(%members init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<256x4096xf32>, tensor<f32>) -> tensor<256xf32>
+  return %losses : tensor<256xf32>
+}

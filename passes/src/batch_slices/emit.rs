@@ -6,8 +6,8 @@ use super::region::{Member, Output, Region};
 use super::rules::{Results, Sum};
 use crate::counted::Open;
 use crate::ir::{self, Builder};
-use crate::ops::access::{self, Along};
-use crate::rewrite::{defining_op, location_of};
+use crate::ops::access::{self, Along, start_of_one};
+use crate::rewrite::{defining_op, location_of, uses};
 use crate::stream::emit::{is_made_again, retype_region};
 use crate::tables::{Keys, Table};
 use melior::ir::operation::OperationLike;
@@ -55,11 +55,44 @@ pub fn run<'c: 'a, 'a>(region: &Region<'c, 'a>, turns: i64, build: &Builder<'c, 
     }
     let mut copies = Table::default();
     for &value in &region.again {
+        cut_out(region, value, build);
+        if uses(value).all(|used| region.has(used.user)) {
+            continue;
+        }
         let copy = again(region, value, &mut copies, build);
         build.replace_all_uses_with(value, copy);
     }
     region.members.iter().rev().filter(|member| !member.again).for_each(|member| build.erase(member.op));
     made
+}
+
+/// Has what is cut out of a value one by one, after the loop, be made by itself, and all that it is made of.
+fn cut_out<'c: 'a, 'a>(region: &Region<'c, 'a>, value: Value<'c, 'a>, build: &Builder<'c, 'a>) {
+    let along = region.slices[&ir::key(value)];
+    let cuts: Vec<_> = uses(value)
+        .filter(|used| along.run == 1 && !region.has(used.user))
+        .filter_map(|used| Some((used.user, start_of_one(used.user, value, along.dim)?)))
+        .filter(|(user, _)| {
+            let sizes = ir::i64_array(*user, "slice_sizes").unwrap_or_default();
+            let all = Tensor::new(value.r#type()).map(|tensor| tensor.shape).unwrap_or_default();
+            sizes.iter().zip(all).enumerate().all(|(dim, (size, all))| dim == along.dim || size == all)
+        })
+        .collect();
+    for (user, start) in cuts {
+        build.set_insertion_point_before(user);
+        let location = user.location();
+        let (inside, leaves) = (Table::default(), Table::default());
+        let mut this = Loop { region, build, slice: 1, location, inside, leaves };
+        let element = ir::element_of(start.r#type());
+        let (zero, last) = (build.number(0.0, element, location), region.units - 1);
+        let last = build.number(last as f64, element, location);
+        let at = build.insert("stablehlo.clamp", &[zero, start, last], &[], start.r#type(), location);
+        let i64 = Tensor::get(&[], build.i64_type(), None);
+        let at = if at.r#type() == i64 { at } else { build.convert(at, i64, location) };
+        let one = this.alone(value, at);
+        build.replace_all_uses_with(user.result(0).expect("slices have a result").into(), one);
+        build.erase(user);
+    }
 }
 
 /// A copy of a value that members make, and of all that they make it of.
@@ -154,15 +187,7 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
         let mut next = sums.to_vec();
         let mut outputs = self.region.outputs.iter().enumerate().peekable();
         for (place, member) in self.region.members.iter().enumerate() {
-            let operands: Vec<Value> = member
-                .op
-                .operands()
-                .zip(&member.role.operands)
-                .map(|(operand, along)| match along {
-                    Some(along) => self.part(operand, *along, at),
-                    None => self.whole(operand),
-                })
-                .collect();
+            let operands = self.operands(member, at);
             if let Results::Added(sum) = &member.role.results {
                 let (number, _) = outputs.next().expect("what is added up leaves");
                 next[number] = self.add(member.op, sum, operands, next[number]);
@@ -180,6 +205,35 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
             }
         }
         next
+    }
+
+    /// A slice of a value that members make on the fly, and of all that they make it of.
+    fn alone(&mut self, value: Value<'c, 'a>, at: Value<'c, 'a>) -> Value<'c, 'a> {
+        let (mut needed, mut pending) = (Keys::default(), vec![value]);
+        while let Some(value) = pending.pop() {
+            let made = defining_op(value).filter(|_| self.region.slices.contains_key(&ir::key(value)));
+            if let Some(op) = made.filter(|op| needed.insert(ir::op_key(*op))) {
+                pending.extend(op.operands());
+            }
+        }
+        for member in self.region.members.iter().filter(|member| needed.contains(&ir::op_key(member.op))) {
+            let operands = self.operands(member, at);
+            let copy = self.copy(member, &operands);
+            for (from, to) in member.op.results().zip(copy.results()) {
+                self.inside.insert(ir::key(from.into()), to.into());
+            }
+        }
+        self.inside[&ir::key(value)]
+    }
+
+    /// What a member takes of one slice.
+    fn operands(&mut self, member: &Member<'c, 'a>, at: Value<'c, 'a>) -> Vec<Value<'c, 'a>> {
+        let all = member.op.operands().zip(&member.role.operands);
+        all.map(|(operand, along)| match along {
+            Some(along) => self.part(operand, *along, at),
+            None => self.whole(operand),
+        })
+        .collect()
     }
 
     /// The type of a slice.

@@ -25,6 +25,8 @@ const FEW: usize = 64;
 const ROUNDS: usize = 8;
 /// In how many ops what leaves may be computed again of arguments instead.
 const AGAIN: usize = 8;
+/// The same where small parts are wanted: a normally distributed random number is some 150 ops.
+const AGAIN_IN_PARTS: usize = 256;
 
 /// An op of a region, and how it takes slices.
 pub struct Member<'c, 'a> {
@@ -94,18 +96,30 @@ fn little(seed: Value<'_, '_>) -> i64 {
 }
 
 impl<'c: 'a, 'a> Body<'c, 'a> {
-    /// Whether a value is as well computed again where it is wanted: by few cheap ops, element by element, of arguments.
-    fn is_had_again(&self, value: Value<'c, 'a>) -> bool {
+    /// Whether a value is as well computed again where it is wanted: by few cheap ops, element by element, of arguments. If that is
+    /// a small part of it, by any that back ends compute on the fly, of what is little.
+    fn is_had_again(&self, value: Value<'c, 'a>, members: &Keys) -> bool {
+        let is_member = |op: OperationRef<'c, 'a>| members.contains(&ir::op_key(op));
+        let little = ir::bytes(value) / SMALL;
+        let is_cut = |user: OperationRef<'c, 'a>| {
+            matches!(op_name(user), "stablehlo.slice" | "stablehlo.dynamic_slice")
+                && ir::first_result(user).is_some_and(|part| ir::bytes(part) <= little)
+        };
+        let in_parts = uses(value).all(|used| is_member(used.user) || is_cut(used.user));
+        let most = if in_parts { AGAIN_IN_PARTS } else { AGAIN };
         let (mut all, mut pending) = (BTreeSet::new(), vec![value]);
         while let Some(value) = pending.pop() {
             let Some(op) = defining_op(value) else { continue };
+            if in_parts && !is_member(op) && ir::bytes(value) <= little {
+                continue;
+            }
             let of = Class::of(op_name(op));
-            let cheap = of.free || of.elementwise && !of.costly;
+            let cheap = of.free || of.elementwise && !of.costly || in_parts && of.fusible;
             let Some(place) = self.maker(value).filter(|_| cheap) else { return false };
             if all.insert(place) {
                 pending.extend(op.operands());
             }
-            if all.len() > AGAIN {
+            if all.len() > most {
                 return false;
             }
         }
@@ -494,13 +508,19 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
     /// The same, but that images which a layer reads, made of bytes, and the gradient of its filter reads after the
     /// loop do not leave it as floats.
     fn without_what_is_had_again(mut self, body: &Body<'c, 'a>) -> Self {
+        let members: Keys = self.members.iter().map(|member| ir::op_key(member.op)).collect();
         let (again, outputs): (Vec<_>, Vec<_>) = self.outputs.into_iter().partition(|output| {
             let is_kept = matches!(self.members[output.member].role.results, Results::Kept(_));
-            is_kept && body.is_had_again(output.value)
+            is_kept && body.is_had_again(output.value, &members)
         });
         self.again = again.into_iter().map(|output| output.value).collect();
         self.outputs = outputs;
         self
+    }
+
+    /// Whether an op is one of the members.
+    pub fn has(&self, op: OperationRef<'c, 'a>) -> bool {
+        self.members.iter().any(|member| member.op == op)
     }
 
     /// Members whose results stay in the loop: all that is made of them is made there.

@@ -7,6 +7,7 @@ use crate::ir::{self, plain};
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
+use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
 use rustc_hash::FxHashSet;
 use slimhlo_dialect::ffi::{self, op_name};
@@ -375,4 +376,17 @@ fn reshaped(from: &[i64], to: &[i64], along: Along, units: i64) -> Result<Option
         product *= size;
     }
     Ok(None)
+}
+
+/// Where an op begins that cuts one element of a dimension out of a value, wherever that is.
+pub fn start_of_one<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    value: Value<'c, 'a>,
+    dim: usize,
+) -> Option<Value<'c, 'a>> {
+    let cuts = op_name(op) == "stablehlo.dynamic_slice" && op.operand(0).ok() == Some(value);
+    let start = op.operand(1 + dim).ok().filter(|_| cuts)?;
+    let integer = IntegerType::try_from(ir::element_of(start.r#type())).ok()?;
+    let counts = integer.is_signless() && integer.width() >= 32 && ir::discardable_attributes(op).is_empty();
+    (counts && ir::i64_array(op, "slice_sizes")?.get(dim) == Some(&1)).then_some(start)
 }

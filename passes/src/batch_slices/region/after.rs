@@ -189,8 +189,9 @@ impl<'c: 'a, 'a> Before<'_, 'c, 'a> {
             network.need(value);
         }
         while let Some((value, along)) = pending.pop() {
-            // What is there anyway is given, and sliced.
-            if defining_op(value).is_none_or(|op| op_name(op) == "stablehlo.constant") {
+            // What is there anyway is given, and sliced; what counts places is made where it is wanted.
+            let is_there = |op| matches!(op_name(op), "stablehlo.constant" | "stablehlo.iota");
+            if defining_op(value).is_none_or(is_there) {
                 continue;
             }
             let far = network.size() > LARGEST || once.contains(&ir::key(value));
