@@ -289,7 +289,8 @@ impl Optimize {
         }
         let chunks = stage.pipeline.contains("$chunk");
         let again = stage.pipeline.contains("$moves");
-        if !chunks && !again || self.target.rates().is_none() {
+        let shares = stage.pipeline.contains("$share");
+        if !chunks && !again && !shares || self.target.rates().is_none() {
             return Search::only(Form {
                 chunk: self.chunk_bytes.unwrap_or(Form::USUAL.chunk),
                 ..Form::USUAL
@@ -309,6 +310,7 @@ impl Optimize {
         }
         match () {
             () if again => Search::ladder(),
+            () if shares => Search::shares(),
             // What small slabs leave as it is, larger ones do, too.
             () if stage.pipeline.contains("slab-bytes") => Search::chunks(temporaries).downwards(),
             () => Search::chunks(temporaries),

@@ -51,7 +51,8 @@
 //! The forward turn's arithmetic, once more; never a product of two matrices that is not much larger than they are, a convolution,
 //! a reduction, a sort, a loop or a call. With `transforms` also its Fourier transforms: a spectral solver's state is of a few
 //! coefficients, of which a turn makes a field and its derivatives, each by a transform. A back end's library reads and writes them a few times for that, so the
-//! pipeline asks for it apart, and weighs the time. With `moves` also any product or convolution of matrices, for the seconds that it
+//! pipeline asks for it apart, and weighs the time: where all of it takes too long, a `share` of the stacks goes, and the others are stored as they
+//! were. With `moves` also any product or convolution of matrices, for the seconds that it
 //! takes on the target: layers in a loop, whose second product is as large as its operand, keep their input alone. The cut is a maximum flow over the values of one body: not linear, but few of its values matter,
 //! and bodies of more than some thousand are left alone.
 //!
@@ -103,6 +104,8 @@ crate::pass_options! {
         pub target: Target = Target::default(),
         /// Fourier transforms are computed again, too.
         pub transforms: bool = false,
+        /// Of the stacks that one loop reads of another at most so many in a hundred go, the first ones: what is computed again takes time.
+        pub share: u64 = 100,
         /// Products and convolutions are computed again where that takes no longer than moving so many times the bytes that it
         /// saves to be stored; 0: where they are much larger than their operands. Only on targets whose rates are known.
         pub moves: u64 = 0,
@@ -131,6 +134,7 @@ impl Pass for RecomputeResiduals {
         let again = Again {
             transforms: self.transforms,
             products: prices.as_ref().map(|prices| (prices, self.moves)),
+            share: self.share,
         };
         let mut loops = Loops::of(root);
         let mut changed = false;
@@ -139,6 +143,10 @@ impl Pass for RecomputeResiduals {
                 changed = true;
                 context.count(&STACKS, saved.stacks);
                 context.count(&SAVED, saved.bytes);
+                if self.share < 100 {
+                    // Of what is left it would take a share again.
+                    break;
+                }
             }
         }
         Ok(Changed::from(changed))

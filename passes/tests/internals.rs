@@ -323,6 +323,23 @@ mod search {
         assert_eq!(tried(1024, 0..=512), [64, 256, 512]);
     }
 
+    #[test]
+    fn smaller_shares_are_tried_as_long_as_they_take_too_long() {
+        let tried = |allowed: u64| {
+            let mut search = Search::shares();
+            let mut last = None;
+            let mut tried = Vec::new();
+            while let Some(form) = search.next(last) {
+                last = Some(if form.share > allowed { Outcome::TooDear } else { Outcome::Allowed });
+                tried.push(form.share);
+            }
+            tried
+        };
+        assert_eq!(tried(100), [100]);
+        assert_eq!(tried(60), [100, 75, 50]);
+        assert_eq!(tried(0), [100, 75, 50, 25]);
+    }
+
     /// The rungs that are tried, as moves, windows, moves near the peak and for how many in a hundred windows, where those
     /// from a number of moves on take too long for more than a share of the windows.
     fn rungs(too_dear_from: u64, far: u64, through: Outcome) -> Vec<(u64, u64, (u64, u64), bool)> {

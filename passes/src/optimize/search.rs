@@ -20,6 +20,8 @@ pub struct Form {
     pub windows: u64,
     /// Whether values are also looked for behind what is computed of them on the fly.
     pub through: bool,
+    /// Of what two loops have in common so many in a hundred are computed again.
+    pub share: u64,
     /// Whether it is the stage's other pipeline that runs.
     pub other: bool,
 }
@@ -33,8 +35,12 @@ impl Form {
         near_moves: 8,
         windows: 8,
         through: false,
+        share: 100,
         other: false,
     };
+
+    /// Shares of what is done again at a price that nobody can choose: all of it, or less.
+    const SHARES: [u64; 4] = [100, 75, 50, 25];
 
     /// Chunks of shares of what temporaries there are.
     fn chunks(temporaries: u64) -> Vec<Self> {
@@ -74,6 +80,8 @@ pub enum Search {
     Chunks(Chunks),
     /// The most computed again that the time allows.
     Ladder(Ladder),
+    /// The largest share that the time allows, by how many have been tried.
+    Shares(usize),
 }
 
 impl Search {
@@ -102,11 +110,16 @@ impl Search {
         Self::Ladder(Ladder::new(false))
     }
 
+    /// All, and smaller shares as long as that takes too long.
+    pub fn shares() -> Self {
+        Self::Shares(0)
+    }
+
     /// The form, if no other is tried.
     pub fn single(&self) -> Option<Form> {
         match self {
             Self::Only(form) => *form,
-            Self::Chunks(_) | Self::Ladder(_) => None,
+            Self::Chunks(_) | Self::Ladder(_) | Self::Shares(_) => None,
         }
     }
 
@@ -116,6 +129,12 @@ impl Search {
             Self::Only(form) => form.take(),
             Self::Chunks(chunks) => chunks.next(last),
             Self::Ladder(ladder) => ladder.next(last),
+            Self::Shares(tried) => {
+                let goes_on = last.is_none_or(|last| last == Outcome::TooDear);
+                let share = *Form::SHARES.get(*tried).filter(|_| goes_on)?;
+                *tried += 1;
+                Some(Form { share, ..Form::USUAL })
+            }
         }
     }
 }

@@ -90,6 +90,7 @@ impl<'c> Stepper<'_, 'c, '_> {
                 .replace("$near", &form.near.to_string())
                 .replace("$windows", &form.windows.to_string())
                 .replace("$through", &form.through.to_string())
+                .replace("$share", &form.share.to_string())
                 .replace("$room", &self.room.unwrap_or_default().to_string())
                 .replace("$target", self.target.name()),
         };

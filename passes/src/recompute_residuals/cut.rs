@@ -60,6 +60,8 @@ pub struct Again<'p> {
     pub transforms: bool,
     /// Products and convolutions whatever their size, for their prices, and how many times a byte may be moved for that.
     pub products: Option<(&'p Prices, u64)>,
+    /// How many in a hundred of a reader's stacks may go.
+    pub share: u64,
 }
 
 impl Again<'_> {
@@ -113,6 +115,8 @@ impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
         let needed: Vec<Value> =
             reader.stacks.iter().map(|(stack, _)| self.writer.stacks[*stack].slot).collect();
         let slots: Keys = needed.iter().map(|slot| ir::key(*slot)).collect();
+        let going = (needed.len() as u64 * self.again.share).div_ceil(100).min(needed.len() as u64) as usize;
+        let stays: Keys = needed[going..].iter().map(|slot| ir::key(*slot)).collect();
         let mut network = Network::default();
         let mut pending = Vec::new();
         let add = |network: &mut Network<'c, 'a>, pending: &mut Vec<_>, value: Value<'c, 'a>| {
@@ -136,7 +140,8 @@ impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
             if self.given(value).is_some() {
                 continue;
             }
-            match defining_op(value).and_then(|op| Some((op, self.again.price(op)?))) {
+            let maker = defining_op(value).filter(|_| !stays.contains(&ir::key(value)));
+            match maker.and_then(|op| Some((op, self.again.price(op)?))) {
                 Some((op, price)) => {
                     if price > 0 {
                         network.price(value, price);
