@@ -42,7 +42,7 @@
 //! # When it must not fire
 //!
 //! * What it is made of would have to be kept for it, and is as large: an argument that is given away or another op's
-//!   result, which nothing needs any more.
+//!   result, which nothing needs any more, or which the loop starts from and changes.
 //! * Something that reads it stores its operands: a product, a sort, a call, a loop that carries it, and what only views it for
 //!   such an op (a reshape or a transpose, which products take as they are).
 //! * A conversion to narrower elements: XLA moves that out again, and each iteration would read more.
@@ -307,9 +307,14 @@ fn leaf_of<'c: 'a, 'a>(value: Value<'c, 'a>, before: OperationRef<'c, 'a>) -> Op
     None
 }
 
-/// Whether `op`, or what comes after it, reads a value otherwise.
+/// Whether `op`, or what comes after it, reads a value otherwise. What a loop starts from and changes it may change in place: kept for
+/// something else, it would be copied first.
 fn is_needed_later<'c: 'a, 'a>(value: Value<'c, 'a>, op: OperationRef<'c, 'a>) -> bool {
+    let changed = written(op);
     uses(value).any(|used| {
+        if used.user == op {
+            return !changed.contains(&used.operand);
+        }
         let mut user = used.user;
         while user.block() != op.block() {
             let Some(parent) = user.parent_operation() else { return false };

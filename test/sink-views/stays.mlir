@@ -49,6 +49,30 @@ func.func @main(%x: tensor<128x256xf32> {jax.buffer_donor = true}, %y: tensor<12
   return %w#1 : tensor<128x128xf32>
 }
 
+// The loop changes what it starts from where that is: kept for the part that it reads, all of it would be copied.
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.slice %arg0
+// CHECK-NEXT: stablehlo.while
+// CHECK-NOT: stablehlo.slice
+module @in_place {
+  func.func @main(%x: tensor<128x128xf32> {tf.aliasing_output = 0 : i32}) -> tensor<128x128xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i64>
+    %one = stablehlo.constant dense<1> : tensor<i64>
+    %nine = stablehlo.constant dense<9> : tensor<i64>
+    %part = stablehlo.slice %x [0:128, 0:64] : (tensor<128x128xf32>) -> tensor<128x64xf32>
+    %w:2 = stablehlo.while(%i = %zero, %f = %x) : tensor<i64>, tensor<128x128xf32> cond {
+      %p = stablehlo.compare LT, %i, %nine : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %both = stablehlo.concatenate %part, %part, dim = 1 : (tensor<128x64xf32>, tensor<128x64xf32>) -> tensor<128x128xf32>
+      %next = stablehlo.add %f, %both : tensor<128x128xf32>
+      %j = stablehlo.add %i, %one : tensor<i64>
+      stablehlo.return %j, %next : tensor<i64>, tensor<128x128xf32>
+    }
+    return %w#1 : tensor<128x128xf32>
+  }
+}
+
 // What comes after the loop reads what it carried; narrower elements XLA would move out again.
 // CHECK-LABEL: func.func @after
 // CHECK: stablehlo.slice
