@@ -160,8 +160,10 @@ impl<'c: 'a, 'a> Sink<'c, 'a> {
         found.retain(|(value, inside)| is_sunk(*value, op, inside, self.least));
         let mut less = Vec::new();
         for Carried { number, argument, value } in carried {
-            let inside: Vec<Use> =
-                uses(*argument).filter(|used| Some(used.user) != block.terminator()).collect();
+            // Where it is handed on as itself; as something else, it is stored.
+            let is_own =
+                |used: &Use<'c, 'a>| Some(used.user) == block.terminator() && used.operand == *number;
+            let inside: Vec<Use> = uses(*argument).filter(|used| !is_own(used)).collect();
             if !inside.is_empty() && is_sunk(*value, op, &inside, self.least) {
                 found.push((*value, inside));
                 less.push(*number);
@@ -169,10 +171,7 @@ impl<'c: 'a, 'a> Sink<'c, 'a> {
         }
         let mut made: Table<usize, Value<'c, 'a>> = Table::default();
         for (value, inside) in found {
-            let Some(first) = block.first_operation().filter(|_| is_sunk(value, op, &inside, self.least))
-            else {
-                continue;
-            };
+            let Some(first) = block.first_operation() else { return };
             self.build.set_insertion_point_before(first);
             let own = self.copy(value, op, &mut made);
             inside.iter().for_each(|used| self.build.set_operand(used.user, used.operand, own));

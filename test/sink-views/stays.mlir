@@ -73,6 +73,28 @@ module @in_place {
   }
 }
 
+// The loop hands on what it carries as it is as the first of something else, too: that is stored.
+// CHECK-LABEL: func.func @shared
+// CHECK: stablehlo.slice
+// CHECK-NEXT: stablehlo.while
+// CHECK-NOT: stablehlo.slice
+func.func @shared(%x: tensor<128x256xf32>, %first: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %nine = stablehlo.constant dense<9> : tensor<i64>
+  %part = stablehlo.slice %x [0:128, 0:128] : (tensor<128x256xf32>) -> tensor<128x128xf32>
+  %w:4 = stablehlo.while(%i = %zero, %c = %part, %f = %first, %g = %first) : tensor<i64>, tensor<128x128xf32>, tensor<128x128xf32>, tensor<128x128xf32> cond {
+    %p = stablehlo.compare LT, %i, %nine : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %sum = stablehlo.add %c, %f : tensor<128x128xf32>
+    %next = stablehlo.multiply %sum, %g : tensor<128x128xf32>
+    %j = stablehlo.add %i, %one : tensor<i64>
+    stablehlo.return %j, %c, %c, %next : tensor<i64>, tensor<128x128xf32>, tensor<128x128xf32>, tensor<128x128xf32>
+  }
+  return %w#3 : tensor<128x128xf32>
+}
+
 // What comes after the loop reads what it carried; narrower elements XLA would move out again.
 // CHECK-LABEL: func.func @after
 // CHECK: stablehlo.slice
