@@ -420,23 +420,11 @@ impl<'c: 'a, 'a> Sight<'c, 'a> {
 
 /// What it costs to do an op again in a loop after sums, as [`MOVES`] says.
 fn price<'c: 'a, 'a>(op: OperationRef<'c, 'a>, prices: &Prices) -> Option<u64> {
-    let seconds = match computing(op, prices) {
-        Some(seconds) => prices.of(op).map(|_| seconds)?,
-        None => prices.of(op)?,
-    };
+    let seconds = prices.of(op)?;
     let operand = op.operands().next().filter(|_| op_name(op) == "stablehlo.reduce");
     let on_the_fly = operand.and_then(defining_op).is_some_and(|maker| class::is_fusible(op_name(maker)));
     // What is summed up is computed again as well, and read from nowhere.
     let read = operand.filter(|_| on_the_fly).map_or(0.0, |of| prices.bytes(of) as f64);
     let seconds = (seconds - read / prices.rates.bytes).max(0.0);
     Some(prices.cost(seconds, MOVES))
-}
-
-/// Seconds that an elementwise op takes within a kernel, where the back end says how many operations it is. As a share of a kernel of its own
-/// random numbers would be four times as dear as they are.
-fn computing<'c: 'a, 'a>(op: OperationRef<'c, 'a>, prices: &Prices) -> Option<f64> {
-    let result = ir::first_result(op).filter(|_| class::is_elementwise(op_name(op)))?;
-    let name = op_name(op).split_once('.')?.1;
-    let each = prices.operations(name, op.operands().next()?)?;
-    Some(ir::plain(result)?.shape.iter().product::<i64>() as f64 * each)
 }

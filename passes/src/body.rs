@@ -3,7 +3,7 @@
 //! A block's ops by their places, for passes that ask what comes before what.
 
 use crate::ir;
-use crate::rewrite::{defining_op, ops_in};
+use crate::rewrite::{defining_op, in_block, ops_in};
 use crate::tables::Table;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
@@ -47,11 +47,8 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
     }
 
     /// The place of the block's op that is, or has inside, an op; none for the one that ends it.
-    pub fn place(&self, mut op: OperationRef<'c, 'a>) -> Option<usize> {
-        while !self.has(op) {
-            op = op.parent_operation()?;
-        }
-        self.own(op)
+    pub fn place(&self, op: OperationRef<'c, 'a>) -> Option<usize> {
+        self.own(in_block(op, Some(self.block))?)
     }
 
     /// The place of the op that makes a value, if that is one of the block's.

@@ -32,8 +32,8 @@
 //! What goes into a loop or a branch back ends store first, with a kernel of its own, and they hand in the memory. In the body it is a matter of
 //! addresses within the kernel that reads it. Back ends that move what is invariant out of loops leave these alone unless
 //! something is made of them alone: XLA does not move a slice, a broadcast, a reshape or a reverse for itself, XLA for GPUs
-//! nothing that is larger than what it is made of. Reactant, on the other hand, moves all of it out: the time loop of an ocean model reads 170 parts of
-//! fields, and takes 585 us and 70 MiB of temporaries under XLA for an H100, and 437 and 66 so (docs/design.md).
+//! nothing that is larger than what it is made of. Reactant, on the other hand, moves all of it out: the time loop of an ocean model
+//! reads 141 such parts of fields, and takes 585 us and 70 MiB of temporaries under XLA for an H100, and 438 and 63 so (docs/design.md).
 //!
 //! # What it costs
 //!
@@ -55,7 +55,7 @@ use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic}
 use crate::ir::{self, Builder, plain};
 use crate::ops::class;
 use crate::ops::written::written;
-use crate::rewrite::{Use, defining_op, is_unused, ops_in, uses, walk};
+use crate::rewrite::{Use, defining_op, in_block, is_unused, ops_in, uses, walk};
 use crate::shards::of_one_partition;
 use crate::simplify::site::is_always_there;
 use crate::tables::{Keys, Table};
@@ -77,7 +77,7 @@ crate::pass_options! {
     /// stablehlo.while(...) do { %inner = stablehlo.slice %field ... }
     /// ```
     pub struct SinkViews {
-        /// How large a value has to be.
+        /// How large a value has to be. Not measured against others.
         pub least_bytes: Bytes = Bytes(4 << 10),
     }
 }
@@ -101,7 +101,10 @@ impl Pass for SinkViews {
             for op in with_regions(part) {
                 match op_name(op) {
                     "stablehlo.while" => sink.sink_to_loop(op),
-                    _ => inner_blocks(op).for_each(|block| sink.sink_to_block(op, block, &[])),
+                    _ => {
+                        let before = Before::new(op);
+                        inner_blocks(op).for_each(|block| sink.sink_to_block(&before, block, &[]));
+                    }
                 }
             }
         }
@@ -141,69 +144,64 @@ struct Sink<'c, 'a> {
 impl<'c: 'a, 'a> Sink<'c, 'a> {
     fn sink_to_loop(&mut self, op: OperationRef<'c, 'a>) {
         let Some((condition, body)) = blocks(op) else { return };
-        let changed = written(op);
+        let before = Before::new(op);
         let carried: Vec<Carried> = (0..op.operand_count())
-            .filter(|number| !changed.contains(number))
+            .filter(|number| !before.changed.contains(number))
             .filter_map(|number| Carried::of(op, number, (condition, body)))
             .collect();
-        self.sink_to_block(op, body, &carried);
+        self.sink_to_block(&before, body, &carried);
     }
 
-    /// Has a block of `op` compute what it reads of arrays from before `op`.
+    /// Has a block of an op compute what it reads of arrays from before the op.
     fn sink_to_block(
         &mut self,
-        op: OperationRef<'c, 'a>,
+        before: &Before<'c, 'a>,
         block: BlockRef<'c, 'a>,
         carried: &[Carried<'c, 'a>],
     ) {
-        let mut found = captured(op, block);
-        found.retain(|(value, inside)| is_sunk(*value, op, inside, self.least));
+        let Some(first) = block.first_operation() else { return };
+        let mut found = captured(before, block);
+        found.retain(|(value, inside)| before.is_sunk(*value, inside, self.least));
         let mut less = Vec::new();
         for Carried { number, argument, value } in carried {
             // Where it is handed on as itself; as something else, it is stored.
             let is_own =
                 |used: &Use<'c, 'a>| Some(used.user) == block.terminator() && used.operand == *number;
             let inside: Vec<Use> = uses(*argument).filter(|used| !is_own(used)).collect();
-            if !inside.is_empty() && is_sunk(*value, op, &inside, self.least) {
+            if !inside.is_empty() && before.is_sunk(*value, &inside, self.least) {
                 found.push((*value, inside));
                 less.push(*number);
             }
         }
         let mut made: Table<usize, Value<'c, 'a>> = Table::default();
         for (value, inside) in found {
-            let Some(first) = block.first_operation() else { return };
             self.build.set_insertion_point_before(first);
-            let own = self.copy(value, op, &mut made);
+            let own = self.copy(value, before, &mut made);
             inside.iter().for_each(|used| self.build.set_operand(used.user, used.operand, own));
             self.count += 1;
         }
-        recarry(&self.build, op, &less, &[]);
+        recarry(&self.build, before.op, &less, &[]);
     }
 
     /// The same value, made at the insertion point.
     fn copy(
         &mut self,
         value: Value<'c, 'a>,
-        before: OperationRef<'c, 'a>,
+        before: &Before<'c, 'a>,
         made: &mut Table<usize, Value<'c, 'a>>,
     ) -> Value<'c, 'a> {
-        let mut chain = Vec::new();
-        let mut from = value;
-        while !made.contains_key(&ir::key(from)) {
-            let Some(op) = view_before(from, before) else { break };
-            chain.push((from, op));
-            from = op.operands().next().expect("views have an operand");
-        }
-        let mut last = made.get(&ir::key(from)).copied().unwrap_or(from);
-        for (value, op) in chain.into_iter().rev() {
-            let copy = self.build.copy_with(op, &[last], &[], &[value.r#type()]);
-            last = copy.result(0).expect("views have a result").into();
-            made.insert(ir::key(value), last);
-            if self.seen.insert(ir::op_key(op)) {
-                self.left.push(op);
+        let chain: Vec<_> =
+            before.views(value).take_while(|(_, value)| !made.contains_key(&ir::key(*value))).collect();
+        for (view, value) in chain.into_iter().rev() {
+            let of = view.operands().next().expect("views have an operand");
+            let of = made.get(&ir::key(of)).copied().unwrap_or(of);
+            let copy = self.build.copy_with(view, &[of], &[], &[value.r#type()]);
+            made.insert(ir::key(value), copy.result(0).expect("views have a result").into());
+            if self.seen.insert(ir::op_key(view)) {
+                self.left.push(view);
             }
         }
-        last
+        made[&ir::key(value)]
     }
 
     /// Erases what nothing reads any more. What an op is made of comes before it.
@@ -236,9 +234,9 @@ impl<'c: 'a, 'a> Carried<'c, 'a> {
     }
 }
 
-/// Values made right beside `op` that a block of it reads, in the order in which it does, and where.
+/// Views made right before an op that a block of it reads, in the order in which it does, and where.
 fn captured<'c: 'a, 'a>(
-    op: OperationRef<'c, 'a>,
+    before: &Before<'c, 'a>,
     block: BlockRef<'c, 'a>,
 ) -> Vec<(Value<'c, 'a>, Vec<Use<'c, 'a>>)> {
     let mut numbers: Table<usize, usize> = Table::default();
@@ -246,7 +244,7 @@ fn captured<'c: 'a, 'a>(
     for inner in ops_in(block) {
         walk(inner, |user| {
             for (operand, value) in user.operands().enumerate() {
-                if view_before(value, op).is_none() {
+                if before.view(value).is_none() {
                     continue;
                 }
                 let number = *numbers.entry(ir::key(value)).or_insert_with(|| {
@@ -275,52 +273,55 @@ fn is_view(op: OperationRef<'_, '_>) -> bool {
     }
 }
 
-/// The view that makes a value right beside `op`.
-fn view_before<'c: 'a, 'a>(value: Value<'c, 'a>, op: OperationRef<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
-    defining_op(value).filter(|made| made.block() == op.block() && is_view(*made))
-}
-
-/// Whether a value is better computed where a region of `op` reads it.
-fn is_sunk<'c: 'a, 'a>(
-    value: Value<'c, 'a>,
+/// What is there right before a loop or a branch.
+struct Before<'c, 'a> {
     op: OperationRef<'c, 'a>,
-    inside: &[Use<'c, 'a>],
-    least: i64,
-) -> bool {
-    let Some((leaf, is_stored)) = leaf_of(value, op) else { return false };
-    is_stored
-        && plain(value).is_some()
-        && ir::bytes(value) >= least
-        && (is_always_there(leaf) || ir::bytes(leaf) < ir::bytes(value) || is_needed_later(leaf, op))
-        && inside.iter().all(|used| is_fused(used.user, &mut Keys::default()))
+    /// Operands that a loop starts from and changes.
+    changed: Vec<usize>,
 }
 
-/// The array that a value is a view of, and whether a back end stores the value: other than what is only called otherwise.
-fn leaf_of<'c: 'a, 'a>(value: Value<'c, 'a>, before: OperationRef<'c, 'a>) -> Option<(Value<'c, 'a>, bool)> {
-    let (mut value, mut is_stored) = (value, false);
-    for _ in 0..MOST_OPS {
-        let Some(op) = view_before(value, before) else { return Some((value, is_stored)) };
-        is_stored |= op_name(op) != "stablehlo.reshape";
-        value = op.operands().next()?;
+impl<'c: 'a, 'a> Before<'c, 'a> {
+    fn new(op: OperationRef<'c, 'a>) -> Self {
+        Self { op, changed: written(op) }
     }
-    None
-}
 
-/// Whether `op`, or what comes after it, reads a value otherwise. What a loop starts from and changes it may change in place: kept for
-/// something else, it would be copied first.
-fn is_needed_later<'c: 'a, 'a>(value: Value<'c, 'a>, op: OperationRef<'c, 'a>) -> bool {
-    let changed = written(op);
-    uses(value).any(|used| {
-        if used.user == op {
-            return !changed.contains(&used.operand);
-        }
-        let mut user = used.user;
-        while user.block() != op.block() {
-            let Some(parent) = user.parent_operation() else { return false };
-            user = parent;
-        }
-        user == op || ir::is_before(op, user)
-    })
+    /// The view that makes a value right beside the op.
+    fn view(&self, value: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
+        defining_op(value).filter(|made| made.block() == self.op.block() && is_view(*made))
+    }
+
+    /// The views that a value is, one of the other, and what each of them makes: from the last one back.
+    fn views(
+        &self,
+        value: Value<'c, 'a>,
+    ) -> impl Iterator<Item = (OperationRef<'c, 'a>, Value<'c, 'a>)> + use<'_, 'c, 'a> {
+        let made = |value| Some((self.view(value)?, value));
+        std::iter::successors(made(value), move |(view, _)| made(view.operands().next()?))
+    }
+
+    /// Whether a value is better computed where a region of the op reads it.
+    fn is_sunk(&self, value: Value<'c, 'a>, inside: &[Use<'c, 'a>], least: i64) -> bool {
+        let views: Vec<OperationRef> = self.views(value).map(|(view, _)| view).take(MOST_OPS + 1).collect();
+        let leaf = views.last().and_then(|first| first.operands().next()).unwrap_or(value);
+        // What is only called otherwise is not stored.
+        let is_stored = views.iter().any(|view| op_name(*view) != "stablehlo.reshape");
+        is_stored
+            && views.len() <= MOST_OPS
+            && plain(value).is_some()
+            && ir::bytes(value) >= least
+            && (is_always_there(leaf) || ir::bytes(leaf) < ir::bytes(value) || self.is_needed_later(leaf))
+            && inside.iter().all(|used| is_fused(used.user, &mut Keys::default()))
+    }
+
+    /// Whether the op, or what comes after it, reads a value otherwise. What a loop starts from and changes it may change in place: kept for
+    /// something else, it would be copied first.
+    fn is_needed_later(&self, value: Value<'c, 'a>) -> bool {
+        uses(value).any(|used| match in_block(used.user, self.op.block()) {
+            Some(user) if user != self.op => ir::is_before(self.op, user),
+            Some(_) => used.user != self.op || !self.changed.contains(&used.operand),
+            None => false,
+        })
+    }
 }
 
 /// Whether back ends compute what an op reads within it, and within what it is only another name for the operand of.

@@ -345,10 +345,6 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
         Some(Self { region, ends })
     }
 
-    fn members(&self) -> Keys {
-        self.region.members.iter().map(|member| ir::op_key(member.op)).collect()
-    }
-
     fn is_small(&self) -> bool {
         self.region.members.len() * self.ends.0.len() <= MOST_OPS
     }
@@ -356,7 +352,7 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
     /// Whether something is added up over the parts, and all that is made of what is stacked is little beside it.
     fn leaves_little(&self, concatenate: OperationRef<'c, 'a>) -> bool {
         let Some(all) = ir::first_result(concatenate) else { return false };
-        let (members, region) = (self.members(), &self.region);
+        let (members, region) = (self.region.keys(), &self.region);
         let stays = users(all).any(|user| !members.contains(&ir::op_key(user)));
         let adds = region.members.iter().any(|member| matches!(member.role.results, Results::Added(_)));
         let made = region.outputs.iter().map(|output| match region.slices.get(&ir::key(output.value)) {
@@ -378,7 +374,7 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
 
     /// Whether all goes that is stacked, and no more is made than that.
     fn is_worth_it(&self, all: Value<'c, 'a>, dim: usize) -> bool {
-        let members = self.members();
+        let members = self.region.keys();
         let only_parts = |value: Value<'c, 'a>, dim: usize| {
             self.is_taken_apart(value, Along { dim, run: 1, from: 0 }, &members)
         };
@@ -488,7 +484,7 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
 
     /// Puts together again what is wanted as a whole.
     fn join(&self, parts: &Table<(usize, usize), Vec<Value<'c, 'a>>>, build: &Builder<'c, 'a>) {
-        let members = self.members();
+        let members = self.region.keys();
         for output in &self.region.outputs {
             let Some(Along { dim, .. }) = self.region.slices.get(&ir::key(output.value)) else { continue };
             let op = self.region.members[output.member].op;

@@ -194,8 +194,7 @@ def main() -> int:
         made = driver.run([texts[number] for number in numbers], [*SIMPLE, options])
         # Of what a share has left a second run takes a share again.
         settles = "share=" not in options
-        again = driver.run([outcome.output or "" for outcome in made], [options] if settles else [])
-        made = made if settles else again
+        again = driver.run([outcome.output or "" for outcome in made], [options]) if settles else made
         for number, first, second in zip(numbers, made, again, strict=True):
             once[number], twice[number] = first, second
     changed = Changed()

@@ -96,3 +96,34 @@ func.func @branch(%p: tensor<i1>, %x: tensor<512x128xf32>, %first: tensor<512x64
   }) : (tensor<i1>) -> tensor<512x64xf32>
   return %0 : tensor<512x64xf32>
 }
+
+// A view and what is a view of it, both read in the loop: each is made of what is there before it.
+// CHECK-LABEL: func.func @chain
+// CHECK: } do {
+// CHECK-NEXT: %[[COLUMN:[^ ]*]] = stablehlo.slice %arg0 [0:1024, 3:4]
+// CHECK-NEXT: %[[FLAT:[^ ]*]] = stablehlo.reshape %[[COLUMN]]
+// CHECK-NEXT: %[[ALL:[^ ]*]] = stablehlo.broadcast_in_dim %[[FLAT]], dims = [1]
+// CHECK: stablehlo.multiply %{{[^ ,]*}}, %[[FLAT]]
+// CHECK: stablehlo.add %{{[^ ,]*}}, %[[ALL]]
+// SMALL-LABEL: func.func @chain
+func.func @chain(%x: tensor<1024x64xf32>, %first: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %nine = stablehlo.constant dense<9> : tensor<i64>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %column = stablehlo.slice %x [0:1024, 3:4] : (tensor<1024x64xf32>) -> tensor<1024x1xf32>
+  %flat = stablehlo.reshape %column : (tensor<1024x1xf32>) -> tensor<1024xf32>
+  %all = stablehlo.broadcast_in_dim %flat, dims = [1] : (tensor<1024xf32>) -> tensor<512x1024xf32>
+  %w:2 = stablehlo.while(%i = %zero, %f = %first) : tensor<i64>, tensor<512x1024xf32> cond {
+    %p = stablehlo.compare LT, %i, %nine : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %sums = stablehlo.reduce(%f init: %none) applies stablehlo.add across dimensions = [0] : (tensor<512x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+    %more = stablehlo.multiply %sums, %flat : tensor<1024xf32>
+    %wide = stablehlo.broadcast_in_dim %more, dims = [1] : (tensor<1024xf32>) -> tensor<512x1024xf32>
+    %next = stablehlo.add %wide, %all : tensor<512x1024xf32>
+    %j = stablehlo.add %i, %one : tensor<i64>
+    stablehlo.return %j, %next : tensor<i64>, tensor<512x1024xf32>
+  }
+  return %w#1 : tensor<512x1024xf32>
+}

@@ -7,7 +7,7 @@ use super::rules::{Results, Sum};
 use crate::counted::Open;
 use crate::ir::{self, Builder};
 use crate::ops::access::{self, Along, start_of_one};
-use crate::rewrite::{defining_op, location_of, uses};
+use crate::rewrite::{defining_op, location_of, users};
 use crate::stream::emit::{is_made_again, retype_region};
 use crate::tables::{Keys, Table};
 use melior::ir::operation::OperationLike;
@@ -53,25 +53,29 @@ pub fn run<'c: 'a, 'a>(region: &Region<'c, 'a>, turns: i64, build: &Builder<'c, 
         let result = if result.r#type() == ty { result } else { build.convert(result, ty, location) };
         build.replace_all_uses_with(output.value, result);
     }
-    let mut copies = Table::default();
+    let (mut copies, members) = (Table::default(), region.keys());
     for &value in &region.again {
-        cut_out(region, value, build);
-        if uses(value).all(|used| region.has(used.user)) {
-            continue;
+        cut_out(region, value, &members, build);
+        if users(value).any(|user| !members.contains(&ir::op_key(user))) {
+            let copy = again(region, value, &mut copies, build);
+            build.replace_all_uses_with(value, copy);
         }
-        let copy = again(region, value, &mut copies, build);
-        build.replace_all_uses_with(value, copy);
     }
     region.members.iter().rev().filter(|member| !member.again).for_each(|member| build.erase(member.op));
     made
 }
 
 /// Has what is cut out of a value one by one, after the loop, be made by itself, and all that it is made of.
-fn cut_out<'c: 'a, 'a>(region: &Region<'c, 'a>, value: Value<'c, 'a>, build: &Builder<'c, 'a>) {
+fn cut_out<'c: 'a, 'a>(
+    region: &Region<'c, 'a>,
+    value: Value<'c, 'a>,
+    members: &Keys,
+    build: &Builder<'c, 'a>,
+) {
     let along = region.slices[&ir::key(value)];
-    let cuts: Vec<_> = uses(value)
-        .filter(|used| along.run == 1 && !region.has(used.user))
-        .filter_map(|used| Some((used.user, start_of_one(used.user, value, along.dim)?)))
+    let cuts: Vec<_> = users(value)
+        .filter(|user| along.run == 1 && !members.contains(&ir::op_key(*user)))
+        .filter_map(|user| Some((user, start_of_one(user, value, along.dim)?)))
         .filter(|(user, _)| {
             let sizes = ir::i64_array(*user, "slice_sizes").unwrap_or_default();
             let all = Tensor::new(value.r#type()).map(|tensor| tensor.shape).unwrap_or_default();
@@ -193,10 +197,7 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
                 next[number] = self.add(member.op, sum, operands, next[number]);
                 continue;
             }
-            let copy = self.copy(member, &operands);
-            for (from, to) in member.op.results().zip(copy.results()) {
-                self.inside.insert(ir::key(from.into()), to.into());
-            }
+            self.make(member, &operands);
             while let Some((number, output)) = outputs.next_if(|(_, output)| output.member == place) {
                 let along = self.region.slices[&ir::key(output.value)];
                 let rows = self.inside[&ir::key(output.value)];
@@ -218,10 +219,7 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
         }
         for member in self.region.members.iter().filter(|member| needed.contains(&ir::op_key(member.op))) {
             let operands = self.operands(member, at);
-            let copy = self.copy(member, &operands);
-            for (from, to) in member.op.results().zip(copy.results()) {
-                self.inside.insert(ir::key(from.into()), to.into());
-            }
+            self.make(member, &operands);
         }
         self.inside[&ir::key(value)]
     }
@@ -313,14 +311,16 @@ impl<'c: 'a, 'a> Loop<'_, 'c, 'a> {
         if wide == ty { counted } else { build.convert(counted, ty, location) }
     }
 
-    /// A member on slices.
-    fn copy(&self, member: &Member<'c, 'a>, operands: &[Value<'c, 'a>]) -> OperationRef<'c, 'a> {
+    /// Does a member on slices.
+    fn make(&mut self, member: &Member<'c, 'a>, operands: &[Value<'c, 'a>]) {
         let Results::Kept(along) = &member.role.results else { unreachable!("sums are added up") };
         let op = member.op;
         let types: Vec<Type> =
             op.results().zip(along).map(|(result, along)| self.ty(result.r#type(), *along)).collect();
         let resized = member.role.resized(op, (self.slice, self.region.units), self.build);
-        self.build.copy_with(op, operands, resized.as_slice(), &types)
+        let copy = self.build.copy_with(op, operands, resized.as_slice(), &types);
+        let made = op.results().zip(copy.results());
+        self.inside.extend(made.map(|(from, to)| (ir::key(from.into()), to.into())));
     }
 
     /// What is carried, and what an op makes of one slice.

@@ -508,7 +508,7 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
     /// The same, but that images which a layer reads, made of bytes, and the gradient of its filter reads after the
     /// loop do not leave it as floats.
     fn without_what_is_had_again(mut self, body: &Body<'c, 'a>) -> Self {
-        let members: Keys = self.members.iter().map(|member| ir::op_key(member.op)).collect();
+        let members = self.keys();
         let (again, outputs): (Vec<_>, Vec<_>) = self.outputs.into_iter().partition(|output| {
             let is_kept = matches!(self.members[output.member].role.results, Results::Kept(_));
             is_kept && body.is_had_again(output.value, &members)
@@ -518,9 +518,9 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
         self
     }
 
-    /// Whether an op is one of the members.
-    pub fn has(&self, op: OperationRef<'c, 'a>) -> bool {
-        self.members.iter().any(|member| member.op == op)
+    /// Keys of the members' ops.
+    pub fn keys(&self) -> Keys {
+        self.members.iter().map(|member| ir::op_key(member.op)).collect()
     }
 
     /// Members whose results stay in the loop: all that is made of them is made there.

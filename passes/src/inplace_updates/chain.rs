@@ -8,7 +8,7 @@ use super::sweep::manual_places;
 use crate::ir;
 use crate::ir::{bytes, plain};
 use crate::ops::class;
-use crate::rewrite::{defining_op, has_one_use, uses};
+use crate::rewrite::{defining_op, has_one_use, in_block, uses};
 use melior::ir::attribute::{ArrayAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{AttributeLike, BlockLike, OperationRef, RegionLike, Value};
@@ -257,11 +257,8 @@ fn cone_of<'c: 'a, 'a>(
     while let Some(op) = pending.pop() {
         for result in op.results() {
             for used in uses(result.into()) {
-                let mut user = used.user;
                 // What is nested in an op of the block happens where that op does.
-                while user.block() != block {
-                    user = user.parent_operation()?;
-                }
+                let user = in_block(used.user, block)?;
                 if !seen.insert(ir::op_key(user)) {
                     continue;
                 }

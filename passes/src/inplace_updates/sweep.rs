@@ -10,7 +10,7 @@ use crate::ir::{bytes, plain};
 use crate::ops::access::{Along, Source};
 use crate::ops::class::is_elementwise;
 use crate::ops::loops;
-use crate::rewrite::{defining_op, has_one_use, is_unused, location_of, uses, walk};
+use crate::rewrite::{defining_op, has_one_use, in_block, is_unused, location_of, uses, walk};
 use crate::stream::emit::{Given, Leaf, Loop, Start};
 use crate::stream::plan::{Chunk, Plan};
 use crate::tables::Keys;
@@ -299,11 +299,7 @@ fn news_are_used_after<'c: 'a, 'a>(
 ) -> bool {
     places.iter().all(|place| {
         uses(place.new).all(|used| {
-            let mut user = used.user;
-            while user.block() != anchor.block() {
-                let Some(parent) = user.parent_operation() else { return false };
-                user = parent;
-            }
+            let Some(user) = in_block(used.user, anchor.block()) else { return false };
             taken.contains(&ir::op_key(used.user)) || ir::is_before(anchor, user)
         })
     })

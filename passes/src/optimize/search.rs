@@ -39,7 +39,7 @@ impl Form {
         other: false,
     };
 
-    /// Shares of what is done again at a price that nobody can choose: all of it, or less.
+    /// Shares of what is done again at a price that nobody can choose: all of it, or less. Not measured against others.
     const SHARES: [u64; 4] = [100, 75, 50, 25];
 
     /// Chunks of shares of what temporaries there are.

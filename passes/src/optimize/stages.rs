@@ -32,7 +32,8 @@ pub struct Stage {
     /// What people call it.
     pub name: &'static str,
     /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk, `$moves`,
-    /// `$windows` and `$through` for what [`rematerialize`](crate::rematerialize) is asked for, `$share` for a part of what could be done, `$room` for what functions may need.
+    /// `$windows` and `$through` for what [`rematerialize`](crate::rematerialize) is asked for, `$share` for a part of what could be
+    /// done, `$room` for what functions may need.
     pub pipeline: &'static str,
     /// What is tried in its place where a stage is tried in several forms: the best of all is kept.
     pub other: Option<&'static str>,

@@ -115,8 +115,8 @@ impl<'w, 'c: 'a, 'a> Values<'w, 'c, 'a> {
         let needed: Vec<Value> =
             reader.stacks.iter().map(|(stack, _)| self.writer.stacks[*stack].slot).collect();
         let slots: Keys = needed.iter().map(|slot| ir::key(*slot)).collect();
-        let going = (needed.len() as u64 * self.again.share).div_ceil(100).min(needed.len() as u64) as usize;
-        let stays: Keys = needed[going..].iter().map(|slot| ir::key(*slot)).collect();
+        let going = needed.len() as u64 * self.again.share.min(100);
+        let stays: Keys = needed[going.div_ceil(100) as usize..].iter().map(|slot| ir::key(*slot)).collect();
         let mut network = Network::default();
         let mut pending = Vec::new();
         let add = |network: &mut Network<'c, 'a>, pending: &mut Vec<_>, value: Value<'c, 'a>| {

@@ -10,7 +10,7 @@ use crate::rewrite::defining_op;
 use crate::tables::Table;
 use crate::target::{Rates, Storage, Target};
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
+use melior::ir::{OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi::op_name;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -49,12 +49,6 @@ impl Prices {
     /// What seconds cost, in quarters of bytes, where a byte is worth the time of moving it `moves` times.
     pub fn cost(&self, seconds: f64, moves: u64) -> u64 {
         (seconds * self.rates.bytes / moves.max(1) as f64 * 4.0) as u64
-    }
-
-    /// Seconds for one element of an op that takes elements like those of `operand`, where the back end says how many operations that is.
-    pub fn operations(&self, name: &str, operand: Value<'_, '_>) -> Option<f64> {
-        let operations = self.storage.operations?;
-        Some(operations(name, ir::element_of(operand.r#type())) / self.rates.operations)
     }
 
     /// See [`seconds`].

@@ -53,6 +53,14 @@ pub fn walk<'c: 'a, 'a>(
     go(root, &mut visit)
 }
 
+/// The op of a block that is, or has inside, another op.
+pub fn in_block<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    block: Option<BlockRef<'c, 'a>>,
+) -> Option<OperationRef<'c, 'a>> {
+    std::iter::successors(Some(op), OperationLike::parent_operation).find(|op| op.block() == block)
+}
+
 /// The ops of a block, in order; those nested in them are not visited.
 pub fn ops_in<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> impl Iterator<Item = OperationRef<'c, 'a>> {
     std::iter::successors(block.first_operation(), |op| op.next_in_block())

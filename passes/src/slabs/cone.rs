@@ -8,7 +8,7 @@ use crate::ir::{self, discardable_attributes};
 use crate::ir::{bytes, plain};
 use crate::ops::access::{self, Along, Source};
 use crate::ops::class::{self, is_costly, is_elementwise};
-use crate::rewrite::{Use, defining_op, ops_in, uses};
+use crate::rewrite::{Use, defining_op, in_block, ops_in, uses};
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -344,10 +344,7 @@ impl<'c: 'a, 'a> Cone<'c, 'a> {
         let mut found = Vec::new();
         while let Some(op) = pending.pop() {
             for used in op.results().flat_map(|result| uses(result.into())) {
-                let mut user = used.user;
-                while user.block() != anchor.block() {
-                    user = user.parent_operation()?;
-                }
+                let user = in_block(used.user, anchor.block())?;
                 let key = ir::op_key(user);
                 if own.contains(&key) {
                     // Members read other targets' rows.
