@@ -20,6 +20,7 @@ pub mod ops;
 pub mod rewrite;
 pub mod sparse;
 pub mod splat;
+mod stacks;
 mod tables;
 pub mod target;
 mod ties;
@@ -52,6 +53,7 @@ pub mod recompute_residuals;
 pub mod rematerialize;
 pub mod reuse_gather_indices;
 pub mod scatter_to_update;
+pub mod segment_loops;
 pub mod shards;
 pub mod simplify;
 pub mod sink_invariants;
@@ -79,6 +81,7 @@ pub mod internals {
     pub use crate::memory::near::Near;
     pub use crate::min_cut::{ENDLESS, Flow, SINK, SOURCE};
     pub use crate::optimize::search::{Outcome, Search};
+    pub use crate::segment_loops::plan::{Plan, Sizes};
     pub use crate::shards::emit::rounds::{Exchange, Wanted, scheduled};
 }
 
@@ -118,6 +121,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<rematerialize::Rematerialize>(),
             PassInfo::of::<reuse_gather_indices::ReuseGatherIndices>(),
             PassInfo::of::<scatter_to_update::ScatterToUpdate>(),
+            PassInfo::of::<segment_loops::SegmentLoops>(),
             PassInfo::of::<shards::ExchangeShards>(),
             PassInfo::of::<simplify::Simplify>(),
             PassInfo::of::<sink_invariants::SinkInvariants>(),

@@ -287,6 +287,9 @@ impl Optimize {
             };
             return Search::Only(self.memory_limit.and_then(needs));
         }
+        if stage.timed && self.target.rates().is_none() {
+            return Search::Only(self.memory_limit.map(|_| Form::USUAL));
+        }
         let chunks = stage.pipeline.contains("$chunk");
         let again = stage.pipeline.contains("$moves");
         let shares = stage.pipeline.contains("$share");

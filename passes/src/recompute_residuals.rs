@@ -70,7 +70,6 @@
 
 mod cut;
 mod emit;
-mod loops;
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::bytes;
@@ -78,10 +77,10 @@ use crate::ir::{self, Builder};
 use crate::rematerialize::price::Prices;
 use crate::rewrite::walk;
 use crate::shards::is_partitioned;
+use crate::stacks::Writer;
 use crate::tables::Table;
 use crate::target::{Storage, Target};
 use cut::{Again, Values};
-use loops::Writer;
 use melior::ir::OperationRef;
 use melior::ir::operation::WalkResult;
 use slimhlo_dialect::ffi::op_name;

@@ -48,13 +48,13 @@
 use crate::counted::{Counter, blocks};
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder};
-use crate::ops::class::has_effects;
+use crate::ops::class;
 use crate::rewrite::{ops_in, ops_named, walk};
 use crate::tables::{Keys, Table};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{BlockRef, OperationRef, Type, Value, ValueLike};
-use slimhlo_dialect::ffi::{attribute_of, op_name};
+use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
+use slimhlo_dialect::ffi::op_name;
 
 crate::pass_options! {
     /// Take as many turns of a loop at once as it takes the values that change places to come back.
@@ -204,36 +204,19 @@ impl<'c: 'a, 'a> Turns<'c, 'a> {
         let mut now: Table<usize, Value<'c, 'a>> =
             self.arguments.iter().zip(values).map(|(argument, value)| (ir::key(*argument), *value)).collect();
         for &op in &self.ops {
-            let operands: Vec<Value> = op.operands().collect();
-            let types: Vec<Type> = op.results().map(|result| result.r#type()).collect();
-            let copy = build.copy_with(op, &operands, &[], &types);
-            // What it needs of this turn, in its regions as well.
-            walk(copy, |inner| {
-                for (index, operand) in inner.operands().enumerate() {
-                    if let Some(value) = now.get(&ir::key(operand)) {
-                        build.set_operand(inner, index, *value);
-                    }
-                }
-                WalkResult::Advance
-            });
-            let results = op.results().zip(copy.results());
-            now.extend(results.map(|(old, new)| (ir::key(old.into()), Value::from(new))));
+            build.copy_renamed(op, &mut now);
         }
         self.end.operands().map(|value| now.get(&ir::key(value)).copied().unwrap_or(value)).collect()
     }
 }
 
-/// Whether all ops of a block may happen twice as often in the text: they have no effects, and no channels.
+/// Whether all ops of a block may happen twice as often in the text: nobody else hears of them, as custom calls may tell somebody.
 fn is_repeatable(block: BlockRef<'_, '_>) -> bool {
     ops_in(block).all(|op| {
-        walk(op, |inner| {
-            let name = op_name(inner);
-            let stays = has_effects(inner) && !name.starts_with("sdy.") || name == "stablehlo.custom_call";
-            if !stays && attribute_of(inner, "channel_handle").is_none() {
-                WalkResult::Advance
-            } else {
-                WalkResult::Interrupt
-            }
-        }) != WalkResult::Interrupt
+        let calls = walk(op, |inner| match op_name(inner) {
+            "stablehlo.custom_call" => WalkResult::Interrupt,
+            _ => WalkResult::Advance,
+        });
+        class::is_repeatable(op) && calls != WalkResult::Interrupt
     })
 }

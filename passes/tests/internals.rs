@@ -481,3 +481,37 @@ mod near {
         assert!(!Near::of(0).uses(1, 8));
     }
 }
+
+mod segments {
+    use slimhlo_passes::internals::{Plan, Sizes};
+
+    const STATES: Sizes = Sizes { turns: 100, slot: 16, state: 16, starts_free: true };
+
+    #[test]
+    fn about_two_square_roots_of_the_turns_are_stored() {
+        let plan = Plan::of(STATES, 100).unwrap();
+        assert_eq!((plan.segments * plan.length + plan.rest, plan.bytes), (100, 19 * 16));
+        let plan = Plan::of(Sizes { turns: 8, ..STATES }, 100).unwrap();
+        assert_eq!((plan.segments, plan.length, plan.rest, plan.bytes), (1, 4, 4, 4 * 16));
+    }
+
+    #[test]
+    fn a_share_bounds_what_is_done_again() {
+        let plan = Plan::of(STATES, 50).unwrap();
+        assert!(plan.segments * plan.length <= 50 && plan.rest >= 50);
+        assert_eq!(Plan::of(STATES, 1), None);
+        assert_eq!(Plan::of(Sizes { turns: 2, ..STATES }, 100), None);
+    }
+
+    #[test]
+    fn large_states_are_stored_seldom() {
+        let plan = Plan::of(Sizes { state: 1600, ..STATES }, 100).unwrap();
+        assert_eq!((plan.segments, plan.length, plan.rest), (1, 50, 50));
+    }
+
+    #[test]
+    fn no_number_of_turns_is_too_large() {
+        assert!(Plan::of(Sizes { turns: 1_000_003, ..STATES }, 100).unwrap().bytes < 2_001 * 16);
+        assert!(Plan::of(Sizes { turns: i64::MAX, ..STATES }, 100).is_none());
+    }
+}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gradients of random loops, as XLA computes them before and after --slimhlo-recompute-residuals.
+"""Gradients of random loops, as XLA computes them before and after --slimhlo-recompute-residuals and --slimhlo-segment-loops.
 
     python test/oracle/residuals.py --opt target/release/slimhlo-opt --count 200 --seed 1
 
@@ -29,12 +29,22 @@ from stream import Changed, Program, Source, arguments
 CHANGED_SHARE = 0.5
 SIMPLE = ["--inline", "--canonicalize", "--cse", "--slimhlo-simplify", "--canonicalize", "--cse"]
 PASSES = (
-    "--slimhlo-recompute-residuals=target=xla-cpu transforms=true",
+    ("--slimhlo-recompute-residuals=target=xla-cpu transforms=true",),
     # However long it takes: these programs are small, and a product's launch alone takes longer than moving what it makes.
-    "--slimhlo-recompute-residuals=target=h100 transforms=true moves=1000000000",
-    "--slimhlo-recompute-residuals=target=h100 transforms=true share=50",
+    ("--slimhlo-recompute-residuals=target=h100 transforms=true moves=1000000000",),
+    ("--slimhlo-segment-loops",),
+    ("--slimhlo-recompute-residuals=target=h100 transforms=true share=50",),
+    # And segments of segments.
+    (
+        "--slimhlo-recompute-residuals=target=h100 transforms=true",
+        "--slimhlo-segment-loops=share=70",
+        "--slimhlo-simplify",
+        "--slimhlo-segment-loops",
+    ),
 )
 """Eight programs, one of which is of integers, have the first, the next eight the second, and so on."""
+SETTLES = PASSES[:2]
+"""Of what a share has left a second run takes a share again, and of segments segments."""
 
 Array = jax.Array
 
@@ -119,7 +129,7 @@ def gradient(source: Source) -> tuple[Callable, list[np.ndarray], int]:
     """The gradient of a loop of random turns."""
     rows, columns = int(source.random.integers(2, 9)), int(source.random.integers(2, 9))
     dtype = source.one(("float32", "float32", "float64", "bfloat16"))
-    states, turns = int(source.random.integers(1, 4)), int(source.random.integers(1, 7))
+    states, turns = int(source.random.integers(1, 4)), int(source.random.integers(1, 14))
     step = step_of(source, states)
     form, output, value = int(source.random.integers(3)), bool(source.random.integers(2)), bool(source.random.integers(2))
 
@@ -146,7 +156,7 @@ def gradient(source: Source) -> tuple[Callable, list[np.ndarray], int]:
 
 def integers(source: Source) -> tuple[Callable, list[np.ndarray], int]:
     """One loop keeps what it computes of integers, the other reads it backwards."""
-    size, turns = int(source.random.integers(2, 40)), int(source.random.integers(1, 9))
+    size, turns = int(source.random.integers(2, 40)), int(source.random.integers(1, 16))
     dtype = source.one(("int32", "uint8", "int64", "int16"))
     factor, by = int(source.random.integers(2, 9)), int(source.random.integers(1, size))
     reverse = bool(source.random.integers(2))
@@ -191,10 +201,9 @@ def main() -> int:
     once, twice = list(plain), list(plain)
     for turn, options in enumerate(PASSES):
         numbers = [number for number in range(len(programs)) if number // 8 % len(PASSES) == turn]
-        made = driver.run([texts[number] for number in numbers], [*SIMPLE, options])
-        # Of what a share has left a second run takes a share again.
-        settles = "share=" not in options
-        again = driver.run([outcome.output or "" for outcome in made], [options]) if settles else made
+        made = driver.run([texts[number] for number in numbers], [*SIMPLE, *options])
+        settles = options in SETTLES
+        again = driver.run([outcome.output or "" for outcome in made], [*options]) if settles else made
         for number, first, second in zip(numbers, made, again, strict=True):
             once[number], twice[number] = first, second
     changed = Changed()

@@ -8,9 +8,9 @@
 //! gathers (a slice of a large operand asks little of it); reductions and the like ask for everything. Scratch memory counts for
 //! nothing: a kernel with less of it is better, not slower.
 
-use super::form_kernels::ops::{Class, captures, size_of};
+use super::form_kernels::ops::{Class, size_of};
 use crate::ir;
-use crate::rewrite::ops_in;
+use crate::rewrite::{captures, ops_in};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Value};

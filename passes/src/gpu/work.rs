@@ -7,9 +7,9 @@
 //! once, whoever asks; what slices, concatenations and gathers ask for is at a place of its own each time: a stencil of
 //! a stencil of five points asks for 25 elements, and who computes them on the fly computes each.
 
-use super::form_kernels::ops::{Class, captures, evaluations, is_alike, share_of, size_of};
+use super::form_kernels::ops::{Class, evaluations, is_alike, share_of, size_of};
 use crate::ir::{self, i64_array};
-use crate::rewrite::ops_in;
+use crate::rewrite::{captures, ops_in};
 use crate::target::{Rates, Target};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, RegionLike, Value, ValueLike};

@@ -4,14 +4,15 @@
 //!
 //! `unsafe` here is one call of MLIR's C API at a time, on ops that are alive.
 
-use super::{element_bytes, element_of, op_key};
+use super::{element_bytes, element_of, key, op_key};
 use crate::ops::class::is_fusible;
-use crate::rewrite::{Rewriter, context_of, defining_op, is_unused, set_attribute, uses};
+use crate::rewrite::{Rewriter, context_of, defining_op, is_unused, set_attribute, uses, walk};
+use crate::tables::Table;
 use melior::ir::attribute::{
     DenseElementsAttribute, DenseI64ArrayAttribute, FloatAttribute, IntegerAttribute,
 };
 use melior::ir::block::BlockLike;
-use melior::ir::operation::{OperationBuilder, OperationLike};
+use melior::ir::operation::{OperationBuilder, OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{
     Attribute, AttributeLike, Block, BlockRef, Identifier, Location, OperationRef, Region, RegionLike, Type,
@@ -96,6 +97,28 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         for (result, ty) in copy.results().zip(results) {
             self.set_type(result.into(), *ty);
         }
+        copy
+    }
+
+    /// A copy of `op` that uses other values, in its regions as well, where `now` has some by the keys of those that `op` uses; what the copy makes
+    /// is added there.
+    pub fn copy_renamed(
+        &self,
+        op: OperationRef<'c, 'a>,
+        now: &mut Table<usize, Value<'c, 'a>>,
+    ) -> OperationRef<'c, 'a> {
+        let operands: Vec<Value> = op.operands().collect();
+        let types: Vec<Type> = op.results().map(|result| result.r#type()).collect();
+        let copy = self.copy_with(op, &operands, &[], &types);
+        walk(copy, |inner| {
+            for (index, operand) in inner.operands().enumerate() {
+                if let Some(value) = now.get(&key(operand)) {
+                    self.set_operand(inner, index, *value);
+                }
+            }
+            WalkResult::Advance
+        });
+        now.extend(op.results().zip(copy.results()).map(|(old, new)| (key(old.into()), Value::from(new))));
         copy
     }
 

@@ -5,7 +5,8 @@
 //! What is not in the table (reductions, products, loops, ops of other dialects) is stored by every back end, and too costly to do twice.
 
 use crate::ir::plain;
-use melior::ir::operation::OperationLike;
+use crate::rewrite::walk;
+use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::{OperationRef, TypeLike, Value};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{attribute_of, op_name};
@@ -163,6 +164,18 @@ pub fn is_arithmetic(op: OperationRef<'_, '_>) -> bool {
     Class::of(name).arithmetic
         && (matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.iota" | "stablehlo.constant")
             || (op.operands().all(float) && op.results().all(|result| float(result.into()))))
+}
+
+/// Whether an op, with all in it, may be done once more to the same end: it has no effects, talks to no other device, and draws no lots.
+pub fn is_repeatable(op: OperationRef<'_, '_>) -> bool {
+    let stays = walk(op, |inner| {
+        let name = op_name(inner);
+        let talks = has_effects(inner) && !name.starts_with("sdy.")
+            || attribute_of(inner, "channel_handle").is_some()
+            || name == "stablehlo.rng";
+        if talks { WalkResult::Interrupt } else { WalkResult::Advance }
+    });
+    stays != WalkResult::Interrupt
 }
 
 /// Whether an op has to stay where it is beside others.

@@ -46,6 +46,8 @@ pub struct Stage {
     pub is_original: bool,
     /// It legalizes for XLA for CPU, and is for no other target.
     pub legalizes: bool,
+    /// What it takes is worth it or not by its time: where no rates are known, it is for what does not fit otherwise.
+    pub timed: bool,
     /// It runs once, when the rounds of all others have come to an end: what it does is none of their business, and would have them
     /// search again.
     pub finishes: bool,
@@ -80,6 +82,7 @@ const PLAIN: Stage = Stage {
     judge: Judge::NotWorse,
     is_original: false,
     legalizes: false,
+    timed: false,
     finishes: false,
 };
 
@@ -325,6 +328,17 @@ pub const STAGES: &[Stage] = &[
         // What it does not let be copied the model does not see.
         judge: Judge::Nearly,
         legalizes: true,
+        ..PLAIN
+    },
+    Stage {
+        name: "segments of loops",
+        pipeline: "func.func(slimhlo-segment-loops{share=$share})",
+        tidy: TIDY,
+        // A forward loop's time, or a share of it. Bodies are there two or three times then, and whatever would be done to one of them is to be done
+        // to all: corrector_exponax goes to 822 MiB in place of 632 by the model where this comes before values are computed again.
+        judge: Judge::Much,
+        timed: true,
+        finishes: true,
         ..PLAIN
     },
     Stage {

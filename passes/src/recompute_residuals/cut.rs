@@ -6,7 +6,6 @@
 //! again, or had better not be, is where flow begins; what the reader needs is where it ends: a minimum cut ([`crate::min_cut`]) is a cheapest
 //! set of values to store.
 
-use super::loops::{Reader, Writer};
 use crate::ir;
 use crate::ir::{bytes, plain};
 use crate::min_cut::{ENDLESS, Network};
@@ -14,6 +13,7 @@ use crate::ops::class;
 use crate::ops::products::is_product;
 use crate::rematerialize::price::Prices;
 use crate::rewrite::defining_op;
+use crate::stacks::{Reader, Writer};
 use crate::tables::{Keys, Table};
 use crate::ties;
 use melior::ir::operation::OperationLike;

@@ -3,13 +3,13 @@
 //! Lets a loop store something else, and another compute from that what it read.
 
 use super::cut::{Cut, Given, Values};
-use super::loops::{Reader, Writer};
 use crate::counted::recarry;
 use crate::hold::{self, Way};
 use crate::ir::{self, Builder};
 use crate::ir::{bytes, plain};
 use crate::ops::class::is_elementwise;
 use crate::rewrite::{defining_op, users};
+use crate::stacks::{Reader, Writer};
 use crate::tables::{Keys, Table};
 use crate::target::Storage;
 use melior::ir::block::BlockLike;

@@ -83,6 +83,40 @@ pub fn ops_named<'c: 'a, 'a>(root: OperationRef<'c, 'a>, name: &str) -> Vec<Oper
     found
 }
 
+/// Values from outside that the regions of `op` use.
+pub fn captures<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Value<'c, 'a>> {
+    let mut found = Vec::new();
+    if op.region_count() == 0 {
+        return found;
+    }
+    let mut inside = crate::tables::Keys::default();
+    let mut used = Vec::new();
+    walk(op, |nested| {
+        for index in 0..nested.region_count() {
+            let mut block = nested.region(index).ok().and_then(|region| region.first_block());
+            while let Some(current) = block {
+                for index in 0..current.argument_count() {
+                    if let Ok(argument) = current.argument(index) {
+                        inside.insert(crate::ir::key(argument.into()));
+                    }
+                }
+                block = current.next_in_region();
+            }
+        }
+        if crate::ir::op_key(nested) != crate::ir::op_key(op) {
+            inside.extend(nested.results().map(|result| crate::ir::key(result.into())));
+            used.extend(nested.operands());
+        }
+        WalkResult::Advance
+    });
+    for value in used {
+        if inside.insert(crate::ir::key(value)) {
+            found.push(value);
+        }
+    }
+    found
+}
+
 /// The ops that use `value`, once per use.
 pub fn users<'c: 'a, 'a>(value: Value<'c, 'a>) -> impl Iterator<Item = OperationRef<'c, 'a>> {
     uses(value).map(|used| used.user)

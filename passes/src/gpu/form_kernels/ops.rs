@@ -7,9 +7,8 @@ use crate::gpu::emit::roots;
 use crate::ir;
 use crate::target::Rates;
 use melior::ir::attribute::DenseElementsAttribute;
-use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::dense;
 use slimhlo_dialect::ffi::{attribute_of, op_name};
 use slimhlo_dialect::quant::Quantized;
@@ -355,38 +354,4 @@ pub fn evaluations(op: OperationRef<'_, '_>, kind: &str, operand: usize) -> f64 
         }
         _ => elements(operand),
     }
-}
-
-/// Values from outside that the regions of `op` use.
-pub fn captures<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Value<'c, 'a>> {
-    let mut found = Vec::new();
-    if op.region_count() == 0 {
-        return found;
-    }
-    let mut inside = std::collections::HashSet::new();
-    let mut used = Vec::new();
-    crate::rewrite::walk(op, |nested| {
-        for index in 0..nested.region_count() {
-            let mut block = nested.region(index).ok().and_then(|region| region.first_block());
-            while let Some(current) = block {
-                for index in 0..current.argument_count() {
-                    if let Ok(argument) = current.argument(index) {
-                        inside.insert(ir::key(argument.into()));
-                    }
-                }
-                block = current.next_in_region();
-            }
-        }
-        if ir::op_key(nested) != ir::op_key(op) {
-            inside.extend(nested.results().map(|result| ir::key(result.into())));
-            used.extend(nested.operands());
-        }
-        melior::ir::operation::WalkResult::Advance
-    });
-    for value in used {
-        if inside.insert(ir::key(value)) {
-            found.push(value);
-        }
-    }
-    found
 }

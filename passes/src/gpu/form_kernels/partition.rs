@@ -6,12 +6,13 @@ mod cost;
 mod overwritten;
 mod rows;
 
-use super::ops::{Class, captures, evaluations, is_plain_operand, size_of};
+use super::ops::{Class, evaluations, is_plain_operand, size_of};
 use crate::framework::PassError;
 use crate::gpu::emit::element::Grids;
 use crate::gpu::emit::roots;
 use crate::gpu::target_around;
 use crate::ir::{key, op_key};
+use crate::rewrite::captures;
 use crate::target::Rates;
 use cost::Cost;
 use melior::ir::block::BlockLike;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 //! Loops that store something in each turn, and loops that read it.
+//!
+//! What a forward loop stores for the backward one is an array with a slot for each turn, a stack: `lax.scan` hands its outputs on like that, and
+//! gradients of loops their residuals.
 
 use crate::counted::{Counter, blocks};
 use crate::ir;
@@ -30,6 +33,8 @@ pub struct Writer<'c, 'a> {
     pub body: BlockRef<'c, 'a>,
     /// How many turns it has, which is how many slots its stacks have.
     pub turns: i64,
+    /// How it counts them.
+    pub counter: Counter,
     /// The slot that a turn fills, a scalar of the body.
     pub turn: Value<'c, 'a>,
     /// What it stores there, in the order that it carries it.
@@ -71,13 +76,13 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
             if asked || tensor.shape[0] != turns || turn.is_some_and(|turn| turn != at) {
                 continue;
             }
-            if turn.is_none() && !fills(&counter, body, at) {
+            if turn.is_none() && order(&counter, body, at).is_none() {
                 continue;
             }
             turn = Some(at);
             stacks.push(Stack { number, slot: update.operand(1).ok()? });
         }
-        Some(Self { op, body, turns, turn: turn?, stacks, carried })
+        Some(Self { op, body, turns, counter, turn: turn?, stacks, carried })
     }
 
     /// Number of a value of the body among what the loop carries, and whether it hands that on from turn to turn as it is.
@@ -142,6 +147,11 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Reader<'c, 'a> {
+    /// How it counts its turns, if it does.
+    pub fn counter(&self) -> Option<Counter> {
+        Counter::of(self.op)
+    }
+
     /// The slices that read a stack, given by its number among what the reader carries.
     pub fn slices(&self, carried: usize) -> Vec<OperationRef<'c, 'a>> {
         let argument = self.body.argument(carried).expect("readers carry their stacks");
@@ -202,15 +212,24 @@ fn starts_at_zero(op: OperationRef<'_, '_>, from: usize) -> bool {
     op.operands().skip(from).all(|start| ir::constant_integer(start) == Some(0))
 }
 
-/// Whether a scalar of the body is each of 0, 1, ... up to the number of turns once, in this order or the other.
-fn fills<'c: 'a, 'a>(counter: &Counter, body: BlockRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
-    let Some(counted) = body.argument(counter.number).ok().map(Value::from) else { return false };
+/// In which order of turns a loop meets slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The first slot in the first turn.
+    Rising,
+    /// The last slot in the first turn.
+    Falling,
+}
+
+/// The order in which a scalar of the body is each of 0, 1, ... up to the number of turns, once each; none if it is not.
+pub fn order<'c: 'a, 'a>(counter: &Counter, body: BlockRef<'c, 'a>, value: Value<'c, 'a>) -> Option<Order> {
+    let counted: Value = body.argument(counter.number).ok()?.into();
     let last = i128::from(counter.turns()) - 1;
     let start = i128::from(counter.start);
-    match line(counted, value) {
-        Some((1, offset)) => counter.step == 1 && start + offset == 0,
-        Some((-1, offset)) => counter.step == 1 && offset - start == last,
-        _ => false,
+    match line(counted, value)? {
+        (1, offset) if counter.step == 1 && start + offset == 0 => Some(Order::Rising),
+        (-1, offset) if counter.step == 1 && offset - start == last => Some(Order::Falling),
+        _ => None,
     }
 }
 
