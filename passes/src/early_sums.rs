@@ -65,7 +65,7 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, Location, OperationRef, RegionLike, Type, TypeLike, Value, ValueLike};
 use rustc_hash::FxHashSet;
-use slimhlo_dialect::ffi::{attribute_of, op_name};
+use slimhlo_dialect::ffi::{self, attribute_of, op_name};
 use slimhlo_dialect::stablehlo::attrs::{DotDimensionNumbers, Precision};
 use slimhlo_dialect::types::Tensor;
 use std::ops::Range;
@@ -207,7 +207,7 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
         if !discardable_attributes(op).is_empty() {
             return None;
         }
-        let index = op.results().position(|result| Value::from(result) == value)?;
+        let index = ffi::as_result(value)?.result_number();
         match op_name(op) {
             "stablehlo.while" => return self.place(op, index, through),
             "stablehlo.if" | "stablehlo.case" => {
@@ -281,10 +281,8 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
                 (hands_out.then_some(around)?, operand)
             }
             _ => {
-                let made = 0..op.result_count();
-                let mut made =
-                    made.filter(|&result| terms(op, result).is_some_and(|terms| terms.contains(&operand)));
-                (op, made.next()?)
+                let result = if op.result_count() > 1 { operand } else { 0 };
+                (op, terms(op, result)?.contains(&operand).then_some(result)?)
             }
         };
         self.pending.push((maker.result(result).ok()?.into(), through));
@@ -390,7 +388,8 @@ fn summed(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
         && op.operand_count() == 2
         && combiner(op) == Some("stablehlo.add")
         && discardable_attributes(op).is_empty();
-    let initial = op.operand(1).ok().filter(|_| sums)?;
+    // Whoever is asked for an operand that there is not says so with the whole op, in words.
+    let initial = sums.then(|| op.operand(1).ok())??;
     let element = ir::element_of(initial.r#type());
     let is_either = |splat: Splat| splat.bytes().is_some_and(|bytes| is_float_zero(element, &bytes, true));
     let zero = Splat::is_zero(initial) || Splat::of(initial).is_some_and(is_either);

@@ -43,6 +43,7 @@ pub mod known_branches;
 pub mod late_gathers;
 pub mod late_splats;
 pub mod memory;
+pub mod merge_branches;
 pub mod merge_shards;
 pub mod narrow_updates;
 pub mod offload;
@@ -110,6 +111,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<late_splats::LateSplats>(),
             PassInfo::of::<gpu::plan_buffers::PlanBuffers>(),
             PassInfo::of::<memory::PrintMemory>(),
+            PassInfo::of::<merge_branches::MergeBranches>(),
             PassInfo::of::<merge_shards::MergeShards>(),
             PassInfo::of::<narrow_updates::NarrowUpdates>(),
             PassInfo::of::<optimize::Optimize>(),

@@ -156,11 +156,15 @@ impl Flow {
                 let Arc { to, left } = self.arcs[self.out[at as usize] as usize];
                 if left > 0 && self.levels[to as usize] == FAR {
                     self.levels[to as usize] = level;
+                    if to == SINK {
+                        // What is as far leads nowhere in as few pipes.
+                        return true;
+                    }
                     pending.push_back(to);
                 }
             }
         }
-        self.levels[SINK as usize] != FAR
+        false
     }
 
     /// Fills one of the shortest ways; how much then flows through it, if there is one left.

@@ -336,8 +336,8 @@ mod search {
             tried
         };
         assert_eq!(tried(100), [100]);
-        assert_eq!(tried(60), [100, 75, 50]);
-        assert_eq!(tried(0), [100, 75, 50, 25]);
+        assert_eq!(tried(85), [100, 90, 80]);
+        assert_eq!(tried(0), [100, 90, 80, 70, 60, 50, 40, 30, 20, 10]);
     }
 
     /// The rungs that are tried, as moves, windows, moves near the peak and for how many in a hundred windows, where those

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gradients of random loops, as XLA computes them before and after --slimhlo-recompute-residuals and --slimhlo-segment-loops.
+"""Gradients of random loops, as XLA computes them before and after --slimhlo-recompute-residuals, --slimhlo-segment-loops and
+--slimhlo-merge-branches.
 
     python test/oracle/residuals.py --opt target/release/slimhlo-opt --count 200 --seed 1
 
@@ -28,21 +29,23 @@ from stream import Changed, Program, Source, arguments
 
 CHANGED_SHARE = 0.5
 SIMPLE = ["--inline", "--canonicalize", "--cse", "--slimhlo-simplify", "--canonicalize", "--cse"]
+MERGED = "--slimhlo-merge-branches"
 PASSES = (
-    ("--slimhlo-recompute-residuals=target=xla-cpu transforms=true",),
+    (MERGED, "--slimhlo-recompute-residuals=target=xla-cpu transforms=true"),
     # However long it takes: these programs are small, and a product's launch alone takes longer than moving what it makes.
-    ("--slimhlo-recompute-residuals=target=h100 transforms=true moves=1000000000",),
-    ("--slimhlo-segment-loops",),
-    ("--slimhlo-recompute-residuals=target=h100 transforms=true share=50",),
+    (MERGED, "--slimhlo-recompute-residuals=target=h100 transforms=true moves=1000000000"),
+    (MERGED, "--slimhlo-segment-loops"),
+    (MERGED, "--slimhlo-recompute-residuals=target=h100 transforms=true share=50"),
     # And segments of segments.
     (
+        MERGED,
         "--slimhlo-recompute-residuals=target=h100 transforms=true",
         "--slimhlo-segment-loops=share=70",
         "--slimhlo-simplify",
         "--slimhlo-segment-loops",
     ),
 )
-"""Eight programs, one of which is of integers, have the first, the next eight the second, and so on."""
+"""Eight programs, one of which is of integers and two of branches, have the first, the next eight the second, and so on."""
 SETTLES = PASSES[:2]
 """Of what a share has left a second run takes a share again, and of segments segments."""
 
@@ -179,14 +182,46 @@ def integers(source: Source) -> tuple[Callable, list[np.ndarray], int]:
     return f, [source.values((size,), dtype), source.values((turns, size), dtype)], turns * size
 
 
+def branches(source: Source) -> tuple[Callable, list[np.ndarray], int]:
+    """The gradient of a choice between loops, or between arithmetic, by what is there at run time; what is differentiated is chosen once more."""
+    rows, columns = int(source.random.integers(2, 9)), int(source.random.integers(2, 9))
+    dtype = source.one(("float32", "float64"))
+    turns = [int(source.random.integers(1, 14)) for _ in range(2)]
+    steps = [step_of(source, 1) for _ in range(3)]
+    loops, several = [bool(source.random.integers(4)) for _ in range(2)], bool(source.random.integers(2))
+    # What comes of a branch is mostly no part of the gradient.
+    linear = bool(source.random.integers(4))
+
+    def branch(number: int) -> Callable[..., Array]:
+        def run(state: Array, xs: Array, shared: Array) -> Array:
+            if not loops[number]:
+                return steps[number]((state,), xs[0], shared)[0][0]
+            turn = lambda state, x: (steps[number](state, x, shared)[0], None)  # noqa: E731
+            return lax.scan(turn, (state,), xs[: turns[number]])[0][0]
+
+        return run
+
+    def loss(state: Array, xs: Array, shared: Array) -> Array:
+        if several:
+            third = lambda state, xs, shared: steps[2]((state,), shared, xs[-1])[1]  # noqa: E731
+            chosen = lax.switch(jnp.sum(state > 1).astype("int32") % 3, [branch(0), branch(1), third], state, xs, shared)
+        else:
+            chosen = lax.cond(jnp.sum(state) > jnp.sum(shared), branch(0), branch(1), state, xs, shared)
+        return jnp.sum(chosen) if linear else jnp.sum(chosen * jnp.sin(state))
+
+    inputs = [source.values((rows, columns), dtype), source.values((max(turns), rows, columns), dtype)]
+    return jax.grad(loss, argnums=(0, 1, 2)), [*inputs, source.values((rows, columns), dtype)], max(turns) * rows * columns
+
+
 def generate(count: int, seed: int) -> list[Program]:
     programs = []
     for number in range(count):
         source = Source(seed * 1_000_003 + number)
         exact = number % 8 == 7
-        function, inputs, terms = (integers if exact else gradient)(source)
+        family = {7: integers, 3: branches, 5: branches}.get(number % 8, gradient)
+        function, inputs, terms = family(source)
         text = jax.jit(function, keep_unused=True).lower(*inputs).as_text()
-        name = f"{'integers' if exact else 'gradient'} {seed}/{number}"
+        name = f"{family.__name__} {seed}/{number}"
         programs.append(Program(name, text, text, inputs, 64 * terms, exact, True, 0))
     return programs
 

@@ -39,8 +39,9 @@ impl Form {
         other: false,
     };
 
-    /// Shares of what is done again at a price that nobody can choose: all of it, or less. Not measured against others.
-    const SHARES: [u64; 4] = [100, 75, 50, 25];
+    /// Shares of what is done again at a price that nobody can choose: all of it, or less, in steps of a tenth. A trial costs little beside what
+    /// decides whether it comes to be: loops of few turns have few shares.
+    const SHARES: [u64; 10] = [100, 90, 80, 70, 60, 50, 40, 30, 20, 10];
 
     /// Chunks of shares of what temporaries there are.
     fn chunks(temporaries: u64) -> Vec<Self> {

@@ -105,6 +105,14 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "merged branches",
+        pipeline: "func.func(slimhlo-merge-branches)",
+        tidy: TIDY,
+        // What the first of two reads is there for longer.
+        judge: Judge::Nearly,
+        ..PLAIN
+    },
+    Stage {
         name: "simplify",
         pipeline: "func.func(slimhlo-simplify{settle=false})",
         tidy: MERGE,
