@@ -29,6 +29,7 @@ pub mod batch_slices;
 pub mod coalesce_pads;
 pub mod data_parallel;
 pub mod dus_to_pad;
+pub mod early_slices;
 pub mod early_sums;
 pub mod early_updates;
 pub mod even_products;
@@ -95,6 +96,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<data_parallel::DataParallel>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<gpu::emit::EmitGpu>(),
+            PassInfo::of::<early_slices::EarlySlices>(),
             PassInfo::of::<early_sums::EarlySums>(),
             PassInfo::of::<early_updates::EarlyUpdates>(),
             PassInfo::of::<even_products::EvenProducts>(),

@@ -360,6 +360,15 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "slices before barriers",
+        pipeline: "func.func(slimhlo-early-slices)",
+        tidy: TIDY,
+        judge: Judge::Better,
+        // Copies of products that are not even hide what it saves.
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
         name: "early updates",
         pipeline: "func.func(slimhlo-early-updates{target=$target})",
         tidy: TIDY,
