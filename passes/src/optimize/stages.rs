@@ -350,6 +350,16 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "segments of segments",
+        // What segments start from is stored by one loop for another, too.
+        pipeline: "func.func(slimhlo-segment-loops{share=$share})",
+        tidy: TIDY,
+        judge: Judge::Much,
+        timed: true,
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
         name: "even products",
         // Chunks and slices see a product as it was meant.
         pipeline: "func.func(slimhlo-even-products{target=$target})",
