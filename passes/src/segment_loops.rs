@@ -21,11 +21,11 @@
 //! %first:2 = stablehlo.while(%m = 0 to 9, %x = %x0, %starts = %zeros)     // starts: tensor<9x512x512xf32>
 //!   do { ... %starts with %x at %m; stablehlo.while(0 to 10, %x) { %x is stepped } ... }
 //! %last:2 = stablehlo.while(%n = 0 to 10, %x = %first#0, %xs = %zeros)    // xs: tensor<10x512x512xf32>
-//! %behind = stablehlo.while(%n = 0 to 10, %y = %y0, %xs = %last#1)
-//! %backward = stablehlo.while(%m = 0 to 9, %y = %behind, %starts = %first#1)
+//! %behind:2 = stablehlo.while(%n = 0 to 10, %y = %y0, %xs = %last#1)
+//! %backward:3 = stablehlo.while(%m = 0 to 9, %y = %behind#0, %xs = %behind#1, %starts = %first#1)
 //!   do {
 //!     %x = stablehlo.dynamic_slice %starts, 8 - %m, ...
-//!     %again:2 = stablehlo.while(%n = 0 to 10, %x = %x, %xs = %zeros)     // the segment's forward turns, which store
+//!     %again:2 = stablehlo.while(%n = 0 to 10, %x = %x, %xs = %xs)        // the segment's forward turns, which store
 //!     stablehlo.while(%n = 0 to 10, %y = %y, %xs = %again#1)              // and its backward turns
 //!   }
 //! ```
@@ -40,11 +40,11 @@
 //!
 //! # What it saves and costs
 //!
-//! Of `T` slots of `S` bytes there are `max(K, T - M K)`, and `M` states of `C` bytes, for `M` segments of `K` turns; both numbers are
-//! chosen for the fewest bytes, which comes to about two square roots of `T` in place of it where slots are states. The price is `M K` forward turns done again: `share` says how many in
-//! a hundred may be. (A. Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse automatic differentiation", 1992; this is
-//! its first level, and done to what it leaves it is the next.) Where back ends begin turns for nothing, a forward turn is a quarter of what
-//! both cost where residuals are computed again in any case, and a third where they are not.
+//! Of `T` slots of `S` bytes there are `max(K, T - M K)`, and `M` states of `C` bytes, for `M` segments of `K` turns; both numbers
+//! are chosen for the fewest bytes, which comes to about two square roots of `T` in place of it where slots are states. The price is
+//! `M K` forward turns done again: `share` says how many in a hundred may be. (A. Griewank, "Achieving logarithmic growth of temporal
+//! and spatial complexity in reverse automatic differentiation", 1992; this is its first level, and done to what it leaves it is the
+//! next.)
 //!
 //! # When it must not fire
 //!
@@ -57,6 +57,7 @@ mod emit;
 pub mod plan;
 mod turns;
 
+use crate::counted::Counter;
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{Builder, bytes, plain};
 use crate::ops::class::is_repeatable;
@@ -91,7 +92,8 @@ const LOOPS: Statistic = Statistic::new(c"num-loops", c"loops that store no more
 const SAVED: Statistic =
     Statistic::new(c"bytes-saved", c"bytes that are no longer stored by one loop for another");
 
-/// The least share of the bytes of a loop's stacks that has to be saved: below it loops are taken apart for nothing that could be seen.
+/// The least share of the bytes of a loop's stacks that has to be saved: below it loops are taken apart for little. Not measured
+/// against others.
 const LEAST_SHARE: u64 = 8;
 
 impl Pass for SegmentLoops {
@@ -118,12 +120,10 @@ impl SegmentLoops {
     /// Has a loop store a segment at a time for the first of its readers for which that pays: how many bytes less.
     fn rewrite<'c: 'a, 'a>(&self, op: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -> Option<u64> {
         let writer = Writer::of(op)?;
-        let (way, readers) = (order(&writer.counter, writer.body, writer.turn)?, writer.readers());
-        readers.iter().find_map(|reader| {
-            let read = reader.counter().filter(|counter| counter.turns() == writer.turns)?;
-            let back = order(&read, reader.body, reader.turn)?;
-            (back != way).then_some(())?;
-            let pieces = Pieces::of(&writer, reader)?;
+        writer.readers().iter().find_map(|reader| {
+            let counter = Counter::of(reader.op).filter(|counter| counter.turns() == writer.turns)?;
+            let goes_back = order(&counter, reader.body, reader.turn)? != writer.order;
+            let pieces = goes_back.then(|| Pieces::of(&writer, reader, counter))??;
             let slot =
                 reader.stacks.iter().map(|(stack, _)| bytes(writer.stacks[*stack].slot).cast_unsigned());
             let (slot, state) = (slot.sum::<u64>(), pieces.again.state().map(|(_, bytes)| bytes).sum());
@@ -149,13 +149,11 @@ struct Pieces<'c, 'a> {
     again: Turns<'c, 'a>,
     /// Backward turns.
     reading: Turns<'c, 'a>,
-    /// For each stack of these its place among those that are stored.
-    order: Vec<usize>,
 }
 
 impl<'c: 'a, 'a> Pieces<'c, 'a> {
-    /// Of two loops; none if forward turns are not to be done twice.
-    fn of(writer: &Writer<'c, 'a>, reader: &Reader<'c, 'a>) -> Option<Self> {
+    /// Of two loops, the second of which counts like this; none if forward turns are not to be done twice. All have the stacks in one order.
+    fn of(writer: &Writer<'c, 'a>, reader: &Reader<'c, 'a>, counter: Counter) -> Option<Self> {
         let written: Vec<usize> =
             reader.stacks.iter().map(|(stack, _)| writer.stacks[*stack].number).collect();
         let read: Vec<usize> = reader.stacks.iter().map(|(_, carried)| *carried).collect();
@@ -166,14 +164,8 @@ impl<'c: 'a, 'a> Pieces<'c, 'a> {
         let again = forward(&written)?;
         let is_plain = |number: &usize| plain(again.argument(*number)).is_some();
         let fine = again.ops.iter().all(|op| is_repeatable(*op)) && again.carried.iter().all(is_plain);
-        let reading =
-            Turns::of(reader.op, reader.counter().filter(|_| fine)?, &read, &others(reader.op, &[]))?;
-        let stored_as = |carried: &usize| {
-            let number = written[read.iter().position(|number| number == carried)?];
-            again.stacks.iter().position(|stored| *stored == number)
-        };
+        let reading = fine.then(|| Turns::of(reader.op, counter, &read, &others(reader.op, &[])))??;
         Some(Self {
-            order: reading.stacks.iter().map(stored_as).collect::<Option<_>>()?,
             plain: forward(&others(writer.op, &written))?,
             storing: forward(&others(writer.op, &[]))?,
             again,

@@ -6,15 +6,15 @@
 //! gradients of loops their residuals.
 
 use crate::counted::{Counter, blocks};
-use crate::ir;
-use crate::ir::plain;
+use crate::ir::{self, Builder, plain};
 use crate::rewrite::{defining_op, users, uses};
 use crate::tables::Table;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
+use melior::ir::{BlockRef, Location, OperationRef, Type, Value, ValueLike};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
+use slimhlo_dialect::types::Tensor;
 
 /// An array with a slot for each turn of the loop that carries it, which that turn fills.
 #[derive(Clone, Copy)]
@@ -37,6 +37,8 @@ pub struct Writer<'c, 'a> {
     pub counter: Counter,
     /// The slot that a turn fills, a scalar of the body.
     pub turn: Value<'c, 'a>,
+    /// In which order turns fill slots.
+    pub order: Order,
     /// What it stores there, in the order that it carries it.
     pub stacks: Vec<Stack<'c, 'a>>,
     /// Numbers of what its body carries, and whether that is handed on from turn to turn as it is.
@@ -65,7 +67,7 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
         let end = body.terminator()?;
         let mut stacks = Vec::new();
         let mut carried = Table::default();
-        let mut turn: Option<Value> = None;
+        let mut turn: Option<(Value, Order)> = None;
         for number in 0..op.operand_count() {
             let argument: Value = body.argument(number).ok()?.into();
             carried.insert(ir::key(argument), (number, end.operand(number) == Ok(argument)));
@@ -73,16 +75,16 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
             let at: Value = update.operand(2).ok()?;
             let tensor = plain(argument)?;
             let asked = uses(condition.argument(number).ok()?.into()).next().is_some();
-            if asked || tensor.shape[0] != turns || turn.is_some_and(|turn| turn != at) {
+            if asked || tensor.shape[0] != turns || turn.is_some_and(|(turn, _)| turn != at) {
                 continue;
             }
-            if turn.is_none() && order(&counter, body, at).is_none() {
-                continue;
-            }
-            turn = Some(at);
+            let known = turn.or_else(|| Some((at, order(&counter, body, at)?)));
+            let Some(known) = known else { continue };
+            turn = Some(known);
             stacks.push(Stack { number, slot: update.operand(1).ok()? });
         }
-        Some(Self { op, body, turns, counter, turn: turn?, stacks, carried })
+        let (turn, order) = turn?;
+        Some(Self { op, body, turns, counter, turn, order, stacks, carried })
     }
 
     /// Number of a value of the body among what the loop carries, and whether it hands that on from turn to turn as it is.
@@ -147,11 +149,6 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Reader<'c, 'a> {
-    /// How it counts its turns, if it does.
-    pub fn counter(&self) -> Option<Counter> {
-        Counter::of(self.op)
-    }
-
     /// The slices that read a stack, given by its number among what the reader carries.
     pub fn slices(&self, carried: usize) -> Vec<OperationRef<'c, 'a>> {
         let argument = self.body.argument(carried).expect("readers carry their stacks");
@@ -171,6 +168,56 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
         };
         std::iter::once(self.slot).chain(inner())
     }
+}
+
+/// The type of a stack of so many values.
+///
+/// # Panics
+/// If they are no plain tensors.
+pub fn of<'c>(slots: i64, value: Value<'c, '_>) -> Type<'c> {
+    let tensor = plain(value).expect("what is stored is a plain tensor");
+    Tensor::get(&[&[slots], tensor.shape].concat(), tensor.element, None)
+}
+
+/// A stack with a value in one of its slots.
+pub fn put<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    stack: Value<'c, 'a>,
+    value: Value<'c, 'a>,
+    slot: Value<'c, 'a>,
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let one = build.reshape(value, of(1, value), location);
+    build.dynamic_update_slice(stack, one, &start(build, stack, slot, location), location)
+}
+
+/// What a stack has in one of its slots, as a value of type `ty`.
+pub fn take<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    stack: Value<'c, 'a>,
+    ty: Type<'c>,
+    slot: Value<'c, 'a>,
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let whole = plain(stack).expect("stacks are plain tensors");
+    let one = Tensor::get(&[&[1], &whole.shape[1..]].concat(), whole.element, None);
+    let one = build.dynamic_slice(stack, &start(build, stack, slot, location), one, location);
+    if one.r#type() == ty { one } else { build.reshape(one, ty, location) }
+}
+
+/// Where a slot begins.
+fn start<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    stack: Value<'c, 'a>,
+    slot: Value<'c, 'a>,
+    location: Location<'c>,
+) -> Vec<Value<'c, 'a>> {
+    let rank = plain(stack).expect("stacks are plain tensors").rank();
+    let mut start = vec![slot];
+    if rank > 1 {
+        start.resize(rank, build.number(0.0, ir::element_of(slot.r#type()), location));
+    }
+    start
 }
 
 /// Whether an op that gives its operand one more dimension leaves the others in their order.

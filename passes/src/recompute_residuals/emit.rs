@@ -5,18 +5,17 @@
 use super::cut::{Cut, Given, Values};
 use crate::counted::recarry;
 use crate::hold::{self, Way};
+use crate::ir::bytes;
 use crate::ir::{self, Builder};
-use crate::ir::{bytes, plain};
 use crate::ops::class::is_elementwise;
 use crate::rewrite::{defining_op, users};
-use crate::stacks::{Reader, Writer};
+use crate::stacks::{self, Reader, Writer};
 use crate::tables::{Keys, Table};
 use crate::target::Storage;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Location, OperationRef, Type, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
-use slimhlo_dialect::types::Tensor;
 
 /// Elementary functions from which on a value is held where it is read at several places.
 const WORK: u32 = 2;
@@ -71,26 +70,16 @@ fn store<'c: 'a, 'a>(
     values: &[Value<'c, 'a>],
 ) -> OperationRef<'c, 'a> {
     let location = writer.op.location();
-    let tensors = values.iter().map(|value| plain(*value).expect("what is stored is a plain tensor"));
-    let with = |slots: i64, tensor: &Tensor<'c>| {
-        Tensor::get(&[&[slots], tensor.shape].concat(), tensor.element, None)
-    };
     build.set_insertion_point_before(writer.op);
     let starts: Vec<Value> =
-        tensors.clone().map(|tensor| build.zeros(with(writer.turns, &tensor), location)).collect();
+        values.iter().map(|value| build.zeros(stacks::of(writer.turns, *value), location)).collect();
     let first = writer.op.operand_count();
     let op = recarry(build, writer.op, &[], &starts);
     let end = writer.body.terminator().expect("bodies end");
     build.set_insertion_point_before(end);
-    for ((number, value), tensor) in (first..).zip(values).zip(tensors) {
+    for (number, value) in (first..).zip(values) {
         let stack: Value = writer.body.argument(number).expect("it was added").into();
-        let slot = build.reshape(*value, with(1, &tensor), location);
-        let mut at = vec![writer.turn];
-        if tensor.rank() > 0 {
-            let zero = build.number(0.0, ir::element_of(writer.turn.r#type()), location);
-            at.resize(tensor.rank() + 1, zero);
-        }
-        build.set_operand(end, number, build.dynamic_update_slice(stack, slot, &at, location));
+        build.set_operand(end, number, stacks::put(build, stack, *value, writer.turn, location));
     }
     op
 }
@@ -216,17 +205,7 @@ impl<'c: 'a, 'a> Reads<'_, 'c, 'a> {
 
     /// What a value was, from the stack that has it.
     fn slot(&self, stack: Value<'c, 'a>, value: Value<'c, 'a>) -> Value<'c, 'a> {
-        let location = self.location;
-        let whole = plain(stack).expect("stacks are plain tensors");
-        let shape = [&[1], &whole.shape[1..]].concat();
-        let turn = self.reader.turn;
-        let mut at = vec![turn];
-        if whole.rank() > 1 {
-            at.resize(whole.rank(), self.build.number(0.0, ir::element_of(turn.r#type()), location));
-        }
-        let ty = Tensor::get(&shape, whole.element, None);
-        let slot = self.build.dynamic_slice(stack, &at, ty, location);
-        if ty == value.r#type() { slot } else { self.build.reshape(slot, value.r#type(), location) }
+        stacks::take(self.build, stack, value.r#type(), self.reader.turn, self.location)
     }
 
     /// Which slot is read: slices take the nearest one that there is.

@@ -95,11 +95,7 @@ pub fn captures<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Value<'c, 'a>> {
         for index in 0..nested.region_count() {
             let mut block = nested.region(index).ok().and_then(|region| region.first_block());
             while let Some(current) = block {
-                for index in 0..current.argument_count() {
-                    if let Ok(argument) = current.argument(index) {
-                        inside.insert(crate::ir::key(argument.into()));
-                    }
-                }
+                inside.extend(arguments_of(current).map(crate::ir::key));
                 block = current.next_in_region();
             }
         }

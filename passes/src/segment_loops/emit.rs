@@ -8,9 +8,10 @@ use super::turns::{Piece, Slots, State, Turns};
 use crate::counted::Open;
 use crate::hold;
 use crate::ir::{self, Builder, plain};
+use crate::stacks;
 use crate::tables::Keys;
 use melior::ir::operation::OperationLike;
-use melior::ir::{Location, Type, Value, ValueLike};
+use melior::ir::{Location, Value, ValueLike};
 use slimhlo_dialect::types::Tensor;
 
 /// Puts loops over segments in the place of both.
@@ -30,9 +31,8 @@ pub fn rewrite<'c: 'a, 'a>(build: &Builder<'c, 'a>, pieces: &Pieces<'c, 'a>, pla
 
     build.set_insertion_point_before(reading.op);
     let carried = reading.carried.iter().map(|number| reading.initial(*number)).collect();
-    let stacks = pieces.order.iter().map(|place| ends.stacks[*place]).collect();
     let piece = Piece { turns: plan.rest, first: segments.count(reading, 0), slots: Slots::Backward };
-    let behind = reading.run(build, &piece, &State { carried, stacks });
+    let behind = reading.run(build, &piece, &State { carried, stacks: ends.stacks });
     let ends = segments.backward(behind, &starts);
     segments.hand_on(reading, &ends);
     build.erase(reading.op);
@@ -61,7 +61,8 @@ impl<'c: 'a, 'a> Segments<'_, 'c, 'a> {
             return (run(self.count(turns, 0), initial), Vec::new());
         }
         let saved: Vec<usize> = pieces.again.state().map(|(number, _)| number).collect();
-        let starts = saved.iter().map(|number| build.zeros(self.all_of(turns.argument(*number)), location));
+        let all = |number: &usize| stacks::of(plan.segments, turns.argument(*number));
+        let starts = saved.iter().map(|number| build.zeros(all(number), location));
         let initial: Vec<Value> = initial.into_iter().chain(starts).collect();
         let open = Open::new(build, (0..plan.segments, 1), &initial, location);
         let (at, mut carried) = (open.at, open.carried.clone());
@@ -69,7 +70,7 @@ impl<'c: 'a, 'a> Segments<'_, 'c, 'a> {
         let place = |number: &usize| turns.carried.iter().position(|carried| carried == number);
         let now = saved.iter().map(|number| carried[place(number).expect("forward turns carry all")]);
         let kept: Vec<Value> =
-            now.zip(starts).map(|(value, starts)| self.keep(starts, value, at, location)).collect();
+            now.zip(starts).map(|(value, starts)| stacks::put(build, starts, value, at, location)).collect();
         let next = run(self.first_of(turns, at, 0, location), carried);
         let made = open.close(&[next, kept].concat());
         let mut results: Vec<Value> = made.results().skip(1).map(Value::from).collect();
@@ -83,15 +84,10 @@ impl<'c: 'a, 'a> Segments<'_, 'c, 'a> {
         let (again, turns, location) = (&pieces.again, &pieces.reading, pieces.reading.op.location());
         // From the first turn on, and from the last one back.
         let run = |firsts: [Value<'c, 'a>; 2], carried: Vec<Value<'c, 'a>>, back: State<'c, 'a>| {
-            let stacks = (0..again.stacks.len()).map(|place| {
-                let read = pieces.order.iter().position(|stored| *stored == place);
-                back.stacks[read.expect("what is stored is read")]
-            });
             let piece = |first, slots| Piece { turns: plan.length, first, slots };
-            let from = State { carried, stacks: stacks.collect() };
-            let stored = again.run(build, &piece(firsts[0], Slots::Forward), &from);
-            let stacks = pieces.order.iter().map(|place| stored.stacks[*place]).collect();
-            turns.run(build, &piece(firsts[1], Slots::Backward), &State { stacks, ..back })
+            let from = State { carried, stacks: back.stacks };
+            let stacks = again.run(build, &piece(firsts[0], Slots::Forward), &from).stacks;
+            turns.run(build, &piece(firsts[1], Slots::Backward), &State { carried: back.carried, stacks })
         };
         if plan.segments == 1 {
             let carried = self.later(&behind.carried);
@@ -106,7 +102,9 @@ impl<'c: 'a, 'a> Segments<'_, 'c, 'a> {
         let mut kept = again.state().zip(&starts).peekable();
         let carried =
             again.carried.iter().map(|&number| match kept.next_if(|((state, _), _)| *state == number) {
-                Some((_, starts)) => self.start(*starts, again.argument(number), segment, location),
+                Some((_, starts)) => {
+                    stacks::take(build, *starts, again.argument(number).r#type(), segment, location)
+                }
                 None => again.initial(number),
             });
         let carried = carried.collect();
@@ -170,52 +168,6 @@ impl<'c: 'a, 'a> Segments<'_, 'c, 'a> {
         turns.stacks.iter().map(stack).collect()
     }
 
-    /// The type of a value of all segments.
-    fn all_of(&self, value: Value<'c, 'a>) -> Type<'c> {
-        let tensor = plain(value).expect("states are plain tensors");
-        Tensor::get(&[&[self.plan.segments], tensor.shape].concat(), tensor.element, None)
-    }
-
-    /// `starts` with a value as that of a segment.
-    fn keep(
-        &self,
-        starts: Value<'c, 'a>,
-        value: Value<'c, 'a>,
-        segment: Value<'c, 'a>,
-        location: Location<'c>,
-    ) -> Value<'c, 'a> {
-        let slot = self.build.reshape(value, one_of(value), location);
-        self.build.dynamic_update_slice(starts, slot, &self.place(value, segment, location), location)
-    }
-
-    /// What `starts` have of a segment, of the type of `like`.
-    fn start(
-        &self,
-        starts: Value<'c, 'a>,
-        like: Value<'c, 'a>,
-        segment: Value<'c, 'a>,
-        location: Location<'c>,
-    ) -> Value<'c, 'a> {
-        let slot =
-            self.build.dynamic_slice(starts, &self.place(like, segment, location), one_of(like), location);
-        self.build.reshape(slot, like.r#type(), location)
-    }
-
-    /// Where the value of a segment is.
-    fn place(
-        &self,
-        value: Value<'c, 'a>,
-        segment: Value<'c, 'a>,
-        location: Location<'c>,
-    ) -> Vec<Value<'c, 'a>> {
-        let rank = plain(value).expect("states are plain tensors").rank();
-        let mut place = vec![segment];
-        if rank > 0 {
-            place.resize(rank + 1, self.build.i64_constant(0, location));
-        }
-        place
-    }
-
     /// Puts what is carried behind all turns in the place of a loop's results.
     fn hand_on(&self, turns: &Turns<'c, 'a>, ends: &[Value<'c, 'a>]) {
         let result = |number: usize| Value::from(turns.op.result(number).expect("a result per operand"));
@@ -225,10 +177,4 @@ impl<'c: 'a, 'a> Segments<'_, 'c, 'a> {
         let counted = turns.counter.number;
         self.build.replace_all_uses_with(result(counted), self.count(turns, turns.counter.turns()));
     }
-}
-
-/// The type of a slot for a value.
-fn one_of<'c>(value: Value<'c, '_>) -> Type<'c> {
-    let tensor = plain(value).expect("states are plain tensors");
-    Tensor::get(&[&[1], tensor.shape].concat(), tensor.element, None)
 }

@@ -21,7 +21,7 @@ pub struct Turns<'c, 'a> {
     pub ops: Vec<OperationRef<'c, 'a>>,
     /// Numbers of what is carried for that, without the counter and stacks.
     pub carried: Vec<usize>,
-    /// Numbers of stacks, which are of as many slots as there are turns; none if no turn touches them.
+    /// Numbers of stacks, which are of as many slots as there are turns, in the order in which they were named; none if no turn touches them.
     pub stacks: Vec<usize>,
     body: BlockRef<'c, 'a>,
     end: OperationRef<'c, 'a>,
@@ -103,14 +103,11 @@ impl<'c: 'a, 'a> Turns<'c, 'a> {
                 (None, _) => {}
             }
         }
-        let of = |are_stacks: bool| {
-            let numbers = &numbers;
-            (0..op.operand_count())
-                .filter(move |number| numbers.contains(number) && stacks.contains(number) == are_stacks)
-                .collect()
-        };
+        let others = (0..op.operand_count()).filter(|number| !stacks.contains(number));
+        let carried = others.filter(|number| numbers.contains(number)).collect();
+        let stacks = stacks.iter().copied().filter(|number| numbers.contains(number)).collect();
         let ops = ops_in(body).filter(|op| needed.contains(&ir::op_key(*op))).collect();
-        Some(Self { op, counter, ops, carried: of(false), stacks: of(true), body, end })
+        Some(Self { op, counter, ops, carried, stacks, body, end })
     }
 
     /// What is carried and changes from turn to turn: its number, and bytes.
