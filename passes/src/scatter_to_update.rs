@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-//! `--slimhlo-scatter-to-update`: a scatter into one window at a constant place becomes a `dynamic_update_slice`.
+//! `--slimhlo-scatter-to-update`: a scatter into one window that is within bounds becomes a `dynamic_update_slice`.
 //!
 //! # What it matches
 //!
@@ -29,9 +29,19 @@
 //! %r = stablehlo.dynamic_update_slice %x, %new, %zero, %eight
 //! ```
 //!
+//! `vmap` writes an update at a place that it does not map over as a scatter, and clamps the place itself:
+//!
+//! ```mlir
+//! %at = stablehlo.clamp %zero, %i, %last : tensor<1xi32>        // 0 <= %at <= 44 - 1
+//! %r = "stablehlo.scatter"(%x, %at, %u) ...                     // tensor<32x44xf32>, tensor<1xi32>, tensor<32x1xf32>
+//! // becomes
+//! %r = stablehlo.dynamic_update_slice %x, %u, %zero, %i         // which does not start past the last place either
+//! ```
+//!
 //! There is one input, one index vector (every other dimension of the indices has size 1), and the body returns the update, or
 //! one elementwise op of the old element and the update, in either order.
-//! The numbers of the index vector are constants, seen through broadcast, reshape, convert, slice-free concatenates of them.
+//! The numbers of the index vector are constants or clamped, seen through broadcast, reshape, convert, slice-free concatenates of
+//! them.
 //! Dimensions of window size 1 that the updates lack, and dimensions of size 1 for the one index vector, go by a reshape.
 //!
 //! # Why it is right
@@ -50,7 +60,7 @@
 //!
 //! # When it must not fire
 //!
-//! * Indices that are not constant, or out of bounds; several windows; batching dimensions; bodies that do more, or change the type.
+//! * Indices that may be out of bounds, or are not constant in programs for several partitions; several windows; batching dimensions; bodies that do more, or change the type.
 //! * Scatters of bfloat16 that combine, in programs for several partitions: nothing makes exchanges of such updates yet.
 //! * Dynamic shapes and encodings, element types quantized per axis; windows that have to be transposed.
 
@@ -58,8 +68,10 @@ use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes};
 use crate::rewrite::{carry_attributes, defining_op, ops_named};
 use crate::shards::partitions;
+use crate::simplify::window::{followed, number_at};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
+use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, TypeLike, Value, ValueLike};
 use slimhlo_dialect::dense::Dense;
 use slimhlo_dialect::ffi::{self, op_name};
@@ -67,9 +79,9 @@ use slimhlo_dialect::stablehlo::attrs::ScatterDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 
 crate::pass_options! {
-    /// Turn scatters into one window at a constant place into updates.
+    /// Turn scatters into one window that is within bounds into updates.
     ///
-    /// A `scatter` of one window whose body returns the update and whose indices are constants within bounds becomes a
+    /// A `scatter` of one window whose body returns the update and whose indices are constants within bounds, or clamped to these, becomes a
     /// `dynamic_update_slice`, which every back end does in place; if the body combines the old element and the update by an
     /// elementwise op, that op is applied to a `slice` first. Every bit is kept; shardings, frontend attributes and
     /// locations move to the new op.
@@ -101,7 +113,7 @@ impl Pass for ScatterToUpdate {
         let build = Builder::new(root);
         let mut changed = false;
         for op in ops_named(root, "stablehlo.scatter") {
-            let Some(window) = window_of(op) else { continue };
+            let Some(window) = window_of(op, !partitioned) else { continue };
             let Some(body) = body_of(op) else { continue };
             if partitioned && matches!(body, Body::Combined { .. }) && is_left_to_partitioner(op) {
                 continue;
@@ -121,13 +133,25 @@ fn is_left_to_partitioner(op: OperationRef<'_, '_>) -> bool {
 }
 
 /// Where the one window goes: starts and sizes, one each per dimension of the input.
-struct Window {
-    start: Vec<i64>,
+struct Window<'c, 'a> {
+    start: Vec<Start<'c, 'a>>,
     size: Vec<i64>,
 }
 
-/// The window that a scatter sets, if it does just that.
-fn window_of(op: OperationRef<'_, '_>) -> Option<Window> {
+/// Where a window starts along one dimension.
+#[derive(Clone, Copy)]
+enum Start<'c, 'a> {
+    At(i64),
+    /// At a number of an array, but not before the first nor after the last of `limits` where they are tighter than the input.
+    Clamped {
+        array: Value<'c, 'a>,
+        number: usize,
+        limits: Option<[i64; 2]>,
+    },
+}
+
+/// The window that a scatter sets, if it does just that; at places that are not constant only if `varying`.
+fn window_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, varying: bool) -> Option<Window<'c, 'a>> {
     if op.operand_count() != 3 || op.result_count() != 1 {
         return None;
     }
@@ -156,14 +180,32 @@ fn window_of(op: OperationRef<'_, '_>) -> Option<Window> {
         let inserted = numbers.inserted_window_dims().contains(&(dim as i64));
         size.push(if inserted { 1 } else { sizes.next()? });
     }
-    let mut start = vec![0; input.rank()];
+    let mut start = vec![Start::At(0); input.rank()];
     for (number, &dim) in numbers.scatter_dims_to_operand_dims().iter().enumerate() {
-        start[dim as usize] = number_of(op.operands().nth(1)?, number)?;
+        let dim = dim as usize;
+        let array = op.operands().nth(1)?;
+        let last = input.shape[dim] - size[dim];
+        start[dim] = match number_of(array, number) {
+            Some(at) => (0..=last).contains(&at).then_some(Start::At(at))?,
+            None if varying => clamped(array, number, last)?,
+            None => return None,
+        };
     }
-    let within = (0..input.rank()).all(|dim| {
-        start[dim] >= 0 && start[dim].checked_add(size[dim]).is_some_and(|end| end <= input.shape[dim])
-    });
-    within.then_some(Window { start, size })
+    Some(Window { start, size })
+}
+
+/// Number `number` of `array` as a start, if it is clamped to what is from 0 to `last`.
+fn clamped<'c: 'a, 'a>(array: Value<'c, 'a>, number: usize, last: i64) -> Option<Start<'c, 'a>> {
+    let (value, number) = followed(array, number);
+    // Bools are no places to a `dynamic_update_slice`.
+    IntegerType::try_from(ir::element_of(value.r#type())).ok().filter(|ty| ty.width() > 1)?;
+    let clamp = defining_op(value).filter(|op| op_name(*op) == "stablehlo.clamp")?;
+    let [least, array, most] = clamp.operands().collect::<Vec<_>>().try_into().ok()?;
+    // A limit may be one for all.
+    let (low, high) = (number_of(least, number)?, number_of(most, number)?);
+    (0 <= low && low <= high && high <= last).then_some(())?;
+    let limits = (low > 0 || high < last).then_some([low, high]);
+    Some(Start::Clamped { array, number, limits })
 }
 
 /// What a scatter writes.
@@ -212,44 +254,22 @@ fn is_binary(name: &str) -> bool {
     )
 }
 
-/// Element `index`, in row-major order, of a small array of integers, if it is a constant.
+/// Number `index`, in row-major order, of a small array of integers, if it is a constant.
 fn number_of(value: Value<'_, '_>, index: usize) -> Option<i64> {
-    let (mut value, mut index) = (value, index);
-    for _ in 0..LONGEST {
-        if let Some(number) = ir::constant_integer(value) {
-            return i64::try_from(number).ok();
-        }
-        let op = defining_op(value)?;
-        match op_name(op) {
-            "stablehlo.constant" => {
-                return Dense::small(ffi::attribute_of(op, "value")?, LONGEST)
-                    .filter(|dense| index < dense.len())?
-                    .integer(index);
-            }
-            "stablehlo.reshape" => value = op.operands().next()?,
-            "stablehlo.concatenate" => {
-                // The units of one vector of numbers: other dimensions have size 1.
-                let count = |value: Value| Tensor::new(value.r#type())?.element_count();
-                let mut parts = op.operands();
-                value = loop {
-                    let part = parts.next()?;
-                    let units = usize::try_from(count(part)?).ok()?;
-                    match index.checked_sub(units) {
-                        Some(rest) => index = rest,
-                        None => break part,
-                    }
-                };
-            }
-            _ => return None,
-        }
+    let (value, index) = followed(value, index);
+    if let Some(number) = ir::constant_integer(value) {
+        return i64::try_from(number).ok();
     }
-    None
+    let constant = defining_op(value).filter(|op| op_name(*op) == "stablehlo.constant")?;
+    Dense::small(ffi::attribute_of(constant, "value")?, LONGEST)
+        .filter(|dense| index < dense.len())?
+        .integer(index)
 }
 
 fn replace<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
     op: OperationRef<'c, 'a>,
-    window: &Window,
+    window: &Window<'c, 'a>,
     body: Body<'c, 'a>,
 ) {
     let (Ok(input), Ok(update), Ok(result)) = (op.operand(0), op.operand(2), op.result(0)) else { return };
@@ -257,28 +277,67 @@ fn replace<'c: 'a, 'a>(
     build.set_insertion_point_before(op);
     let shaped = Tensor::get(&window.size, ir::element_of(update.r#type()), None);
     let update = if update.r#type() == shaped { update } else { build.reshape(update, shaped, location) };
+    let starts = starts_of(build, op, window);
     let update = match body {
         Body::Update => update,
         Body::Combined { op: combine, swapped } => {
-            let old = build.slice(input, &window.start, shaped, location);
+            let old = match window.constant() {
+                Some(start) => build.slice(input, &start, shaped, location),
+                None => build.dynamic_slice(input, &starts, shaped, location),
+            };
             let operands = if swapped { [update, old] } else { [old, update] };
             build.insert(op_name(combine), &operands, &[], shaped, location)
         }
     };
-    let mut known: Vec<(i64, Value)> = Vec::new();
-    let mut starts = Vec::with_capacity(window.start.len());
-    for &start in &window.start {
-        let at = known.iter().find(|(number, _)| *number == start).map(|(_, value)| *value);
-        starts.push(at.unwrap_or_else(|| {
-            let value = build.i64_constant(start, location);
-            known.push((start, value));
-            value
-        }));
-    }
     let updated = build.dynamic_update_slice(input, update, &starts, location);
     if let Some(new) = defining_op(updated) {
         carry_attributes(op, new, &[]);
     }
     build.replace_all_uses_with(result.into(), updated);
     build.erase_with_dead_producers(op, |_| {});
+}
+
+impl Window<'_, '_> {
+    /// The starts, if all of them are constants.
+    fn constant(&self) -> Option<Vec<i64>> {
+        let constant = |start: &Start| if let Start::At(at) = start { Some(*at) } else { None };
+        self.start.iter().map(constant).collect()
+    }
+}
+
+/// The starts as scalars, all of one type.
+fn starts_of<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    op: OperationRef<'c, 'a>,
+    window: &Window<'c, 'a>,
+) -> Vec<Value<'c, 'a>> {
+    let location = op.location();
+    let element = match op.operand(1) {
+        Ok(indices) if window.constant().is_none() => ir::element_of(indices.r#type()),
+        _ => build.i64_type(),
+    };
+    let mut known: Vec<(i64, Value)> = Vec::new();
+    let mut constant = |at: i64| {
+        let there = known.iter().find(|(number, _)| *number == at).map(|(_, value)| *value);
+        there.unwrap_or_else(|| {
+            let value = build.number(at as f64, element, location);
+            known.push((at, value));
+            value
+        })
+    };
+    let start = |start: &Start<'c, 'a>| match *start {
+        Start::At(at) => constant(at),
+        Start::Clamped { array, number, limits } => {
+            let at = number_at(build, array, number, location);
+            let Some([least, most]) = limits else { return at };
+            build.insert(
+                "stablehlo.clamp",
+                &[constant(least), at, constant(most)],
+                &[],
+                at.r#type(),
+                location,
+            )
+        }
+    };
+    window.start.iter().map(start).collect()
 }

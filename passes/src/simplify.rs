@@ -13,7 +13,7 @@
 //! * conversions after conversions that lose nothing;
 //! * comparisons, minima, maxima and clamps of integers whose ranges settle them (an iota against its bounds, the
 //!   sign fix of an index that cannot be negative);
-//! * `dynamic_slice` and `gather` at constant indices, starts clamped twice; sums, differences and products of floats that are the
+//! * `dynamic_slice` and `gather` at constant indices, gathers of one slice, starts clamped twice; sums, differences and products of floats that are the
 //!   same everywhere, where rounding leaves no choice;
 //! * `torch_index_select`, which is a gather;
 //! * `dynamic_iota`, `dynamic_pad` and others like them, of a shape that is known after all;
@@ -60,6 +60,7 @@ pub(crate) mod index_select;
 pub(crate) mod number;
 pub(crate) mod shape;
 pub(crate) mod site;
+pub(crate) mod window;
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::rewrite::{Greedy, Patterns};
@@ -137,7 +138,7 @@ const ONE_PARTITION: Rules = &[
     ),
     ("stablehlo.dynamic_slice", &[number::clamped_start]),
     ("stablehlo.dynamic_update_slice", &[number::clamped_start]),
-    ("stablehlo.gather", &[number::constant_gather]),
+    ("stablehlo.gather", &[window::constant_gather, window::gather_of_one_window]),
     ("stablehlo.pad", &[shape::pad_of_splat, shape::pad_that_cuts]),
     ("stablehlo.reduce", &[number::trivial_reduce]),
     (
@@ -156,7 +157,7 @@ const ONE_PARTITION: Rules = &[
 ];
 
 /// Rules for programs of several partitions.
-const PARTITIONED: Rules = &[("stablehlo.gather", &[number::constant_gather_of_shards])];
+const PARTITIONED: Rules = &[("stablehlo.gather", &[window::constant_gather_of_shards])];
 
 /// Rules for programs that say that they are for one device.
 const ONE_DEVICE: Rules =

@@ -571,6 +571,52 @@ class Builder:
         )
         return self.emit(text, value.shape, value.element, bound)
 
+    def window(self) -> Value:
+        """A gather of one slice, or a scatter into one at places that are clamped, mostly to where it is within bounds."""
+        value = self.any(1)
+        rank = len(value.shape)
+        if not all(value.shape):
+            raise Unfit
+        sizes = [self.rng.choice((1, self.rng.randint(1, size))) for size in value.shape]
+        dims = self.rng.sample(range(rank), self.rng.randint(1, rank))
+        collapsed = [d for d in range(rank) if sizes[d] == 1 and self.rng.random() < 0.5]
+        kept = [size for d, size in enumerate(sizes) if d not in collapsed]
+        index = self.index(1, len(dims), min(value.shape[d] for d in dims))
+        shape = (1, *kept)
+        offsets = list(range(1, len(shape)))
+        if self.rng.random() < 0.5:
+            numbers = (f"offset_dims = {offsets}, " if kept else "") + (
+                f"collapsed_slice_dims = {collapsed}, " if collapsed else ""
+            )
+            text = (
+                f'"stablehlo.gather"({value.name}, {index.name}) <{{dimension_numbers = #stablehlo.gather<{numbers}'
+                f"start_index_map = {dims}, index_vector_dim = 1>, slice_sizes = array<i64: {', '.join(map(str, sizes))}>}}> : "
+                f"({value.type}, {index.type}) -> {tensor(shape, value.element)}"
+            )
+            return self.emit(text, shape, value.element, value.bound)
+        most = np.iinfo(slices.DTYPES[index.element]).max
+        high = [value.shape[d] - sizes[d] + self.rng.choice((0, 0, 0, 0, 1, -1)) for d in dims]
+        limits = [[0] * len(dims), [min(max(0, limit), most) for limit in high]]
+        low, up = (
+            self.emit(f"stablehlo.constant dense<{[each]}> : {index.type}", index.shape, index.element, None)
+            for each in limits
+        )
+        text = f"stablehlo.clamp {low.name}, {index.name}, {up.name} : {index.type}"
+        at = self.emit(text, index.shape, index.element, None)
+        updates = self.like(shape, value.element)
+        one = tensor((), value.element)
+        numbers = (f"update_window_dims = {offsets}, " if kept else "") + (
+            f"inserted_window_dims = {collapsed}, " if collapsed else ""
+        )
+        text = (
+            f'"stablehlo.scatter"({value.name}, {at.name}, {updates.name}) <{{indices_are_sorted = true, '
+            f"scatter_dimension_numbers = #stablehlo.scatter<{numbers}scatter_dims_to_operand_dims = {dims}, "
+            f"index_vector_dim = 1>, unique_indices = true}}> ({{\n{self.indent}  ^bb0(%old: {one}, %new: {one}):\n"
+            f"{self.indent}    stablehlo.return %new : {one}\n{self.indent}}}) : "
+            f"({value.type}, {at.type}, {updates.type}) -> {value.type}"
+        )
+        return self.emit(text, value.shape, value.element, self.wider(value, updates))
+
     # --- contractions ---
 
     def identity(self, name: str, element: str) -> Value:
@@ -696,7 +742,7 @@ class Builder:
             self.pad: 4, self.slice: 4, self.concatenate: 3, self.reverse: 0.7, self.transpose: 1.5, self.reshape: 2,
             self.broadcast_in_dim: 2, self.binary: 5, self.unary: 1, self.positions: 0.5, self.select: 3, self.convert: 1.5,
             self.update: 4, self.dynamic_slice: 1, self.gather: 2.5, self.scatter: 2.5, self.reduce: 3, self.dot: 1.5,
-            self.loop: 1,
+            self.loop: 1, self.window: 2,
         }  # fmt: skip
         used: list[str] = []
         wanted = self.rng.randint(3, 14)

@@ -11,7 +11,7 @@ use melior::ir::{BlockLike, OperationRef, RegionLike, Type, TypeLike, Value};
 use slimhlo_dialect::dense::{Dense, bits, bytes, element_bytes};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::quant::Number;
-use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType, GatherDimensionNumbers};
+use slimhlo_dialect::stablehlo::attrs::{ComparisonDirection, ComparisonType};
 use slimhlo_dialect::types::Tensor;
 
 //===----------------------------------------------------------------------===//
@@ -284,7 +284,7 @@ fn range_of_type(element: Type<'_>) -> Option<Range> {
 }
 
 /// Elements of a constant that are looked at.
-const LOOKED_AT: usize = 64;
+pub(super) const LOOKED_AT: usize = 64;
 /// Ops that are looked through for one range.
 const RANGE_OPS: usize = 24;
 
@@ -453,53 +453,6 @@ pub fn clamped_start<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     // The starts are all of one type, and a clamp has that of what it clamps.
     let copy = site.build.copy_with(site.op, &operands, &[], &[site.result.ty]);
     copy.result(0).ok().map(Value::from)
-}
-
-/// A `gather` of one slice at a constant index is a `slice`, without the dimensions that are collapsed.
-pub fn constant_gather<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
-    let (operand, indices) = (site.operand(0)?, site.operand(1)?);
-    let numbers = GatherDimensionNumbers::try_from(ffi::attribute_of(site.op, "dimension_numbers")?).ok()?;
-    let sizes = ir::i64_array(site.op, "slice_sizes")?;
-    let shape = plain(operand)?.shape;
-    let at = plain(indices)?;
-    if at.element_count() != Some(numbers.start_index_map().len() as i64)
-        || !numbers.operand_batching_dims().is_empty()
-        || sizes.iter().try_fold(1i64, |count, &size| count.checked_mul(size)) != site.result.element_count()
-    {
-        return None;
-    }
-    let index =
-        Dense::small(ffi::attribute_of(producer(indices, "stablehlo.constant")?, "value")?, LOOKED_AT)?;
-    let mut start = vec![0; shape.len()];
-    for (place, &dim) in numbers.start_index_map().iter().enumerate() {
-        let dim = usize::try_from(dim).ok()?;
-        start[dim] = index.integer(place)?.clamp(0, shape[dim] - sizes[dim]);
-    }
-    // Result dimensions of size 1 stand for the one index, the others are those of the slice, in order.
-    let kept: Vec<i64> = (0..)
-        .zip(sizes)
-        .filter(|(d, _)| !numbers.collapsed_slice_dims().contains(d))
-        .map(|(_, &n)| n)
-        .collect();
-    let offsets = numbers.offset_dims();
-    if offsets.len() != kept.len()
-        || offsets.iter().zip(&kept).any(|(&dim, &size)| site.result.shape.get(dim as usize) != Some(&size))
-    {
-        return None;
-    }
-    let ty = Tensor::get(sizes, site.result.element, None);
-    let part = site.build.slice(operand, &start, ty, site.location);
-    if ty == site.result.ty {
-        return Some(part);
-    }
-    Some(site.build.reshape(part, site.result.ty, site.location))
-}
-
-/// The same for what is cut into shards. Slices of narrow floats are left to partitioners as gathers: nothing that is made of their
-/// exchanges is in place, and several of them beside each other take more than the one row that a gather sends to all.
-pub fn constant_gather_of_shards<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
-    let is_narrow = site.result.element.is_float() && element_bytes(site.result.element)? < 4;
-    if is_narrow { None } else { constant_gather(site) }
 }
 
 /// The bytes of a scalar that is zero in any integer type.
