@@ -57,16 +57,16 @@
 use crate::body::Body;
 use crate::cost::Cost;
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
-use crate::hold::Way;
 use crate::ir::{self, Builder};
 use crate::ops::class;
 use crate::ops::products::is_product;
+use crate::order::Barriers;
 use crate::rewrite::{defining_op, uses};
 use crate::shards::is_partitioned;
-use crate::tables::{Keys, Table};
+use crate::tables::Keys;
 use crate::target::Target;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi::op_name;
 
 crate::pass_options! {
@@ -211,64 +211,22 @@ fn hold<'c: 'a, 'a>(
     let group = updates.iter().map(|(_, update)| ir::bytes(update.value)).sum::<i64>() / GROUPS;
     let mut waiting = updates.into_iter().peekable();
     let (mut ready, mut bytes, mut count) = (Vec::new(), 0, 0);
-    let mut barriers = Barriers { body, build, came: Table::default(), early: vec![false; body.ops.len()] };
+    let mut barriers = Barriers::new(body, build);
     for (place, &op) in body.ops.iter().enumerate() {
         while let Some((_, update)) = waiting.next_if(|(after, _)| *after < place) {
             bytes += ir::bytes(update.value);
             ready.push(update);
         }
-        if !ready.is_empty() && bytes >= group && is_product(op) && barriers.insert(place, &ready) {
+        if ready.is_empty() || bytes < group || !is_product(op) {
+            continue;
+        }
+        let values: Vec<Value> = ready.iter().map(|update: &Update| update.value).collect();
+        let ops = ready.iter().flat_map(|update| update.ops.iter().copied());
+        if barriers.insert(place, ops, &values, |user| user == body.end) {
             count += ready.len();
             ready.clear();
             bytes = 0;
         }
     }
     count
-}
-
-/// Barriers between updates and what comes after them.
-struct Barriers<'b, 'c, 'a> {
-    body: &'b Body<'c, 'a>,
-    build: &'b Builder<'c, 'a>,
-    /// At which place a value came out of one.
-    came: Table<usize, usize>,
-    /// Which ops have been moved before others.
-    early: Vec<bool>,
-}
-
-impl<'c: 'a, 'a> Barriers<'_, 'c, 'a> {
-    /// What a product takes that was computed last: all that comes after waits for it.
-    fn chain(&self, product: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
-        let made = |value: Value<'c, 'a>| {
-            let op = defining_op(value).filter(|op| op_name(*op) != "stablehlo.constant")?;
-            self.body.own(op).or_else(|| self.came.get(&ir::key(value)).copied())
-        };
-        let made = |value| Some((made(value)?, value));
-        let operands = product.operands().filter(|operand| !ir::is_rank_zero(*operand));
-        operands.filter_map(made).max_by_key(|(place, _)| *place).map(|(_, value)| value)
-    }
-
-    /// Makes updates before the product at a place, which begins with them; false if it takes nothing to wait for them with.
-    fn insert(&mut self, place: usize, updates: &[Update<'c, 'a>]) -> bool {
-        let Self { body, build, .. } = *self;
-        let product = body.ops[place];
-        let Some(chain) = self.chain(product) else { return false };
-        let mut moved: Vec<usize> = updates.iter().flat_map(|update| update.ops.iter().copied()).collect();
-        moved.retain(|&other| other > place && !std::mem::replace(&mut self.early[other], true));
-        moved.sort_unstable();
-        moved.into_iter().for_each(|other| build.move_before(body.ops[other], product));
-        let values: Vec<Value> =
-            [chain].into_iter().chain(updates.iter().map(|update| update.value)).collect();
-        let types: Vec<Type> = values.iter().map(|value| value.r#type()).collect();
-        build.set_insertion_point_before(product);
-        let held = Way::Barrier.hold(build, &types, product.location(), || values);
-        build.replace_uses(chain, held[0], |user| {
-            body.place(user).is_some_and(|at| at >= place && !self.early[at])
-        });
-        for (update, held) in updates.iter().zip(&held[1..]) {
-            build.replace_uses(update.value, *held, |user| user == body.end);
-        }
-        self.came.insert(ir::key(held[0]), place);
-        true
-    }
 }

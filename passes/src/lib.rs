@@ -17,6 +17,7 @@ mod hold;
 pub mod ir;
 mod min_cut;
 pub mod ops;
+mod order;
 pub mod rewrite;
 pub mod sparse;
 pub mod splat;
@@ -29,6 +30,7 @@ pub mod batch_slices;
 pub mod coalesce_pads;
 pub mod data_parallel;
 pub mod dus_to_pad;
+pub mod early_gradients;
 pub mod early_slices;
 pub mod early_sums;
 pub mod early_updates;
@@ -98,6 +100,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<gpu::emit::EmitGpu>(),
             PassInfo::of::<early_slices::EarlySlices>(),
             PassInfo::of::<early_sums::EarlySums>(),
+            PassInfo::of::<early_gradients::EarlyGradients>(),
             PassInfo::of::<early_updates::EarlyUpdates>(),
             PassInfo::of::<even_products::EvenProducts>(),
             PassInfo::of::<gpu::form_kernels::FormKernels>(),

@@ -18,6 +18,7 @@ use super::stages::{
 };
 use crate::counted::Counter;
 use crate::ir::{constant_attribute, i64_array};
+use crate::ops::class::is_collective;
 use crate::ops::products::{contracted, dot_numbers};
 use crate::target::{Rates, Storage};
 use melior::ir::attribute::ArrayAttribute;
@@ -420,19 +421,11 @@ fn sharing(graph: &Graph<'_, '_>, node: &Node<'_, '_>, op: OperationRef<'_, '_>)
 
 /// Whether what an op stores comes from other devices: a collective, or what a partitioner makes of an op that has no result like it.
 fn moves_between_devices(name: &str) -> bool {
-    matches!(
-        name,
-        "stablehlo.all_gather"
-            | "stablehlo.all_reduce"
-            | "stablehlo.all_to_all"
-            | "stablehlo.collective_broadcast"
-            | "stablehlo.collective_permute"
-            | "stablehlo.reduce_scatter"
-            | "stablehlo.slice"
-            | "stablehlo.pad"
-            | "stablehlo.concatenate"
-            | "stablehlo.dynamic_update_slice"
-    )
+    is_collective(name)
+        || matches!(
+            name,
+            "stablehlo.slice" | "stablehlo.pad" | "stablehlo.concatenate" | "stablehlo.dynamic_update_slice"
+        )
 }
 
 /// Seconds that the multiplications of a product or convolution take that makes so many elements.

@@ -192,3 +192,16 @@ pub fn has_effects(op: OperationRef<'_, '_>) -> bool {
         && attribute_of(op, "has_side_effect").is_some_and(|flag| flag.to_string() == "true")
         || !op_name(op).starts_with("stablehlo.") && !op_name(op).starts_with("chlo.")
 }
+
+/// Whether an op has devices wait for each other.
+pub fn is_collective(name: &str) -> bool {
+    matches!(
+        name,
+        "stablehlo.all_gather"
+            | "stablehlo.all_reduce"
+            | "stablehlo.all_to_all"
+            | "stablehlo.collective_broadcast"
+            | "stablehlo.collective_permute"
+            | "stablehlo.reduce_scatter"
+    )
+}

@@ -444,6 +444,15 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "early gradients",
+        pipeline: "func.func(slimhlo-early-gradients{target=$target})",
+        tidy: TIDY,
+        // To the model they are early anyway. Collectives are there only now.
+        judge: Judge::Nearly,
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
         name: "gathered results",
         pipeline: "slimhlo-gather-results",
         tidy: TIDY,

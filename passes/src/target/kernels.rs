@@ -47,6 +47,7 @@ pub(super) static STORAGE: Storage = Storage {
     shares_splats: false,
     takes_joined_apart: false,
     puts_off_updates: false,
+    hides_collectives: false,
     operations: Some(xla_gpu::operations),
     divides_work: false,
     splits_products: None,

@@ -110,6 +110,8 @@ pub struct Storage {
     pub takes_joined_apart: bool,
     /// What nothing waits for is done last, though it would take the place of something that is then free.
     pub puts_off_updates: bool,
+    /// Where devices wait for each other, what leads to the next collective is done first, whatever is alive meanwhile.
+    pub hides_collectives: bool,
     /// Operations that the back end counts for an element of an op, by the op's name without its dialect and the type of its operand's
     /// elements; `None` where all count alike, but for those that are known to be costly.
     pub operations: Option<fn(&str, Type<'_>) -> f64>,

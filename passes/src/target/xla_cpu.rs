@@ -39,6 +39,7 @@ pub(super) static STORAGE: Storage = Storage {
     shares_splats: false,
     takes_joined_apart: false,
     puts_off_updates: false,
+    hides_collectives: false,
     operations: None,
     divides_work: true,
     splits_products: None,

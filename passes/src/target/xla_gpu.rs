@@ -44,6 +44,7 @@ pub(super) static STORAGE: Storage = Storage {
     shares_splats: true,
     takes_joined_apart: true,
     puts_off_updates: true,
+    hides_collectives: true,
     operations: Some(operations),
     divides_work: false,
     // As `test/oracle/products.py` finds them, but for some of 64 columns and some that contract 65,536 elements.
