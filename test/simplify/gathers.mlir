@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: func.func @mapped(
 // CHECK-SAME: %[[X:.*]]: tensor<32x44x8xf32>, %[[I:.*]]: tensor<i32>)
-// CHECK-DAG: %[[ZERO:.*]] = stablehlo.constant dense<0> : tensor<i32>
+// CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0> : tensor<i32>
 // CHECK: stablehlo.dynamic_slice %[[X]], %[[ZERO]], %[[I]], %[[ZERO]], sizes = [32, 1, 8]
 // CHECK-NOT: stablehlo.gather
 func.func @mapped(%x: tensor<32x44x8xf32>, %i: tensor<i32>) -> tensor<32x1x8xf32> {
@@ -19,12 +19,12 @@ func.func @mapped(%x: tensor<32x44x8xf32>, %i: tensor<i32>) -> tensor<32x1x8xf32
 
 // CHECK-LABEL: func.func @collapsed(
 // CHECK-SAME: %[[X:.*]]: tensor<5x6x7xf32>, %[[AT:.*]]: tensor<2xui8>)
-// CHECK-DAG: %[[ZERO:.*]] = stablehlo.constant dense<0> : tensor<ui8>
-// CHECK-DAG: %[[FIRST:.*]] = stablehlo.slice %[[AT]] [0:1]
-// CHECK-DAG: %[[SECOND:.*]] = stablehlo.slice %[[AT]] [1:2]
-// CHECK-DAG: %[[THIRD_DIM:.*]] = stablehlo.reshape %[[FIRST]] : (tensor<1xui8>) -> tensor<ui8>
-// CHECK-DAG: %[[FIRST_DIM:.*]] = stablehlo.reshape %[[SECOND]] : (tensor<1xui8>) -> tensor<ui8>
-// CHECK: %[[PART:.*]] = stablehlo.dynamic_slice %[[X]], %[[FIRST_DIM]], %[[ZERO]], %[[THIRD_DIM]], sizes = [1, 6, 3]
+// CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0> : tensor<ui8>
+// CHECK: %[[SECOND:[0-9]+]] = stablehlo.slice %[[AT]] [1:2]
+// CHECK: %[[FIRST_DIM:[0-9]+]] = stablehlo.reshape %[[SECOND]] : (tensor<1xui8>) -> tensor<ui8>
+// CHECK: %[[FIRST:[0-9]+]] = stablehlo.slice %[[AT]] [0:1]
+// CHECK: %[[THIRD_DIM:[0-9]+]] = stablehlo.reshape %[[FIRST]] : (tensor<1xui8>) -> tensor<ui8>
+// CHECK: %[[PART:[0-9]+]] = stablehlo.dynamic_slice %[[X]], %[[FIRST_DIM]], %[[ZERO]], %[[THIRD_DIM]], sizes = [1, 6, 3]
 // CHECK: stablehlo.reshape %[[PART]] : (tensor<1x6x3xf32>) -> tensor<6x3xf32>
 func.func @collapsed(%x: tensor<5x6x7xf32>, %at: tensor<2xui8>) -> tensor<6x3xf32> {
   %0 = "stablehlo.gather"(%x, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], collapsed_slice_dims = [0], start_index_map = [2, 0]>, slice_sizes = array<i64: 1, 6, 3>}> : (tensor<5x6x7xf32>, tensor<2xui8>) -> tensor<6x3xf32>
