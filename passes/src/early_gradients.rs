@@ -76,7 +76,8 @@ crate::pass_options! {
     pub struct EarlyGradients {
         /// What compiles the module.
         pub target: Target = Target::default(),
-        /// How large the larger of two factors has to be, and what has to follow. sharded_graph_jraph takes 882 MiB under XLA for an H100 so, 931 with 1 MiB.
+        /// How large the larger of two factors has to be, and what has to follow. sharded_graph_jraph takes 882 MiB under XLA for an
+        /// H100 so, and 931 with 1 MiB.
         pub least_bytes: Bytes = Bytes(8 << 20),
     }
 }

@@ -31,6 +31,7 @@ pub mod coalesce_pads;
 pub mod data_parallel;
 pub mod dus_to_pad;
 pub mod early_gradients;
+pub mod early_parts;
 pub mod early_slices;
 pub mod early_sums;
 pub mod early_updates;
@@ -98,6 +99,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<data_parallel::DataParallel>(),
             PassInfo::of::<dus_to_pad::DusToPad>(),
             PassInfo::of::<gpu::emit::EmitGpu>(),
+            PassInfo::of::<early_parts::EarlyParts>(),
             PassInfo::of::<early_slices::EarlySlices>(),
             PassInfo::of::<early_sums::EarlySums>(),
             PassInfo::of::<early_gradients::EarlyGradients>(),

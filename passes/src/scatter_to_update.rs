@@ -60,7 +60,8 @@
 //!
 //! # When it must not fire
 //!
-//! * Indices that may be out of bounds, or are not constant in programs for several partitions; several windows; batching dimensions; bodies that do more, or change the type.
+//! * Indices that may be out of bounds, or are not constant in programs for several partitions; several windows; batching
+//!   dimensions; bodies that do more, or change the type.
 //! * Scatters of bfloat16 that combine, in programs for several partitions: nothing makes exchanges of such updates yet.
 //! * Dynamic shapes and encodings, element types quantized per axis; windows that have to be transposed.
 
@@ -81,8 +82,8 @@ use slimhlo_dialect::types::Tensor;
 crate::pass_options! {
     /// Turn scatters into one window that is within bounds into updates.
     ///
-    /// A `scatter` of one window whose body returns the update and whose indices are constants within bounds, or clamped to these, becomes a
-    /// `dynamic_update_slice`, which every back end does in place; if the body combines the old element and the update by an
+    /// A `scatter` of one window whose body returns the update and whose indices are constants within bounds, or clamped to these,
+    /// becomes a `dynamic_update_slice`, which every back end does in place; if the body combines the old element and the update by an
     /// elementwise op, that op is applied to a `slice` first. Every bit is kept; shardings, frontend attributes and
     /// locations move to the new op.
     ///

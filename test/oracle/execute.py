@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -98,10 +99,25 @@ def _without_broadcast(text: str) -> str:
     return re.sub(r"stablehlo\.broadcast (%\w+), sizes = \[([^\]]*)\] : \(tensor<([^)]*)>\)", replacement, text)
 
 
+SCATTER = re.compile(r'^( *)([^\n]*"stablehlo\.scatter"\()(%[\w#]+)(,[^\n]*\n.*?\n *\}\) : \()(tensor<\S*>)(?=[,)])', re.M | re.S)
+
+
+def _with_own_scatters(text: str) -> str:
+    """The interpreter's scatter writes into its operand, for all others that read it, too: each has a copy of its own."""
+    copies = itertools.count()
+
+    def replacement(found: re.Match[str]) -> str:
+        indent, head, name, rest, kind = found.groups()
+        own = f"%own_{next(copies)}"
+        return f"{indent}{own} = stablehlo.reverse {name}, dims = [] : {kind}\n{indent}{head}{own}{rest}{kind}"
+
+    return SCATTER.sub(replacement, text)
+
+
 def run_interpreter(text: str, arguments: Sequence[np.ndarray], context: ir.Context) -> list[str]:
     """Results of @main, as the texts of attributes."""
     with context:
-        module = ir.Module.parse(_without_broadcast(text))
+        module = ir.Module.parse(_with_own_scatters(_without_broadcast(text)))
         main = next(iter(module.body.operations))
         kinds = [str(kind) for kind in main.type.inputs]
         given = [ir.Attribute.parse(_attribute(a, kind)) for a, kind in zip(arguments, kinds, strict=True)]

@@ -311,6 +311,13 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "parts before loops",
+        pipeline: "func.func(slimhlo-early-parts{target=$target})",
+        tidy: TIDY,
+        judge: Judge::Better,
+        ..PLAIN
+    },
+    Stage {
         name: "residuals through products",
         pipeline: "func.func(slimhlo-recompute-residuals{target=$target moves=$moves})",
         tidy: TIDY,
