@@ -144,12 +144,14 @@ fn hold<'c: 'a, 'a>(body: &Body<'c, 'a>, least: i64, build: &Builder<'c, 'a>) ->
         if read >= least && ir::bytes(result).saturating_mul(less) <= read {
             let gradient = sum_of_parts(body, result, place).unwrap_or(Gradient { value: result, sum: None });
             sums.extend(gradient.sum);
-            if !is_held(gradient.value) {
-                ready.push(gradient);
-            }
+            ready.push(gradient);
             continue;
         }
-        if ready.is_empty() || !is_product || ir::bytes(result) < least {
+        if !is_product || ir::bytes(result) < least {
+            continue;
+        }
+        ready.retain(|gradient| !is_held(body, gradient.value, place));
+        if ready.is_empty() {
             continue;
         }
         let values: Vec<Value> = ready.iter().map(|gradient| gradient.value).collect();
@@ -163,9 +165,12 @@ fn hold<'c: 'a, 'a>(body: &Body<'c, 'a>, least: i64, build: &Builder<'c, 'a>) ->
     count
 }
 
-/// Whether a barrier waits for a value already.
-fn is_held(value: Value<'_, '_>) -> bool {
-    uses(value).any(|used| op_name(used.user) == "stablehlo.optimization_barrier")
+/// Whether a barrier before the op at a place waits for a value already.
+fn is_held<'c: 'a, 'a>(body: &Body<'c, 'a>, value: Value<'c, 'a>, place: usize) -> bool {
+    uses(value).any(|used| {
+        op_name(used.user) == "stablehlo.optimization_barrier"
+            && body.own(used.user).is_some_and(|at| at < place)
+    })
 }
 
 /// Whether an op sums up one array, a bias' gradient as it may be.
