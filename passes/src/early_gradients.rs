@@ -30,9 +30,9 @@
 //!
 //! What a gradient is made of is free once that is there. Where devices wait for each other, XLA for GPUs hides that behind other
 //! work: it does first what leads to the next collective, whatever is alive meanwhile, as long as all fits the device. Gradients, for
-//! which nothing waits, come last then. A graph network's step on four devices takes 1,371 MiB under XLA for an H100 without this,
-//! 833 when XLA does not hide anything (`--xla_gpu_enable_analytical_sol_latency_estimator=false`), and 1,008 with it
-//! (`cargo xtask bench corpus`, sharded_graph_jraph; `test/oracle/referee.py`).
+//! which nothing waits, come last then. A graph network's step on four devices takes 1,371 MiB under XLA for an H100 without this, and
+//! 882 with it (`cargo xtask bench corpus`, sharded_graph_jraph). The same two modules take 1,330 and 882 for a B200, and 955 and 907 for
+//! an A100, of which XLA hides less (`test/oracle/referee.py --target b200`, `a100`).
 //!
 //! # What it costs
 //!

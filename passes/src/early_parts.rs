@@ -35,18 +35,19 @@
 //!
 //! # What it costs
 //!
-//! A kernel for the parts of a value. Linear in the ops of a block.
+//! A small kernel for each part. Linear in the ops of a block.
 //!
 //! # When it must not fire
 //!
-//! * Parts of arguments and constants, which are there anyway; parts larger than a [`LITTLE`]th; values of less than `least-bytes`.
+//! * Parts of arguments and constants, which are there anyway, and of what is one value repeated, which nobody stores; parts larger
+//!   than a [`LITTLE`]th; values of less than `least-bytes`.
 //! * No loop between the value and the first that reads the part.
 //! * What a partitioner has to cut: a part may have to be fetched.
 //! * Targets that drop barriers.
 
 use crate::body::Body;
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
-use crate::hold::Way;
+use crate::hold::barriers;
 use crate::ir::{self, Builder};
 use crate::rewrite::{uses, walk};
 use crate::shards::of_one_partition;
@@ -54,7 +55,7 @@ use crate::simplify::site::is_always_there;
 use crate::tables::Table;
 use crate::target::Target;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{BlockRef, OperationRef, RegionLike, Type, Value, ValueLike};
+use melior::ir::{BlockRef, OperationRef, RegionLike, Value};
 use slimhlo_dialect::ffi::op_name;
 
 crate::pass_options! {
@@ -95,8 +96,8 @@ impl Pass for EarlyParts {
         let least = i64::try_from(self.least_bytes.0).unwrap_or(i64::MAX);
         let build = Builder::new(root);
         let mut count = 0;
-        for part in of_one_partition(root) {
-            for body in blocks_in(part).into_iter().filter_map(Body::of) {
+        for computation in of_one_partition(root) {
+            for body in blocks_in(computation).into_iter().filter_map(Body::of) {
                 count += cut(&body, least, &build);
             }
         }
@@ -167,9 +168,8 @@ fn hold<'c: 'a, 'a>(
     let mut values: Vec<Value> = parts.iter().filter_map(|part| ir::first_result(*part)).collect();
     let count = values.len();
     values.extend(start.map(|(.., operand)| operand));
-    let types: Vec<Type> = values.iter().map(|value| value.r#type()).collect();
     build.set_insertion_point_before(awaited);
-    let held = Way::Barrier.hold(build, &types, awaited.location(), || values.clone());
+    let held = barriers(&values, build, awaited.location());
     for (value, held) in values[..count].iter().zip(&held) {
         build.replace_uses(*value, *held, |user| body.place(user).is_some() || user == body.end);
     }

@@ -40,10 +40,11 @@
 //! * Barriers that carry annotations.
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
+use crate::hold::barriers;
 use crate::ir::{self, Builder, bytes, discardable_attributes};
 use crate::rewrite::{defining_op, ops_named, users};
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Type, Value, ValueLike};
+use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 
 crate::pass_options! {
@@ -122,11 +123,9 @@ fn rewrite<'c: 'a, 'a>(barrier: OperationRef<'c, 'a>, build: &Builder<'c, 'a>) -
             later.push(alike.into_iter().map(first).collect());
         }
     }
-    let types: Vec<Type> = operands.iter().map(|operand| operand.r#type()).collect();
-    let made = build.op_with("stablehlo.optimization_barrier", &operands, &[], &types, barrier.location());
-    for (now, before) in made.results().zip(later) {
+    for (now, before) in barriers(&operands, build, barrier.location()).into_iter().zip(later) {
         for value in before {
-            build.replace_all_uses_with(value, now.into());
+            build.replace_all_uses_with(value, now);
             if let Some(slice) = defining_op(value).filter(|op| *op != barrier) {
                 build.erase(slice);
             }

@@ -34,8 +34,7 @@ pub fn by_branch<'c: 'a, 'a>(
         build.set_insertion_point_to_end(block.expect("made with blocks"));
     };
     begin(0);
-    let barrier = build.op_with_blocks("stablehlo.optimization_barrier", &values(), types, &[], location);
-    let held: Vec<Value<'c, 'a>> = barrier.results().map(Value::from).collect();
+    let held = barriers(&values(), build, location);
     build.terminator("stablehlo.return", &held, location);
     begin(1);
     let zeros: Vec<Value<'c, 'a>> = types.iter().map(|ty| build.zeros(*ty, location)).collect();
@@ -67,11 +66,10 @@ impl<'c: 'a, 'a> Way<'c, 'a> {
         location: Location<'c>,
         values: impl FnOnce() -> Vec<Value<'c, 'a>>,
     ) -> Vec<Value<'c, 'a>> {
-        let barrier = match self {
-            Self::Branch(goes_on) => return by_branch(build, goes_on, types, location, values),
-            Self::Barrier => "stablehlo.optimization_barrier",
-        };
-        build.op_with_blocks(barrier, &values(), types, &[], location).results().map(Value::from).collect()
+        match self {
+            Self::Branch(goes_on) => by_branch(build, goes_on, types, location, values),
+            Self::Barrier => barriers(&values(), build, location),
+        }
     }
 }
 
@@ -282,9 +280,18 @@ pub fn barrier<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
     location: Location<'c>,
 ) -> Value<'c, 'a> {
-    let ty: [Type<'c>; 1] = [value.r#type()];
-    let op = build.op_with_blocks("stablehlo.optimization_barrier", &[value], &ty, &[], location);
-    op.result(0).expect("one result was asked for").into()
+    barriers(&[value], build, location)[0]
+}
+
+/// Values behind one barrier, which waits for all of them.
+pub fn barriers<'c: 'a, 'a>(
+    values: &[Value<'c, 'a>],
+    build: &Builder<'c, 'a>,
+    location: Location<'c>,
+) -> Vec<Value<'c, 'a>> {
+    let types: Vec<Type> = values.iter().map(|value| value.r#type()).collect();
+    let op = build.op_with_blocks("stablehlo.optimization_barrier", values, &types, &[], location);
+    op.results().map(Value::from).collect()
 }
 
 /// Whether elements are integers or floats of whole bytes, by whose bits something can wait.

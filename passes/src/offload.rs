@@ -55,7 +55,7 @@
 
 use crate::cost::Cost;
 use crate::framework::{Bytes, Changed, Pass, PassContext, PassResult, Statistic};
-use crate::hold::Way;
+use crate::hold::barriers;
 use crate::ir::{self, Builder};
 use crate::memory;
 use crate::ops::class::{self, is_elementwise};
@@ -402,9 +402,8 @@ fn hold<'c: 'a, 'a>(
     from: usize,
     build: &Builder<'c, 'a>,
 ) -> Vec<Value<'c, 'a>> {
-    let types: Vec<_> = values.iter().map(|value| value.r#type()).collect();
     let location = kept.body.ops[from.min(kept.body.ops.len() - 1)].location();
-    let held = Way::Barrier.hold(build, &types, location, || values.to_vec());
+    let held = barriers(values, build, location);
     for (&waiting, &out) in values.iter().zip(&held).skip(first) {
         // What is not of the block as it was is the terminator, or was made here: barriers come in the order of their places.
         build.replace_uses(waiting, out, |user| {

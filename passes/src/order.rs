@@ -3,12 +3,12 @@
 //! What is computed before what follows it, whatever order a back end would choose.
 
 use crate::body::Body;
-use crate::hold::Way;
+use crate::hold::barriers;
 use crate::ir::{self, Builder};
 use crate::rewrite::defining_op;
 use crate::tables::Table;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Type, Value, ValueLike};
+use melior::ir::{OperationRef, Value};
 use slimhlo_dialect::ffi::op_name;
 
 /// Barriers between what comes early and what comes after it.
@@ -56,9 +56,8 @@ impl<'b, 'c: 'a, 'a> Barriers<'b, 'c, 'a> {
         moved.sort_unstable();
         moved.into_iter().for_each(|other| build.move_before(body.ops[other], product));
         let values: Vec<Value> = [chain].into_iter().chain(values.iter().copied()).collect();
-        let types: Vec<Type> = values.iter().map(|value| value.r#type()).collect();
         build.set_insertion_point_before(product);
-        let held = Way::Barrier.hold(build, &types, product.location(), || values.clone());
+        let held = barriers(&values, build, product.location());
         build.replace_uses(chain, held[0], |user| {
             body.place(user).is_some_and(|at| at >= place && !self.early[at])
         });

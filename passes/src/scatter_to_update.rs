@@ -69,12 +69,11 @@ use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{self, Builder, discardable_attributes};
 use crate::rewrite::{carry_attributes, defining_op, ops_named};
 use crate::shards::partitions;
-use crate::simplify::window::{followed, number_at};
+use crate::simplify::window::{constant_at, followed, number_at};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{OperationRef, RegionLike, TypeLike, Value, ValueLike};
-use slimhlo_dialect::dense::Dense;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::stablehlo::attrs::ScatterDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
@@ -99,8 +98,6 @@ crate::pass_options! {
 }
 
 const UPDATES: Statistic = Statistic::new(c"num-updates", c"scatters turned into updates");
-/// How far a number of an index vector is followed.
-const LONGEST: usize = 64;
 
 impl Pass for ScatterToUpdate {
     const ARGUMENT: &'static str = "slimhlo-scatter-to-update";
@@ -186,7 +183,7 @@ fn window_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>, varying: bool) -> Option<Wind
         let dim = dim as usize;
         let array = op.operands().nth(1)?;
         let last = input.shape[dim] - size[dim];
-        start[dim] = match number_of(array, number) {
+        start[dim] = match constant_at(array, number) {
             Some(at) => (0..=last).contains(&at).then_some(Start::At(at))?,
             None if varying => clamped(array, number, last)?,
             None => return None,
@@ -203,7 +200,7 @@ fn clamped<'c: 'a, 'a>(array: Value<'c, 'a>, number: usize, last: i64) -> Option
     let clamp = defining_op(value).filter(|op| op_name(*op) == "stablehlo.clamp")?;
     let [least, array, most] = clamp.operands().collect::<Vec<_>>().try_into().ok()?;
     // A limit may be one for all.
-    let (low, high) = (number_of(least, number)?, number_of(most, number)?);
+    let (low, high) = (constant_at(least, number)?, constant_at(most, number)?);
     (0 <= low && low <= high && high <= last).then_some(())?;
     let limits = (low > 0 || high < last).then_some([low, high]);
     Some(Start::Clamped { array, number, limits })
@@ -253,18 +250,6 @@ fn is_binary(name: &str) -> bool {
         name.strip_prefix("stablehlo."),
         Some("add" | "and" | "divide" | "maximum" | "minimum" | "multiply" | "or" | "subtract" | "xor")
     )
-}
-
-/// Number `index`, in row-major order, of a small array of integers, if it is a constant.
-fn number_of(value: Value<'_, '_>, index: usize) -> Option<i64> {
-    let (value, index) = followed(value, index);
-    if let Some(number) = ir::constant_integer(value) {
-        return i64::try_from(number).ok();
-    }
-    let constant = defining_op(value).filter(|op| op_name(*op) == "stablehlo.constant")?;
-    Dense::small(ffi::attribute_of(constant, "value")?, LONGEST)
-        .filter(|dense| index < dense.len())?
-        .integer(index)
 }
 
 fn replace<'c: 'a, 'a>(

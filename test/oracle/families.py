@@ -92,6 +92,11 @@ class Unfit(Exception):
     """This op does not fit what is there; another is tried."""
 
 
+def listed(name: str, dims: list[int]) -> str:
+    """One of an op's lists of dimensions, as MLIR writes it: not at all if it is empty."""
+    return f"{name} = {dims}, " if dims else ""
+
+
 def is_integer(element: str) -> bool:
     return element.lstrip("u").startswith("i") and element != "i1"
 
@@ -536,7 +541,7 @@ class Builder:
         sizes = [1] * columns + list(rest)
         text = (
             f'"stablehlo.gather"({value.name}, {index.name}) <{{dimension_numbers = #stablehlo.gather<'
-            + (f"offset_dims = {list(range(1, len(shape)))}, " if rest else "")
+            + listed("offset_dims", list(range(1, len(shape))))
             + f"collapsed_slice_dims = {indexed}, start_index_map = {indexed}, index_vector_dim = 1>, "
             f"slice_sizes = array<i64: {', '.join(map(str, sizes))}>}}> : ({value.type}, {index.type}) -> {tensor(shape, value.element)}"
         )
@@ -564,7 +569,7 @@ class Builder:
         text = (
             f'"stablehlo.scatter"({value.name}, {index.name}, {updates.name}) <{{indices_are_sorted = false, '
             "scatter_dimension_numbers = #stablehlo.scatter<"
-            + (f"update_window_dims = {list(range(1, len(rest) + 1))}, " if rest else "")
+            + listed("update_window_dims", list(range(1, len(rest) + 1)))
             + f"inserted_window_dims = {indexed}, scatter_dims_to_operand_dims = {indexed}, index_vector_dim = 1>, "
             f"unique_indices = false}}> ({{\n{self.indent}  ^bb0(%old: {one}, %new: {one}):\n{self.indent}{body}\n{self.indent}}}) : "
             f"({value.type}, {index.type}, {updates.type}) -> {value.type}"
@@ -585,9 +590,7 @@ class Builder:
         shape = (1, *kept)
         offsets = list(range(1, len(shape)))
         if self.rng.random() < 0.5:
-            numbers = (f"offset_dims = {offsets}, " if kept else "") + (
-                f"collapsed_slice_dims = {collapsed}, " if collapsed else ""
-            )
+            numbers = listed("offset_dims", offsets) + listed("collapsed_slice_dims", collapsed)
             text = (
                 f'"stablehlo.gather"({value.name}, {index.name}) <{{dimension_numbers = #stablehlo.gather<{numbers}'
                 f"start_index_map = {dims}, index_vector_dim = 1>, slice_sizes = array<i64: {', '.join(map(str, sizes))}>}}> : "
@@ -605,9 +608,7 @@ class Builder:
         at = self.emit(text, index.shape, index.element, None)
         updates = self.like(shape, value.element)
         one = tensor((), value.element)
-        numbers = (f"update_window_dims = {offsets}, " if kept else "") + (
-            f"inserted_window_dims = {collapsed}, " if collapsed else ""
-        )
+        numbers = listed("update_window_dims", offsets) + listed("inserted_window_dims", collapsed)
         text = (
             f'"stablehlo.scatter"({value.name}, {at.name}, {updates.name}) <{{indices_are_sorted = true, '
             f"scatter_dimension_numbers = #stablehlo.scatter<{numbers}scatter_dims_to_operand_dims = {dims}, "

@@ -6,6 +6,7 @@ use super::is_open;
 use crate::batch_slices::rules::{Results, Role, Rules, Sum};
 use crate::ir;
 use crate::ops::access::Along;
+use crate::ops::class::is_collective;
 use crate::ops::reducers::combiner;
 use crate::ops::related::counts_once;
 use crate::rewrite::{arguments_of, context_of, ops_in, uses, walk};
@@ -369,20 +370,6 @@ fn is_cut(sharding: TensorSharding<'_>) -> bool {
 
 /// Whether what an op of StableHLO does is not the same on each device.
 fn is_of_device(name: &str) -> bool {
-    matches!(
-        name,
-        "all_gather"
-            | "all_reduce"
-            | "all_to_all"
-            | "collective_broadcast"
-            | "collective_permute"
-            | "infeed"
-            | "outfeed"
-            | "partition_id"
-            | "recv"
-            | "reduce_scatter"
-            | "replica_id"
-            | "rng"
-            | "send"
-    )
+    is_collective(name)
+        || matches!(name, "infeed" | "outfeed" | "partition_id" | "recv" | "replica_id" | "rng" | "send")
 }

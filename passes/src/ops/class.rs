@@ -193,15 +193,15 @@ pub fn has_effects(op: OperationRef<'_, '_>) -> bool {
         || !op_name(op).starts_with("stablehlo.") && !op_name(op).starts_with("chlo.")
 }
 
-/// Whether an op has devices wait for each other.
+/// Whether an op has devices wait for each other, by its name with the dialect or without.
 pub fn is_collective(name: &str) -> bool {
     matches!(
-        name,
-        "stablehlo.all_gather"
-            | "stablehlo.all_reduce"
-            | "stablehlo.all_to_all"
-            | "stablehlo.collective_broadcast"
-            | "stablehlo.collective_permute"
-            | "stablehlo.reduce_scatter"
+        name.strip_prefix("stablehlo.").unwrap_or(name),
+        "all_gather"
+            | "all_reduce"
+            | "all_to_all"
+            | "collective_broadcast"
+            | "collective_permute"
+            | "reduce_scatter"
     )
 }

@@ -5,13 +5,13 @@
 use super::Kept;
 use super::choose::Choices;
 use super::windows::Windows;
-use crate::hold::Way;
+use crate::hold::barriers;
 use crate::ir::{self, Builder};
 use crate::ops::products::is_product;
 use crate::rewrite::{defining_op, uses};
 use crate::tables::{Keys, Table};
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Type, Value, ValueLike};
+use melior::ir::{OperationRef, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use std::ops::Range;
 
@@ -93,8 +93,7 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
             return;
         }
         self.build.set_insertion_point_before(begins);
-        let types: Vec<Type> = leaves.iter().map(|leaf| leaf.r#type()).collect();
-        let held = Way::Barrier.hold(self.build, &types, begins.location(), || leaves.clone());
+        let held = barriers(&leaves, self.build, begins.location());
         let barrier = defining_op(held[0]).expect("it was made just now");
         for (value, held) in last.iter().zip(&held[leaves.len() - last.len()..]) {
             self.build.replace_uses(*value, *held, |user| {

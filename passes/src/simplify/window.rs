@@ -150,6 +150,18 @@ fn step<'c: 'a, 'a>(value: Value<'c, 'a>, index: usize) -> Option<(Value<'c, 'a>
     }
 }
 
+/// Number `index` of a small array of integers, if it is a constant.
+pub fn constant_at(value: Value<'_, '_>, index: usize) -> Option<i64> {
+    let (value, index) = followed(value, index);
+    if let Some(number) = ir::constant_integer(value) {
+        return i64::try_from(number).ok();
+    }
+    let constant = defining_op(value).filter(|op| op_name(*op) == "stablehlo.constant")?;
+    Dense::small(ffi::attribute_of(constant, "value")?, LOOKED_AT)
+        .filter(|dense| index < dense.len())?
+        .integer(index)
+}
+
 /// Number `index` of a small array as a scalar.
 pub fn number_at<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,

@@ -9,7 +9,7 @@ use super::consumer::{Consumer, Role};
 use super::parts::Parts;
 use super::plan::{Chunk, Plan};
 use crate::counted::Open;
-use crate::hold;
+use crate::hold::{self, barriers};
 use crate::ir::{self, Builder, bytes, element_of, is_narrow};
 use crate::ops::access::{Along, Source};
 use crate::ops::class::{self, is_costly};
@@ -192,10 +192,8 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         if keys.is_empty() || !self.storage.widens {
             return FxHashMap::default();
         }
-        let types: Vec<Type> = behind.iter().map(|value| value.r#type()).collect();
-        let op = self.build.op_with_blocks("stablehlo.optimization_barrier", &behind, &types, &[], location);
-        let results = op.results().skip(1).map(Value::from);
-        keys.into_iter().zip(results).collect()
+        let held = barriers(&behind, self.build, location);
+        keys.into_iter().zip(held.into_iter().skip(1)).collect()
     }
 
     /// What is sliced, for each chunk that is a slice; and what the body needs from outside, besides what it makes itself.
@@ -384,13 +382,11 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
         let first = behind.len();
         behind.extend(slices.iter().map(|&at| chunks[at]));
         behind.extend(wholes.iter().map(|(_, value)| *value));
-        let types: Vec<Type> = behind.iter().map(|value| value.r#type()).collect();
         let location = self
             .consumers
             .first()
             .map_or_else(|| Location::unknown(build.context()), |consumer| consumer.op.location());
-        let barrier = build.op_with_blocks("stablehlo.optimization_barrier", &behind, &types, &[], location);
-        let results: Vec<Value<'c, 'a>> = barrier.results().map(Value::from).collect();
+        let results = barriers(&behind, build, location);
         own.last = results.first().copied();
         let (sliced, whole) = results[first..].split_at(slices.len());
         slices.iter().zip(sliced).for_each(|(&at, value)| seen[at] = *value);

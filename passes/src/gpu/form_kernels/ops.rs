@@ -5,6 +5,7 @@
 use crate::framework::PassError;
 use crate::gpu::emit::roots;
 use crate::ir;
+use crate::ops::class::is_collective;
 use crate::target::Rates;
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::operation::OperationLike;
@@ -105,15 +106,9 @@ impl Class {
                 "cholesky" => Self::Root("cholesky"),
                 "triangular_solve" => Self::Root("triangular_solve"),
                 _ if flops_of(local.strip_prefix("broadcast_").unwrap_or(local)).is_some() => Self::Pointwise,
-                "all_gather"
-                | "all_reduce"
-                | "all_to_all"
-                | "collective_broadcast"
-                | "collective_permute"
-                | "reduce_scatter"
-                | "cross-replica-sum"
-                | "partition_id"
-                | "replica_id" => {
+                _ if is_collective(local)
+                    || matches!(local, "cross-replica-sum" | "partition_id" | "replica_id") =>
+                {
                     return refuse("collectives are not supported; compile the program for one device");
                 }
                 "custom_call" => {
