@@ -4,10 +4,11 @@
 
 use super::fuse::{Kernel, Kernels, kernels};
 use super::graph::{Class, Graph, Id};
+use super::hiding::hide;
 use super::lists::{Ids, Lists};
 use super::schedule::order;
 use super::stages::workspace;
-use crate::target::Storage;
+use crate::target::{Hiding, Storage};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use smallvec::{SmallVec, smallvec};
@@ -78,7 +79,12 @@ impl Slot {
     }
 }
 
-pub(super) fn plan(graph: &Graph<'_, '_>, frame: &Frame, storage: &'static Storage) -> Plan {
+pub(super) fn plan(
+    graph: &Graph<'_, '_>,
+    frame: &Frame,
+    storage: &'static Storage,
+    hiding: Option<&Hiding>,
+) -> Plan {
     let kernels = kernels(graph, storage);
     let inner: Vec<Vec<Plan>> = kernels
         .kernels
@@ -100,6 +106,7 @@ pub(super) fn plan(graph: &Graph<'_, '_>, frame: &Frame, storage: &'static Stora
                             alias: (0..region.results.len()).map(|at| is_body.then_some(at)).collect(),
                         },
                         storage,
+                        hiding,
                     )
                 })
                 .collect()
@@ -110,6 +117,10 @@ pub(super) fn plan(graph: &Graph<'_, '_>, frame: &Frame, storage: &'static Stora
         .map(|(kernel, plans)| inside(plans).saturating_add(workspace(graph, &kernels, *kernel, storage)))
         .collect();
     let order = order(graph, &kernels, &within, storage.schedule);
+    let order = match hiding {
+        Some(hiding) => hide(graph, &kernels, order, hiding),
+        None => order,
+    };
     let mut assignment = Assignment::new(graph, frame, &kernels, &order, storage.one_waits);
     assignment.run(&within);
     let Assignment { memory, live, temporaries, copied, .. } = assignment;

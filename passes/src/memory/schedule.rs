@@ -63,7 +63,11 @@ fn producer(graph: &Graph<'_, '_>, kernels: &Kernels, value: Id) -> Option<Id> {
 
 /// What a kernel waits for: the kernels that make what it reads, in order, then those that make what the last barrier
 /// before it waits for.
-fn before<'g>(graph: &'g Graph<'_, '_>, kernels: &'g Kernels, kernel: Id) -> impl Iterator<Item = Id> + 'g {
+pub(super) fn before<'g>(
+    graph: &'g Graph<'_, '_>,
+    kernels: &'g Kernels,
+    kernel: Id,
+) -> impl Iterator<Item = Id> + 'g {
     let kernel = kernels.kernels[kernel as usize];
     let barred = kernel.inside.after.map(|barrier| graph.barred[barrier as usize].iter().copied());
     let reads = kernels.reads(kernel).iter().map(|read| read.value);
@@ -72,7 +76,7 @@ fn before<'g>(graph: &'g Graph<'_, '_>, kernels: &'g Kernels, kernel: Id) -> imp
 
 /// Parameters, then each kernel after what it waits for, as a walk from the results meets them. `sorted` says in which
 /// order a kernel's predecessors are met.
-fn walk(graph: &Graph<'_, '_>, kernels: &Kernels, sorted: impl Fn(Vec<Id>) -> Vec<Id>) -> Vec<Id> {
+pub(super) fn walk(graph: &Graph<'_, '_>, kernels: &Kernels, sorted: impl Fn(Vec<Id>) -> Vec<Id>) -> Vec<Id> {
     let count = kernels.kernels.len();
     let mut order: Vec<Id> =
         (0..count as Id).filter(|&kernel| is_parameter(graph, kernels, kernel)).collect();

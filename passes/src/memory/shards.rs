@@ -17,6 +17,7 @@ use super::ffi;
 use super::graph::{body, bytes_of};
 use crate::ir::{first_result, key, op_key};
 use crate::ops::class;
+use crate::ops::reducers::scatter_numbers;
 use crate::ops::related::{Dim, Related, related};
 use crate::rewrite::{arguments_of, defining_op, walk};
 use crate::tables::Table;
@@ -408,8 +409,29 @@ impl Shards {
         is_even && self.same_dim(from, to)
     }
 
+    /// Where each device has updates of its own for what all of them have, it scatters these, and what comes of it is added up.
+    fn scattered(&self, op: OperationRef<'_, '_>) -> Option<Exchange> {
+        let (result, updates) = (first_result(op)?, op.operands().last().filter(|_| op.result_count() == 1)?);
+        let numbers = scatter_numbers(op)?;
+        let layout = self.layouts.get(&key(updates))?;
+        let none = Cut::new();
+        let rank = Tensor::new(result.r#type())?.rank();
+        let made: Vec<&Cut> = (0..rank).map(|dim| self.cut_of((result, dim)).unwrap_or(&none)).collect();
+        let is_window = |dim: &usize| numbers.update_window_dims().contains(&(*dim as i64));
+        let of_indices = (0..layout.cuts.len()).filter(|dim| !is_window(dim));
+        let kept: Cut = made.iter().flat_map(|cut| cut.iter().copied()).collect();
+        let parts = of_indices.flat_map(|dim| layout.cuts[dim].iter().copied());
+        let summed: Cut = parts.filter(|part| !clash(&[*part], &kept)).collect();
+        let summands = piece_count(&summed);
+        let before = made.iter().map(|cut| piece_count(cut)).collect();
+        (summands > 1).then(|| Exchange { summands, before, ..Exchange::default() })
+    }
+
     /// What devices exchange for an op whose operands and result are cut as they are.
     fn exchanged<'c: 'a, 'a>(&self, op: OperationRef<'c, 'a>, related: &Related<'c, 'a>) -> Option<Exchange> {
+        if op_name(op) == "stablehlo.scatter" {
+            return self.scattered(op);
+        }
         if !exchanges(op_name(op)) {
             return None;
         }

@@ -10,7 +10,7 @@
 use super::Spent;
 use super::assign::Plan;
 use super::blocks::{in_columns, shared_mask};
-use super::fuse::{Kernel, Read};
+use super::fuse::{Kernel, Kernels, Read};
 use super::graph::{Class, Graph, Id, Node, placement};
 use super::near::{Runs, is_own, near_bytes};
 use super::stages::{
@@ -360,14 +360,35 @@ fn parts(op: OperationRef<'_, '_>, made: Type<'_>) -> u64 {
 /// Sums are collected until there are some 30 MiB of them (XLA's `all_reduce_combine_threshold_bytes`), and handed over at once.
 pub(crate) fn exchanging(read: f64, made: f64, summands: u32, rates: &Rates) -> f64 {
     const TOGETHER: f64 = (30 << 20) as f64;
+    let starts = if summands > 1 { f64::min(1.0, read / TOGETHER) } else { 1.0 };
+    moved_by_ring(read, made, summands) / rates.link + starts * rates.exchange
+}
+
+/// Bytes that each device is handed for that.
+fn moved_by_ring(read: f64, made: f64, summands: u32) -> f64 {
     let others = 1.0 - 1.0 / f64::from(summands.max(1));
-    let (handed, starts) = match summands {
-        0 | 1 if made > read => (made - read, 1.0),
-        0 | 1 => (made, 1.0),
-        _ if made < read => (read * others, f64::min(1.0, read / TOGETHER)),
-        _ => (2.0 * read * others, f64::min(1.0, read / TOGETHER)),
-    };
-    handed / rates.link + starts * rates.exchange
+    match summands {
+        0 | 1 if made > read => made - read,
+        0 | 1 => made,
+        _ if made < read => read * others,
+        _ => 2.0 * read * others,
+    }
+}
+
+/// Bytes that a device is handed by others for a kernel; `None` if none are.
+pub(super) fn handed_over(graph: &Graph<'_, '_>, kernels: &Kernels, kernel: Kernel) -> Option<f64> {
+    let node = &graph.nodes[kernel.node as usize];
+    let name = node.op.map_or("", |op| op_name(op));
+    let read: f64 = kernels.reads(kernel).iter().map(|read| read.bytes as f64).sum();
+    let made: f64 = kernels.made(graph, kernel).map(|value| graph.values[value as usize].bytes as f64).sum();
+    match node.class {
+        Class::Opaque if moves_between_devices(name) => Some(match node.op.map(group_size) {
+            Some(summands) if name == "stablehlo.all_reduce" => moved_by_ring(read, made, summands),
+            _ => handed(graph, node, (read, made)),
+        }),
+        Class::Exchange { summands } => Some(moved_by_ring(read, made, summands)),
+        _ => None,
+    }
 }
 
 /// How many devices a collective that is written down is between.
@@ -435,6 +456,13 @@ pub(crate) fn product(op: OperationRef<'_, '_>, elements: u64, rates: &Rates) ->
     // Each part with each.
     let (parts, ty) = ty.and_then(complex_part).map_or((1.0, ty), |part| (4.0, Some(part)));
     2.0 * parts * elements as f64 * each / (product_rate(op, ty, rates) * slower)
+}
+
+/// Multiplications and additions of a product or convolution.
+pub(super) fn multiplied(graph: &Graph<'_, '_>, node: Id) -> f64 {
+    let node = &graph.nodes[node as usize];
+    let made = graph.values.get(node.first as usize).map_or(0, |value| value.elements);
+    node.op.map_or(0.0, |op| 2.0 * made as f64 * multiplications(op).0)
 }
 
 /// Multiplications for each element of a product or convolution, and the type of its operands.

@@ -244,16 +244,16 @@ const SM_120: Rates = Sheet {
 
 /// A row for each architecture that code is made for (`tools/nvptx`).
 pub static CHIPS: [Description; 12] = [
-    Description { name: "kernels-sm_70", storage: &STORAGE, rates: Some(&SM_70) },
-    Description { name: "kernels-sm_72", storage: &STORAGE, rates: Some(&SM_72) },
-    Description { name: "kernels-sm_75", storage: &STORAGE, rates: Some(&SM_75) },
-    Description { name: "kernels-sm_80", storage: &STORAGE, rates: Some(&SM_80) },
-    Description { name: "kernels-sm_86", storage: &STORAGE, rates: Some(&SM_86) },
-    Description { name: "kernels-sm_87", storage: &STORAGE, rates: Some(&SM_87) },
-    Description { name: "kernels-sm_89", storage: &STORAGE, rates: Some(&SM_89) },
-    Description { name: "kernels-sm_90", storage: &STORAGE, rates: Some(&USUAL) },
-    Description { name: "kernels-sm_100", storage: &STORAGE, rates: Some(&SM_100) },
-    Description { name: "kernels-sm_101", storage: &STORAGE, rates: Some(&SM_101) },
-    Description { name: "kernels-sm_103", storage: &STORAGE, rates: Some(&SM_103) },
-    Description { name: "kernels-sm_120", storage: &STORAGE, rates: Some(&SM_120) },
+    Description { name: "kernels-sm_70", storage: &STORAGE, rates: Some(&SM_70), hiding: None },
+    Description { name: "kernels-sm_72", storage: &STORAGE, rates: Some(&SM_72), hiding: None },
+    Description { name: "kernels-sm_75", storage: &STORAGE, rates: Some(&SM_75), hiding: None },
+    Description { name: "kernels-sm_80", storage: &STORAGE, rates: Some(&SM_80), hiding: None },
+    Description { name: "kernels-sm_86", storage: &STORAGE, rates: Some(&SM_86), hiding: None },
+    Description { name: "kernels-sm_87", storage: &STORAGE, rates: Some(&SM_87), hiding: None },
+    Description { name: "kernels-sm_89", storage: &STORAGE, rates: Some(&SM_89), hiding: None },
+    Description { name: "kernels-sm_90", storage: &STORAGE, rates: Some(&USUAL), hiding: None },
+    Description { name: "kernels-sm_100", storage: &STORAGE, rates: Some(&SM_100), hiding: None },
+    Description { name: "kernels-sm_101", storage: &STORAGE, rates: Some(&SM_101), hiding: None },
+    Description { name: "kernels-sm_103", storage: &STORAGE, rates: Some(&SM_103), hiding: None },
+    Description { name: "kernels-sm_120", storage: &STORAGE, rates: Some(&SM_120), hiding: None },
 ];

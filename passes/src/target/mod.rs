@@ -28,18 +28,36 @@ pub struct Description {
     pub storage: &'static Storage,
     /// What it takes time for; `None` where nobody has measured it, and time is not judged.
     pub rates: Option<&'static Rates>,
+    /// The order that it makes so that exchanges between devices hide behind work; `None` if its order is by memory whatever is
+    /// exchanged.
+    pub hiding: Option<Hiding>,
 }
 
 /// All targets, the default first, but for those of our own kernels on other chips.
 pub static TARGETS: [Description; 8] = [
-    Description { name: "xla-gpu", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
-    Description { name: "h100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
-    Description { name: "a100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::A100) },
-    Description { name: "b200", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::B200) },
-    Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
-    Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
-    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None },
-    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::USUAL) },
+    Description {
+        name: "xla-gpu",
+        storage: &xla_gpu::STORAGE,
+        rates: Some(&xla_gpu::H100),
+        hiding: Some(xla_gpu::HIDING),
+    },
+    Description {
+        name: "h100",
+        storage: &xla_gpu::STORAGE,
+        rates: Some(&xla_gpu::H100),
+        hiding: Some(xla_gpu::HIDING),
+    },
+    Description { name: "a100", storage: &xla_gpu::AMPERE, rates: Some(&xla_gpu::A100), hiding: None },
+    Description {
+        name: "b200",
+        storage: &xla_gpu::STORAGE,
+        rates: Some(&xla_gpu::B200),
+        hiding: Some(xla_gpu::HIDING),
+    },
+    Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P), hiding: None },
+    Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P), hiding: None },
+    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None, hiding: None },
+    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::USUAL), hiding: None },
 ];
 
 /// Which values a back end stores, and in what form.
@@ -218,6 +236,19 @@ impl ColumnBlocks {
     }
 }
 
+/// By which a back end reckons what it can do while devices exchange something, per second: not all that it knows of a chip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hiding {
+    /// Bytes to and from a device's memory,
+    pub bytes: f64,
+    /// multiplications and additions,
+    pub products: f64,
+    /// and bytes that a device is handed by others.
+    pub link: f64,
+    /// Seconds to start an exchange.
+    pub exchange: f64,
+}
+
 /// In which order kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
@@ -361,6 +392,11 @@ impl Target {
         self.0.rates
     }
 
+    /// How it orders a device's work anew between which something is exchanged; `None` if it does not.
+    pub fn hiding(self) -> Option<&'static Hiding> {
+        self.0.hiding.as_ref()
+    }
+
     /// Bytes of the chip's memory; `None` where that is the machine's.
     pub fn memory(self) -> Option<u64> {
         self.rates().map(|rates| rates.memory)
@@ -373,7 +409,7 @@ impl Target {
 
     /// Whether it is XLA for GPUs, whose memory JAX's allocators hand out.
     pub fn is_gpu(self) -> bool {
-        std::ptr::eq(self.0.storage, &xla_gpu::STORAGE)
+        [&xla_gpu::STORAGE, &xla_gpu::AMPERE].iter().any(|storage| std::ptr::eq(self.0.storage, *storage))
     }
 
     /// Whether it is slimhlo's own kernels, on any chip.

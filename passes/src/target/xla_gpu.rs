@@ -3,12 +3,20 @@
 //! XLA for NVIDIA GPUs, of jaxlib 0.10.2: what elementwise ops, gathers and slices compute is fused into reductions, scatters and updates;
 //! products are kernels that store their results; every kernel is a launch.
 
-use super::{Beside, ColumnBlocks, Columns, Rates, Reductions, Rereads, Schedule, Splits, Storage};
+use super::{Beside, ColumnBlocks, Columns, Hiding, Rates, Reductions, Rereads, Schedule, Splits, Storage};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Type, TypeLike};
 use slimhlo_dialect::quant::complex_part;
 
-pub(super) static STORAGE: Storage = Storage {
+/// An H100's, by its rates below; `test/oracle/referee.py` has the same order for a B200.
+pub(super) const HIDING: Hiding = Hiding { bytes: 3.35e12, products: 400e12, link: 450e9, exchange: 10e-6 };
+
+pub(super) static STORAGE: Storage = XLA;
+
+/// An A100's cuBLAS has less: 4 MiB for a product of 1,024 by 1,024 complex<f64>, by `test/oracle/referee.py --target a100`.
+pub(super) static AMPERE: Storage = Storage { library_workspace: 4 << 20, ..XLA };
+
+const XLA: Storage = Storage {
     widens: false,
     // A warp reduces one row, or several whose elements divide its threads evenly (`IsUnnestedReductionFasterThanElemental` in openxla/xla).
     reductions: Reductions::Kernels { few: 32, together: true },
@@ -32,7 +40,7 @@ pub(super) static STORAGE: Storage = Storage {
     orders_products: true,
     batches_first: false,
     library_convolves: true,
-    // cuBLAS by XLA for an H100 and a B200; for an A100 4 MiB (a product of 1,024 by 1,024 complex<f64>, `test/oracle/referee.py`).
+    // cuBLAS by XLA for an H100 and a B200.
     library_workspace: 32 << 20,
     pads_alone: false,
     copied_rows: i64::MAX,
