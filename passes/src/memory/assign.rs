@@ -8,7 +8,7 @@ use super::hiding::hide;
 use super::lists::{Ids, Lists};
 use super::schedule::order;
 use super::stages::workspace;
-use crate::target::{Hiding, Storage};
+use crate::target::{Rates, Storage};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::op_name;
 use smallvec::{SmallVec, smallvec};
@@ -83,7 +83,7 @@ pub(super) fn plan(
     graph: &Graph<'_, '_>,
     frame: &Frame,
     storage: &'static Storage,
-    hiding: Option<&Hiding>,
+    hiding: Option<&Rates>,
 ) -> Plan {
     let kernels = kernels(graph, storage);
     let inner: Vec<Vec<Plan>> = kernels
@@ -118,7 +118,7 @@ pub(super) fn plan(
         .collect();
     let order = order(graph, &kernels, &within, storage.schedule);
     let order = match hiding {
-        Some(hiding) => hide(graph, &kernels, order, hiding),
+        Some(rates) => hide(graph, &kernels, order, rates),
         None => order,
     };
     let mut assignment = Assignment::new(graph, frame, &kernels, &order, storage.one_waits);

@@ -81,6 +81,13 @@ impl Kernels {
         &self.reads[kernel.reads.range()]
     }
 
+    /// Bytes that a kernel reads, and that it stores.
+    pub fn bytes(&self, graph: &Graph<'_, '_>, kernel: Kernel) -> (u64, u64) {
+        let made = self.made(graph, kernel).map(|value| graph.values[value as usize].bytes);
+        let read = self.reads(kernel).iter().map(|read| read.bytes);
+        (read.fold(0, u64::saturating_add), made.fold(0, u64::saturating_add))
+    }
+
     /// Nodes whose results a kernel stores.
     pub fn nodes(&self, kernel: Kernel) -> impl Iterator<Item = Id> {
         std::iter::once(kernel.node).chain(self.beside[kernel.beside.range()].iter().copied())

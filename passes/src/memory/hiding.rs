@@ -8,15 +8,15 @@
 //! more seconds of exchanges lead to, what lasts about as long as an exchange still does, what lets others come next,
 //! and, if all that is alike, what came last. An exchange begins as early as it may if none leads to it, and one at a
 //! time is under way. What is independent of each other and of a kind is exchanged together, up to 30 MiB, as a walk from
-//! the results meets it. Rates, and what is compared when, are those of openxla/xla's `latency_hiding_scheduler.cc` with
-//! the estimate that it makes for Hopper (`sol_latency_estimator.cc`).
+//! the results meets it. What is compared when is as in openxla/xla's `latency_hiding_scheduler.cc`, and what it reckons a
+//! loop or a step to take as in `sol_latency_estimator.cc`; what kernels and exchanges take is by our own rates of the chip.
 
 use super::fuse::{Kernel, Kernels};
 use super::graph::{Class, Graph, Id};
 use super::lists::{Ids, Lists};
 use super::schedule::{before, walk};
-use super::time::{handed_over, multiplied};
-use crate::target::Hiding;
+use super::time::{TOGETHER, handed_over, product};
+use crate::target::Rates;
 use slimhlo_dialect::ffi::op_name;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,13 +31,13 @@ const STEP: Time = 1_000;
 const UNKNOWN: Time = 10;
 
 /// The same kernels in the order in which their back end then runs them; as they are if nothing is exchanged between them.
-pub(super) fn hide(graph: &Graph<'_, '_>, kernels: &Kernels, order: Vec<Id>, hiding: &Hiding) -> Vec<Id> {
+pub(super) fn hide(graph: &Graph<'_, '_>, kernels: &Kernels, order: Vec<Id>, rates: &Rates) -> Vec<Id> {
     let exchanged = |kernel: &Kernel| handed_over(graph, kernels, *kernel).is_some();
     if !kernels.kernels.iter().any(exchanged) {
         return order;
     }
     let groups = together(graph, kernels);
-    let steps = Steps::new(graph, kernels, &order, (&groups, hiding));
+    let steps = Steps::new(graph, kernels, &order, (&groups, rates));
     let back = Back::new(&steps).order();
     let is_exchange = |step: Id| groups.of[step as usize].is_some();
     // An exchange has its result's memory from its start on.
@@ -72,13 +72,11 @@ struct Groups {
 
 /// See [`Groups`].
 fn together(graph: &Graph<'_, '_>, kernels: &Kernels) -> Groups {
-    /// XLA's `all_reduce_combine_threshold_bytes`, and those of gathers and scatters.
-    const TOGETHER: u64 = 30 << 20;
     let mut groups = Groups { all: Vec::new(), of: vec![None; kernels.kernels.len()] };
     // For each kernel the last group of each kind that it waits for, and that it is of.
     let mut behind = vec![[0; KINDS]; kernels.kernels.len()];
     // Of each kind the group that is not full, as the number after it, and its bytes.
-    let mut open = [(0, 0); KINDS];
+    let mut open = [(0, 0u64); KINDS];
     for id in walk(graph, kernels, |reads| reads) {
         let mut last = [0; KINDS];
         for before in before(graph, kernels, id) {
@@ -89,10 +87,10 @@ fn together(graph: &Graph<'_, '_>, kernels: &Kernels) -> Groups {
         let kernel = kernels.kernels[id as usize];
         if handed_over(graph, kernels, kernel).is_some() {
             let kind = kind_of(graph, kernels, kernel);
-            let bytes =
-                kernels.made(graph, kernel).map(|value| graph.values[value as usize].bytes).sum::<u64>();
+            let (_, bytes) = kernels.bytes(graph, kernel);
             let (number, held) = kind.map_or((0, 0), |kind| open[kind]);
-            let joins = kind.is_some_and(|kind| number > last[kind]) && held + bytes <= TOGETHER;
+            let joins =
+                kind.is_some_and(|kind| number > last[kind]) && held.saturating_add(bytes) <= TOGETHER;
             if !joins {
                 groups.all.push(Ids::new());
             }
@@ -115,8 +113,7 @@ const KINDS: usize = 3;
 /// Of which kind an exchange is, if others of its kind may be had at once.
 fn kind_of(graph: &Graph<'_, '_>, kernels: &Kernels, kernel: Kernel) -> Option<usize> {
     let node = &graph.nodes[kernel.node as usize];
-    let made: u64 = kernels.made(graph, kernel).map(|value| graph.values[value as usize].bytes).sum();
-    let read: u64 = kernels.reads(kernel).iter().map(|read| read.bytes).sum();
+    let (read, made) = kernels.bytes(graph, kernel);
     match (node.class, node.op.map_or("", |op| op_name(op))) {
         (Class::Exchange { summands: 0 | 1 }, _) | (_, "stablehlo.all_gather") => Some(1),
         (Class::Exchange { .. }, _) if made < read => Some(2),
@@ -147,7 +144,7 @@ impl Steps {
         graph: &Graph<'_, '_>,
         kernels: &Kernels,
         order: &[Id],
-        (groups, hiding): (&Groups, &Hiding),
+        (groups, rates): (&Groups, &Rates),
     ) -> Self {
         let count = kernels.kernels.len();
         let mut kinds = vec![Kind::Kernel; count];
@@ -157,7 +154,7 @@ impl Steps {
             match graph.nodes[kernel.node as usize].class {
                 Class::Parameter | Class::Constant => kinds[index] = Kind::Free,
                 Class::Loop | Class::Branch => cost[index] = UNKNOWN,
-                _ => cost[index] = computing(graph, kernels, kernel, hiding),
+                _ => cost[index] = computing(graph, kernels, kernel, rates),
             }
             if groups.of[index].is_some() {
                 kinds[index] = Kind::Free;
@@ -189,7 +186,7 @@ impl Steps {
         for (&(start, end), exchanged) in ends.iter().zip(&groups.all) {
             let bytes =
                 exchanged.iter().filter_map(|&id| handed_over(graph, kernels, kernels.kernels[id as usize]));
-            latency[end as usize] = nanoseconds(hiding.exchange + bytes.sum::<f64>() / hiding.link);
+            latency[end as usize] = nanoseconds(rates.exchange + bytes.sum::<f64>() / rates.link);
             (cost[start as usize], cost[end as usize]) = (STEP, STEP);
         }
         let maker =
@@ -270,11 +267,14 @@ fn nanoseconds(seconds: f64) -> Time {
 }
 
 /// What a kernel takes by its bytes and its product.
-fn computing(graph: &Graph<'_, '_>, kernels: &Kernels, kernel: Kernel, hiding: &Hiding) -> Time {
-    let read: u64 = kernels.reads(kernel).iter().map(|read| read.bytes).sum();
-    let made: u64 = kernels.made(graph, kernel).map(|value| graph.values[value as usize].bytes).sum();
-    let product = kernel.inside.product.map_or(0.0, |node| multiplied(graph, node) / hiding.products);
-    STEP + nanoseconds(((read + made) as f64 / hiding.bytes).max(product))
+fn computing(graph: &Graph<'_, '_>, kernels: &Kernels, kernel: Kernel, rates: &Rates) -> Time {
+    let (read, made) = kernels.bytes(graph, kernel);
+    let multiplying = kernel.inside.product.map_or(0.0, |id| {
+        let node = &graph.nodes[id as usize];
+        let made = graph.values.get(node.first as usize);
+        node.op.zip(made).map_or(0.0, |(op, made)| product(op, made.elements, rates))
+    });
+    STEP + nanoseconds((read.saturating_add(made) as f64 / rates.bytes).max(multiplying))
 }
 
 /// The order, from its end.

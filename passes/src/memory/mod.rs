@@ -264,7 +264,7 @@ impl<'c> Unmodelled<'c> {
     }
 }
 
-/// Models a module, from `@main` or else its only public function.
+/// Models a module, from `@main` or else its only public function, in the order in which its back end runs it: see [`cost`].
 ///
 /// # Errors
 /// There is no such function, or it has values of no known size, sparse ones, or of none that 64 bits hold.

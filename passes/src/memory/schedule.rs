@@ -155,8 +155,7 @@ fn made(graph: &Graph<'_, '_>, kernels: &Kernels, kernel: Kernel) -> u64 {
     if graph.nodes[kernel.node as usize].class == Class::Loop {
         return 0;
     }
-    let made = kernels.made(graph, kernel).map(|value| graph.values[value as usize].bytes);
-    made.fold(0, u64::saturating_add)
+    kernels.bytes(graph, kernel).1
 }
 
 /// What is to be taken first: what frees most, then what most wait for, then what came last.

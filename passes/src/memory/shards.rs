@@ -17,7 +17,7 @@ use super::ffi;
 use super::graph::{body, bytes_of};
 use crate::ir::{first_result, key, op_key};
 use crate::ops::class;
-use crate::ops::reducers::scatter_numbers;
+use crate::ops::reducers::{combiner, scatter_dims};
 use crate::ops::related::{Dim, Related, related};
 use crate::rewrite::{arguments_of, defining_op, walk};
 use crate::tables::Table;
@@ -409,18 +409,18 @@ impl Shards {
         is_even && self.same_dim(from, to)
     }
 
-    /// Where each device has updates of its own for what all of them have, it scatters these, and what comes of it is added up.
+    /// Where each device has updates of its own for what all of them have, it scatters these, and what comes of it is
+    /// added up, or combined as the scatter does. (Where it keeps one update of several, it needs all of them.)
     fn scattered(&self, op: OperationRef<'_, '_>) -> Option<Exchange> {
-        let (result, updates) = (first_result(op)?, op.operands().last().filter(|_| op.result_count() == 1)?);
-        let numbers = scatter_numbers(op)?;
-        let layout = self.layouts.get(&key(updates))?;
+        combiner(op)?;
+        let of_indices = scatter_dims(op, true)?;
+        let result = first_result(op)?;
+        let layout = self.layouts.get(&key(op.operands().last()?))?;
         let none = Cut::new();
         let rank = Tensor::new(result.r#type())?.rank();
         let made: Vec<&Cut> = (0..rank).map(|dim| self.cut_of((result, dim)).unwrap_or(&none)).collect();
-        let is_window = |dim: &usize| numbers.update_window_dims().contains(&(*dim as i64));
-        let of_indices = (0..layout.cuts.len()).filter(|dim| !is_window(dim));
         let kept: Cut = made.iter().flat_map(|cut| cut.iter().copied()).collect();
-        let parts = of_indices.flat_map(|dim| layout.cuts[dim].iter().copied());
+        let parts = of_indices.into_iter().flat_map(|dim| layout.cuts[dim].iter().copied());
         let summed: Cut = parts.filter(|part| !clash(&[*part], &kept)).collect();
         let summands = piece_count(&summed);
         let before = made.iter().map(|cut| piece_count(cut)).collect();

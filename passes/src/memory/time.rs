@@ -354,13 +354,16 @@ fn parts(op: OperationRef<'_, '_>, made: Type<'_>) -> u64 {
     first.and_then(|&parts| u64::try_from(parts).ok()).unwrap_or(1).max(1)
 }
 
+/// Bytes of exchanges of a kind that are handed over at once: XLA's `all_reduce_combine_threshold_bytes`, and those of gathers and
+/// scatters.
+pub(super) const TOGETHER: u64 = 30 << 20;
+
 /// Seconds to gather what a device has not, or to add up what each of so many devices has summed up: a ring hands each of
 /// its shares by all others, and where it keeps all sums the others' shares as well.
 ///
-/// Sums are collected until there are some 30 MiB of them (XLA's `all_reduce_combine_threshold_bytes`), and handed over at once.
+/// Sums are collected until there are [`TOGETHER`] of them, and handed over at once.
 pub(crate) fn exchanging(read: f64, made: f64, summands: u32, rates: &Rates) -> f64 {
-    const TOGETHER: f64 = (30 << 20) as f64;
-    let starts = if summands > 1 { f64::min(1.0, read / TOGETHER) } else { 1.0 };
+    let starts = if summands > 1 { f64::min(1.0, read / TOGETHER as f64) } else { 1.0 };
     moved_by_ring(read, made, summands) / rates.link + starts * rates.exchange
 }
 
@@ -379,8 +382,8 @@ fn moved_by_ring(read: f64, made: f64, summands: u32) -> f64 {
 pub(super) fn handed_over(graph: &Graph<'_, '_>, kernels: &Kernels, kernel: Kernel) -> Option<f64> {
     let node = &graph.nodes[kernel.node as usize];
     let name = node.op.map_or("", |op| op_name(op));
-    let read: f64 = kernels.reads(kernel).iter().map(|read| read.bytes as f64).sum();
-    let made: f64 = kernels.made(graph, kernel).map(|value| graph.values[value as usize].bytes as f64).sum();
+    let (read, made) = kernels.bytes(graph, kernel);
+    let (read, made) = (read as f64, made as f64);
     match node.class {
         Class::Opaque if moves_between_devices(name) => Some(match node.op.map(group_size) {
             Some(summands) if name == "stablehlo.all_reduce" => moved_by_ring(read, made, summands),
@@ -456,13 +459,6 @@ pub(crate) fn product(op: OperationRef<'_, '_>, elements: u64, rates: &Rates) ->
     // Each part with each.
     let (parts, ty) = ty.and_then(complex_part).map_or((1.0, ty), |part| (4.0, Some(part)));
     2.0 * parts * elements as f64 * each / (product_rate(op, ty, rates) * slower)
-}
-
-/// Multiplications and additions of a product or convolution.
-pub(super) fn multiplied(graph: &Graph<'_, '_>, node: Id) -> f64 {
-    let node = &graph.nodes[node as usize];
-    let made = graph.values.get(node.first as usize).map_or(0, |value| value.elements);
-    node.op.map_or(0.0, |op| 2.0 * made as f64 * multiplications(op).0)
 }
 
 /// Multiplications for each element of a product or convolution, and the type of its operands.

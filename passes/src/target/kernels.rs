@@ -244,16 +244,16 @@ const SM_120: Rates = Sheet {
 
 /// A row for each architecture that code is made for (`tools/nvptx`).
 pub static CHIPS: [Description; 12] = [
-    Description { name: "kernels-sm_70", storage: &STORAGE, rates: Some(&SM_70), hiding: None },
-    Description { name: "kernels-sm_72", storage: &STORAGE, rates: Some(&SM_72), hiding: None },
-    Description { name: "kernels-sm_75", storage: &STORAGE, rates: Some(&SM_75), hiding: None },
-    Description { name: "kernels-sm_80", storage: &STORAGE, rates: Some(&SM_80), hiding: None },
-    Description { name: "kernels-sm_86", storage: &STORAGE, rates: Some(&SM_86), hiding: None },
-    Description { name: "kernels-sm_87", storage: &STORAGE, rates: Some(&SM_87), hiding: None },
-    Description { name: "kernels-sm_89", storage: &STORAGE, rates: Some(&SM_89), hiding: None },
-    Description { name: "kernels-sm_90", storage: &STORAGE, rates: Some(&USUAL), hiding: None },
-    Description { name: "kernels-sm_100", storage: &STORAGE, rates: Some(&SM_100), hiding: None },
-    Description { name: "kernels-sm_101", storage: &STORAGE, rates: Some(&SM_101), hiding: None },
-    Description { name: "kernels-sm_103", storage: &STORAGE, rates: Some(&SM_103), hiding: None },
-    Description { name: "kernels-sm_120", storage: &STORAGE, rates: Some(&SM_120), hiding: None },
+    Description { name: "kernels-sm_70", storage: &STORAGE, rates: Some(&SM_70), hides: false },
+    Description { name: "kernels-sm_72", storage: &STORAGE, rates: Some(&SM_72), hides: false },
+    Description { name: "kernels-sm_75", storage: &STORAGE, rates: Some(&SM_75), hides: false },
+    Description { name: "kernels-sm_80", storage: &STORAGE, rates: Some(&SM_80), hides: false },
+    Description { name: "kernels-sm_86", storage: &STORAGE, rates: Some(&SM_86), hides: false },
+    Description { name: "kernels-sm_87", storage: &STORAGE, rates: Some(&SM_87), hides: false },
+    Description { name: "kernels-sm_89", storage: &STORAGE, rates: Some(&SM_89), hides: false },
+    Description { name: "kernels-sm_90", storage: &STORAGE, rates: Some(&USUAL), hides: false },
+    Description { name: "kernels-sm_100", storage: &STORAGE, rates: Some(&SM_100), hides: false },
+    Description { name: "kernels-sm_101", storage: &STORAGE, rates: Some(&SM_101), hides: false },
+    Description { name: "kernels-sm_103", storage: &STORAGE, rates: Some(&SM_103), hides: false },
+    Description { name: "kernels-sm_120", storage: &STORAGE, rates: Some(&SM_120), hides: false },
 ];

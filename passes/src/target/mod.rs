@@ -28,36 +28,21 @@ pub struct Description {
     pub storage: &'static Storage,
     /// What it takes time for; `None` where nobody has measured it, and time is not judged.
     pub rates: Option<&'static Rates>,
-    /// The order that it makes so that exchanges between devices hide behind work; `None` if its order is by memory whatever is
+    /// It orders a device's work anew so that exchanges hide behind it, by its rates; if not, its order is by memory whatever is
     /// exchanged.
-    pub hiding: Option<Hiding>,
+    pub hides: bool,
 }
 
 /// All targets, the default first, but for those of our own kernels on other chips.
 pub static TARGETS: [Description; 8] = [
-    Description {
-        name: "xla-gpu",
-        storage: &xla_gpu::STORAGE,
-        rates: Some(&xla_gpu::H100),
-        hiding: Some(xla_gpu::HIDING),
-    },
-    Description {
-        name: "h100",
-        storage: &xla_gpu::STORAGE,
-        rates: Some(&xla_gpu::H100),
-        hiding: Some(xla_gpu::HIDING),
-    },
-    Description { name: "a100", storage: &xla_gpu::AMPERE, rates: Some(&xla_gpu::A100), hiding: None },
-    Description {
-        name: "b200",
-        storage: &xla_gpu::STORAGE,
-        rates: Some(&xla_gpu::B200),
-        hiding: Some(xla_gpu::HIDING),
-    },
-    Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P), hiding: None },
-    Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P), hiding: None },
-    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None, hiding: None },
-    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::USUAL), hiding: None },
+    Description { name: "xla-gpu", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100), hides: true },
+    Description { name: "h100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100), hides: true },
+    Description { name: "a100", storage: &xla_gpu::AMPERE, rates: Some(&xla_gpu::A100), hides: false },
+    Description { name: "b200", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::B200), hides: true },
+    Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P), hides: false },
+    Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P), hides: false },
+    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None, hides: false },
+    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::USUAL), hides: false },
 ];
 
 /// Which values a back end stores, and in what form.
@@ -236,19 +221,6 @@ impl ColumnBlocks {
     }
 }
 
-/// By which a back end reckons what it can do while devices exchange something, per second: not all that it knows of a chip.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hiding {
-    /// Bytes to and from a device's memory,
-    pub bytes: f64,
-    /// multiplications and additions,
-    pub products: f64,
-    /// and bytes that a device is handed by others.
-    pub link: f64,
-    /// Seconds to start an exchange.
-    pub exchange: f64,
-}
-
 /// In which order kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
@@ -392,9 +364,9 @@ impl Target {
         self.0.rates
     }
 
-    /// How it orders a device's work anew between which something is exchanged; `None` if it does not.
-    pub fn hiding(self) -> Option<&'static Hiding> {
-        self.0.hiding.as_ref()
+    /// The rates by which it orders anew what devices do between exchanges; `None` if it does not.
+    pub fn hiding(self) -> Option<&'static Rates> {
+        self.0.rates.filter(|_| self.0.hides)
     }
 
     /// Bytes of the chip's memory; `None` where that is the machine's.

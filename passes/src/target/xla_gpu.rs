@@ -3,13 +3,10 @@
 //! XLA for NVIDIA GPUs, of jaxlib 0.10.2: what elementwise ops, gathers and slices compute is fused into reductions, scatters and updates;
 //! products are kernels that store their results; every kernel is a launch.
 
-use super::{Beside, ColumnBlocks, Columns, Hiding, Rates, Reductions, Rereads, Schedule, Splits, Storage};
+use super::{Beside, ColumnBlocks, Columns, Rates, Reductions, Rereads, Schedule, Splits, Storage};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Type, TypeLike};
 use slimhlo_dialect::quant::complex_part;
-
-/// An H100's, by its rates below; `test/oracle/referee.py` has the same order for a B200.
-pub(super) const HIDING: Hiding = Hiding { bytes: 3.35e12, products: 400e12, link: 450e9, exchange: 10e-6 };
 
 pub(super) static STORAGE: Storage = XLA;
 
