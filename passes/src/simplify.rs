@@ -12,7 +12,7 @@
 //! * dots of transposed values; those that contract nothing, which are products of elements;
 //! * conversions after conversions that lose nothing;
 //! * comparisons, minima, maxima and clamps of integers whose ranges settle them (an iota against its bounds, the
-//!   sign fix of an index that cannot be negative);
+//!   sign fix of an index that cannot be negative); comparisons with a limit that is kept by a maximum or minimum nearby;
 //! * `dynamic_slice` and `gather` at constant indices, gathers of one slice, starts clamped twice; sums, differences and products of floats that are the
 //!   same everywhere, where rounding leaves no choice;
 //! * `torch_index_select`, which is a gather;
@@ -99,7 +99,7 @@ const EVERYWHERE: Rules = &[
     ("stablehlo.broadcast", &[shape::broadcast_of_broadcast, shape::broadcast_of_reshape]),
     ("stablehlo.broadcast_in_dim", &[shape::broadcast_of_broadcast, shape::broadcast_of_reshape]),
     ("stablehlo.clamp", &[number::idle_limit]),
-    ("stablehlo.compare", &[number::settled_compare]),
+    ("stablehlo.compare", &[number::settled_compare, number::compare_of_limited]),
     ("stablehlo.convert", &[number::convert_of_convert]),
     ("stablehlo.divide", &[number::neutral_operand]),
     ("stablehlo.dot_general", &[dot::dot_of_nothing, dot::dot_of_transpose]),

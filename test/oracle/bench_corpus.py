@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The corpus (test/corpus) under XLA for a device that need not be here: alone, after slimhlo, and after slimhlo with
-memory limits.
+memory limits, asked for as the layer around XLA does (docs/pjrt.md): again, and for less, where XLA counts more.
 
     python test/oracle/bench_corpus.py target/corpus/cuda --opt target/release/slimhlo-opt --cache target/bench-corpus.jsonl
     python test/oracle/bench_corpus.py target/corpus/cuda --opt target/release/slimhlo-opt vit_linen ocean_step_jax
@@ -49,6 +49,8 @@ from workers import Lost, Worker
 
 SHARES = (2, 4, 10)
 """Of XLA's temporaries, what the limits leave: a half, a quarter, a tenth."""
+ATTEMPTS = 4
+"""How often a program is made to fit, the last time as small as it gets: as often as the layer does."""
 MATTERS = 0.01
 """Limits are asked for where temporaries are at least so much of the floor."""
 RATIOS = (1.2, 30.0)
@@ -183,10 +185,30 @@ class Bench:
         found, seconds = self.ours(text, None)
         row = dataclasses.replace(row, ours=found, pipeline=seconds)
         for share in shares if row.has_limits else ():
-            limited, _ = self.ours(text, row.limit(share))
+            limited = self.fitted(text, row.limit(share), row.alone.floor)
             if limited is not None:
                 row.limited[share] = limited
         return row
+
+    def fitted(self, text: str, limit: int, floor: int) -> Figures | Lost | None:
+        """What the layer (tools/pjrt/src/decide.rs) would keep: where what was to fit does not by XLA's count, less is asked for in
+        proportion, or half as much where that came out the same, and in the end the least."""
+        kept: Figures | None = None
+        asked, before = limit, None
+        for attempt in range(ATTEMPTS):
+            found, _ = self.ours(text, 0 if attempt + 1 == ATTEMPTS else asked)
+            if not isinstance(found, Figures):
+                return kept or found
+            if kept is None or found.total < kept.total:
+                kept = found
+            if not needs_more(limit, found.total):
+                break
+            if found == before:
+                asked = floor + (asked - floor) // 2
+            else:
+                asked = floor + (asked - floor) * (limit - floor) // max(1, found.total - floor)
+            before = found
+        return kept
 
 
 # --- printing -------------------------------------------------------------------------------------------------------

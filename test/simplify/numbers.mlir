@@ -137,3 +137,35 @@ func.func @other_arithmetic() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xbf16>) 
   %2 = stablehlo.multiply %narrow, %narrow : tensor<2xbf16>
   return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xbf16>
 }
+
+// What is above a limit is above it in what is left of it there, too: a gradient reads what the next layer does.
+// CHECK-LABEL: func @above_limit
+// CHECK-DAG: %[[ABOVE:.*]] = stablehlo.maximum %arg0,
+// CHECK-DAG: %[[BELOW:.*]] = stablehlo.minimum %arg0,
+// CHECK-DAG: stablehlo.compare GT, %[[ABOVE]],
+// CHECK-DAG: stablehlo.compare LT, %{{.*}}, %[[ABOVE]],
+// CHECK-DAG: stablehlo.compare LT, %[[BELOW]],
+func.func @above_limit(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xi1>, tensor<8xi1>, tensor<8xi1>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<8xf32>
+  %above = stablehlo.maximum %x, %zero : tensor<8xf32>
+  %below = stablehlo.minimum %x, %zero : tensor<8xf32>
+  %0 = stablehlo.compare GT, %x, %zero, FLOAT : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %1 = stablehlo.compare LT, %zero, %x, FLOAT : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %2 = stablehlo.compare LT, %x, %zero, FLOAT : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  return %above, %below, %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<8xi1>, tensor<8xi1>, tensor<8xi1>
+}
+
+// Another limit, one that comes later, an order in which -0.0 is below 0.0, and what is at the limit.
+// CHECK-LABEL: func @other_limits
+// CHECK-COUNT-4: stablehlo.compare {{.*}}, %arg0, %
+func.func @other_limits(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xi1>, tensor<8xi1>, tensor<8xi1>, tensor<8xi1>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<8xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<8xf32>
+  %above = stablehlo.maximum %x, %zero : tensor<8xf32>
+  %0 = stablehlo.compare GT, %x, %one, FLOAT : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %1 = stablehlo.compare GT, %x, %zero, TOTALORDER : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %2 = stablehlo.compare GE, %x, %zero, FLOAT : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %3 = stablehlo.compare LT, %x, %one, FLOAT : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %below = stablehlo.minimum %x, %one : tensor<8xf32>
+  return %above, %below, %0, %1, %2, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xi1>, tensor<8xi1>, tensor<8xi1>, tensor<8xi1>
+}

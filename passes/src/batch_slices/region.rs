@@ -96,9 +96,9 @@ fn little(seed: Value<'_, '_>) -> i64 {
 }
 
 impl<'c: 'a, 'a> Body<'c, 'a> {
-    /// Whether a value is as well computed again where it is wanted: by few cheap ops, element by element, of arguments. If that is
-    /// a small part of it, by any that back ends compute on the fly, of what is little.
-    fn is_had_again(&self, value: Value<'c, 'a>, members: &Keys) -> bool {
+    /// Whether a value is as well computed again where it is wanted: by few cheap ops, element by element, of arguments, or of `others`
+    /// that leave the loop as well. If that is a small part of it, by any that back ends compute on the fly, of what is little.
+    fn is_had_again(&self, value: Value<'c, 'a>, members: &Keys, others: &Keys) -> bool {
         let is_member = |op: OperationRef<'c, 'a>| members.contains(&ir::op_key(op));
         let little = ir::bytes(value) / SMALL;
         let is_cut = |user: OperationRef<'c, 'a>| {
@@ -110,7 +110,8 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
         let (mut all, mut pending) = (BTreeSet::new(), vec![value]);
         while let Some(value) = pending.pop() {
             let Some(op) = defining_op(value) else { continue };
-            if in_parts && !is_member(op) && ir::bytes(value) <= little {
+            let leaves = !all.is_empty() && others.contains(&ir::key(value));
+            if leaves || in_parts && !is_member(op) && ir::bytes(value) <= little {
                 continue;
             }
             let of = Class::of(op_name(op));
@@ -506,13 +507,16 @@ impl<'c: 'a, 'a> Region<'c, 'a> {
     }
 
     /// The same, but that images which a layer reads, made of bytes, and the gradient of its filter reads after the
-    /// loop do not leave it as floats.
+    /// loop do not leave it as floats, nor what is above zero beside what is left of it there.
     fn without_what_is_had_again(mut self, body: &Body<'c, 'a>) -> Self {
         let members = self.keys();
-        let (again, outputs): (Vec<_>, Vec<_>) = self.outputs.into_iter().partition(|output| {
-            let is_kept = matches!(self.members[output.member].role.results, Results::Kept(_));
-            is_kept && body.is_had_again(output.value, &members)
-        });
+        let is_kept =
+            |output: &Output<'c, 'a>| matches!(self.members[output.member].role.results, Results::Kept(_));
+        let kept: Keys =
+            self.outputs.iter().filter(|each| is_kept(each)).map(|each| ir::key(each.value)).collect();
+        let (again, outputs): (Vec<_>, Vec<_>) = std::mem::take(&mut self.outputs)
+            .into_iter()
+            .partition(|output| is_kept(output) && body.is_had_again(output.value, &members, &kept));
         self.again = again.into_iter().map(|output| output.value).collect();
         self.outputs = outputs;
         self

@@ -4,7 +4,7 @@
 
 use super::site::{Site, plain, producer};
 use crate::ir;
-use crate::rewrite::{defining_op, has_one_use};
+use crate::rewrite::{defining_op, has_one_use, users};
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;
 use melior::ir::{BlockLike, OperationRef, RegionLike, Type, TypeLike, Value};
@@ -395,6 +395,41 @@ pub fn settled_compare<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
         ComparisonDirection::Ne => settle(less || greater, equal),
     }?;
     site.build.splat_of_bytes(&[u8::from(holds)], site.result.ty, site.location)
+}
+
+/// What is above a limit is told by what is left of it above that limit.
+///
+/// `x > c` is `max(x, c) > c`: a gradient then reads what the next layer does, and neither `x` nor its mask is kept beside that.
+/// So is `x < c` by the minimum. Where `x` is NaN neither holds, whether the limit lets it through (as the spec has it) or not.
+pub fn compare_of_limited<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let operands = [site.operand(0)?, site.operand(1)?];
+    let element = plain(operands[0])?.element;
+    (float_format(element).is_some() || matches!(Number::of(element), Number::Integer { .. }))
+        .then_some(())?;
+    if let Some(kind) = ffi::attribute_of(site.op, "compare_type") {
+        (ComparisonType::try_from(kind).ok()? != ComparisonType::TotalOrder).then_some(())?;
+    }
+    let direction =
+        ComparisonDirection::try_from(ffi::attribute_of(site.op, "comparison_direction")?).ok()?;
+    let at = operands.iter().position(|&operand| Splat::of(operand).is_none())?;
+    Splat::of(operands[1 - at])?;
+    let name = match (direction, at) {
+        (ComparisonDirection::Gt, 0) | (ComparisonDirection::Lt, 1) => "stablehlo.maximum",
+        (ComparisonDirection::Lt, 0) | (ComparisonDirection::Gt, 1) => "stablehlo.minimum",
+        _ => return None,
+    };
+    // What has many users is told from none of them in a hurry.
+    const LOOKED_AT: usize = 8;
+    let limited = users(operands[at]).take(LOOKED_AT).find_map(|user| {
+        let value = user.result(0).ok().map(Value::from)?;
+        let op = producer(value, name)?;
+        let is_there = op.block() == site.op.block() && ir::is_before(op, site.op);
+        (is_there && op.operands().any(|operand| operand == operands[1 - at])).then_some(value)
+    })?;
+    let mut with = operands;
+    with[at] = limited;
+    let copy = site.build.copy_with(site.op, &with, &[], &[site.result.ty]);
+    copy.result(0).ok().map(Value::from)
 }
 
 /// A limit that is always kept.

@@ -297,7 +297,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             && let Some(found) = self.settled(together, way)
             && found.fits
         {
-            return Some(found);
+            return Some(Found { split: true, ..found });
         }
         self.settled(gathered, way)
     }

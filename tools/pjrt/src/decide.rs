@@ -5,6 +5,9 @@
 //!
 //! What compiles is behind a trait, so that this knows nothing of C, and is tested without.
 
+/// How often a program is made to fit at most, the last time as small as it gets: each time takes as long as compiling it.
+const ATTEMPTS: usize = 4;
+
 /// When programs are optimized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -111,6 +114,19 @@ pub enum Aim {
     Least,
 }
 
+impl Aim {
+    /// What to ask for next, of what a program may take on top of its arguments and results, which are the `floor`: where what was to fit
+    /// took more on top than it may, so much less in proportion; half as much where nobody says, or nothing else came of it.
+    fn tighter(self, floor: u64, took: Option<(u64, u64)>) -> Self {
+        let Self::Fit { limit: asked, came } = self else { return Self::Least };
+        let asked = asked.saturating_sub(floor);
+        let (may, took) = took.unwrap_or((1, 2));
+        let scaled = u128::from(asked) * u128::from(may) / u128::from(took.max(1));
+        let limit = floor.saturating_add(u64::try_from(scaled).unwrap_or(u64::MAX).min(asked));
+        Self::Fit { limit, came }
+    }
+}
+
 /// What slimhlo has made of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
@@ -213,40 +229,53 @@ fn compare<C: Compile + ?Sized>(
     let mut verdict = not_compiled.unwrap_or(Verdict::Untouched);
     let (mut least, mut after, mut kept) = (before, None, 0);
     let mut last: Option<Vec<u8>> = None;
-    // slimhlo's model is not the plugin's count: what was to fit and does not is made as small as it gets.
-    for (attempt, aim) in [first, Aim::Least].into_iter().take(1 + usize::from(to_fit)).enumerate() {
-        let Some(made) = optimize(aim) else { break };
-        let Some(program) = made.program.filter(|program| last.as_ref() != Some(program)) else { continue };
-        match compiler.compile(Some(&program)) {
-            Ok(executable) => {
-                let taken = compiler.taken(&executable);
-                let better = outcome.is_err() || total(taken) < total(least);
-                if better {
-                    (outcome, verdict, least) = (Ok(executable), Verdict::Optimized, taken);
-                } else if verdict == Verdict::Untouched {
-                    verdict = Verdict::NotSmaller;
-                }
-                if better || after.is_none() {
-                    (after, kept) = (taken, attempt);
-                }
-                if fits(taken) {
-                    break;
-                }
-            }
-            // The caller's program is what an error has to be about.
-            Err(error) => {
-                if verdict == Verdict::Untouched {
-                    verdict = Verdict::Rejected(compiler.message(&error));
-                }
-                if !compiler.is_exhausted(&error) {
-                    break;
-                }
-            }
+    let (mut aim, mut floor) = (first, 0);
+    // slimhlo's model is not the plugin's count: what was to fit and does not is made to fit with less, and in the end as small as it
+    // gets.
+    for attempt in 0..if to_fit { ATTEMPTS } else { 1 } {
+        if attempt > 0 && attempt + 1 == ATTEMPTS {
+            aim = Aim::Least;
         }
-        if made.is_least {
+        let Some(Made { program, is_least }) = optimize(aim) else { break };
+        let is_least = is_least || aim == Aim::Least;
+        let mut took = None;
+        if let Some(program) = program.filter(|program| last.as_ref() != Some(program)) {
+            match compiler.compile(Some(&program)) {
+                Ok(executable) => {
+                    let taken = compiler.taken(&executable);
+                    let better = outcome.is_err() || total(taken) < total(least);
+                    if better {
+                        (outcome, verdict, least) = (Ok(executable), Verdict::Optimized, taken);
+                    } else if verdict == Verdict::Untouched {
+                        verdict = Verdict::NotSmaller;
+                    }
+                    if better || after.is_none() {
+                        (after, kept) = (taken, attempt);
+                    }
+                    if fits(taken) {
+                        break;
+                    }
+                    if let Some((taken, limit)) = taken.zip(limit) {
+                        floor = taken.total().saturating_sub(taken.temporaries);
+                        took = Some((limit.saturating_sub(floor), taken.temporaries));
+                    }
+                }
+                // The caller's program is what an error has to be about.
+                Err(error) => {
+                    if verdict == Verdict::Untouched {
+                        verdict = Verdict::Rejected(compiler.message(&error));
+                    }
+                    if !compiler.is_exhausted(&error) {
+                        break;
+                    }
+                }
+            }
+            last = Some(program);
+        }
+        if is_least {
             break;
         }
-        last = Some(program);
+        aim = aim.tighter(floor, took);
     }
     Decided { outcome, verdict, before, after, attempt: kept, limit }
 }
@@ -371,15 +400,24 @@ mod tests {
         let compiler = Sizes::new("200", Some(100));
         let fit = Aim::Fit { limit: 100, came: Some(200) };
         check_aims(Mode::Needed, &compiler, &[(fit, made("90", false))], Ok("90"));
-        // By the plugin's count it does not fit, and less can be had, or not.
-        let less = [(fit, made("120", false)), (Aim::Least, made("80", true))];
+        // By the plugin's count it does not fit: less is asked for in proportion, and half of that where nothing else comes of it.
+        let tighter = |limit| Aim::Fit { limit, came: Some(200) };
+        let less = [(fit, made("120", false)), (tighter(83), made("80", false))];
         check_aims(Mode::Needed, &compiler, &less, Ok("80"));
-        let more = [(fit, made("120", false)), (Aim::Least, made("130", true))];
+        let same = [
+            (fit, made("120", false)),
+            (tighter(83), made("120", false)),
+            (tighter(41), made("110", false)),
+            (Aim::Least, made("80", false)),
+        ];
+        check_aims(Mode::Needed, &compiler, &same, Ok("80"));
+        // What is as small as it gets is not asked for again, whether that is enough or not.
+        let more = [(fit, made("120", false)), (tighter(83), made("130", true))];
         check_aims(Mode::Needed, &compiler, &more, Ok("120"));
         check_aims(Mode::Needed, &compiler, &[(fit, made("120", true))], Ok("120"));
-        let failing = [(fit, made("!exhausted", false)), (Aim::Least, made("80", true))];
+        let failing = [(fit, made("!exhausted", false)), (tighter(50), made("80", true))];
         check_aims(Mode::Needed, &compiler, &failing, Ok("80"));
-        assert_eq!(compiler.compiled().len(), 2 + 3 + 3 + 2 + 3);
+        assert_eq!(compiler.compiled().len(), 2 + 3 + 4 + 3 + 2 + 3);
     }
 
     #[test]

@@ -224,18 +224,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             let leads = |(value, dim)| {
                 plan.all_of(value, dim).is_ok_and(|along| self.facts.leads_to(value, along, sought))
             };
-            if !joined.inputs().into_iter().any(leads) {
-                continue;
-            }
-            let Ok(own) = self.alone(index, &joined, plan.units) else { continue };
-            let matters = (own.largest.max(largest) / 2).max(self.sizes.chunk_bytes);
-            let shares = own.values.iter().map(|&at| &own.plan.chunks[at]).any(|chunk| {
-                chunk.size >= matters
-                    && plan
-                        .position(chunk.value, chunk.along)
-                        .is_some_and(|at| plan.chunks[at].source.is_op())
-            });
-            if !shares {
+            let shares = |joined: &Consumer<'c, 'a>| {
+                joined.inputs().into_iter().any(leads) && self.shares(index, joined, plan, largest)
+            };
+            if !shares(&joined) {
                 continue;
             }
             // The loop goes to the last consumer: what uses the results of the others has to come after it.
@@ -244,10 +236,10 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             if early_users(&members, &Keys::default()).is_some() {
                 return Some(joined);
             }
-            // What is made of its result may need another member's.
+            // What is made of its result may need another member's, and may be all that it shares with that.
             if let Some(apart) = self.at_source(&joined) {
                 members[group.len()] = apart.op;
-                if early_users(&members, &Keys::default()).is_some() {
+                if early_users(&members, &Keys::default()).is_some() && shares(&apart) {
                     return Some(apart);
                 }
             }
@@ -255,6 +247,16 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             *barred |= early_users(&members, &Keys::default()).is_some();
         }
         None
+    }
+
+    /// Whether a consumer by itself computes what a plan does, too, and what is large beside the plan's `largest`.
+    fn shares(&self, index: usize, consumer: &Consumer<'c, 'a>, plan: &Plan<'c, 'a>, largest: i64) -> bool {
+        let Ok(own) = self.alone(index, consumer, plan.units) else { return false };
+        let matters = (own.largest.max(largest) / 2).max(self.sizes.chunk_bytes);
+        own.values.iter().map(|&at| &own.plan.chunks[at]).any(|chunk| {
+            chunk.size >= matters
+                && plan.position(chunk.value, chunk.along).is_some_and(|at| plan.chunks[at].source.is_op())
+        })
     }
 
     /// A consumer without what is made of its source's result, along the same dimension.
@@ -273,7 +275,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         consumer: &Consumer<'c, 'a>,
         units: i64,
     ) -> Result<Rc<Alone<'c, 'a>>, Stop> {
-        let way = (index, consumer.dim, units);
+        let way = (index, consumer.dim, units, ir::op_key(consumer.op));
         if let Some(known) = self.neighbours.alone.borrow().get(&way) {
             return known.clone();
         }

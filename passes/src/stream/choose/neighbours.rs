@@ -14,8 +14,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// A consumer's index, the dimension it is streamed along, and its units.
-pub(super) type Way = (usize, usize, i64);
+/// A consumer's index, the dimension it is streamed along, its units, and the op whose result is wanted: what is made of a sum and
+/// the sum itself have the same index.
+pub(super) type Way = (usize, usize, i64, usize);
 
 /// What is known about consumers as others are asked whether they share producers with them.
 #[derive(Default)]
@@ -62,7 +63,7 @@ impl<'c: 'a, 'a> Neighbours<'c, 'a> {
     /// Forgets consumers behind `first`, whose turn it is: nobody asks for them again, and the plans of all consumers of a large
     /// module are more than it itself.
     pub(super) fn pass(&mut self, first: usize) {
-        self.alone.get_mut().split_off(&(first + 1, 0, i64::MIN));
+        self.alone.get_mut().split_off(&(first + 1, 0, i64::MIN, 0));
         let Above { known, asked } = self.above.get_mut();
         for (_, source) in asked.split_off(&(first + 1, 0)) {
             known.remove(&source);

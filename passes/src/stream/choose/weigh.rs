@@ -15,7 +15,7 @@ use super::dots::{
     shuffled,
 };
 use super::found::Found;
-use super::moved::{around, carried_besides, evened, is_strided, widened};
+use super::moved::{around, carried_besides, evened, gaps_matter, is_strided, widened};
 use super::place::{is_ahead, is_in_loop};
 use crate::ir::{self, bytes, is_narrow};
 use crate::ops::access::Source;
@@ -92,6 +92,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
             fits,
             thin,
             strided,
+            split: false,
             around,
             turns,
             first,
@@ -191,7 +192,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if net <= self.sizes.least_saved || plan.units < 2 {
             return None;
         }
-        let strided = is_strided(plan);
+        let strided = is_strided(plan) && gaps_matter(plan, self.sizes.chunk_bytes);
         if strided && group.iter().any(|(_, consumer)| is_in_loop(consumer.op)) {
             return None;
         }
