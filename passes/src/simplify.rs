@@ -12,7 +12,7 @@
 //! * dots of transposed values; those that contract nothing, which are products of elements;
 //! * conversions after conversions that lose nothing;
 //! * comparisons, minima, maxima and clamps of integers whose ranges settle them (an iota against its bounds, the
-//!   sign fix of an index that cannot be negative); comparisons with a limit that is kept by a maximum or minimum nearby;
+//!   sign fix of an index that cannot be negative); comparisons with a limit that is kept by a maximum or minimum nearby; choices among what the same mask has chosen;
 //! * `dynamic_slice` and `gather` at constant indices, gathers of one slice, starts clamped twice; sums, differences and products of floats that are the
 //!   same everywhere, where rounding leaves no choice;
 //! * `torch_index_select`, which is a gather;
@@ -117,6 +117,7 @@ const EVERYWHERE: Rules = &[
     ("stablehlo.reduce", &[number::reduce_of_splat]),
     ("stablehlo.reshape", &[shape::reshape_of_reshape, shape::move_of_splat]),
     ("stablehlo.reverse", &[shape::reverse_of_broadcast]),
+    ("stablehlo.select", &[number::select_of_select]),
     ("stablehlo.subtract", &[number::splat_arithmetic, number::neutral_operand]),
     ("stablehlo.torch_index_select", &[index_select::gather_of_index_select]),
     (

@@ -169,3 +169,31 @@ func.func @other_limits(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, ten
   %below = stablehlo.minimum %x, %one : tensor<8xf32>
   return %above, %below, %0, %1, %2, %3 : tensor<8xf32>, tensor<8xf32>, tensor<8xi1>, tensor<8xi1>, tensor<8xi1>, tensor<8xi1>
 }
+
+// The lower triangle of a lower triangle is that; what it chose from is chosen from at once where nothing else reads the first choice.
+// CHECK-LABEL: func @chosen_twice
+// CHECK: %[[LOWER:.*]] = stablehlo.select %arg0, %arg1, %arg2
+// CHECK: %[[AT_ONCE:.*]] = stablehlo.select %arg0, %arg2, %arg1
+// CHECK: return %[[LOWER]], %[[LOWER]], %[[AT_ONCE]]
+func.func @chosen_twice(%mask: tensor<8xi1>, %x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %lower = stablehlo.select %mask, %x, %y : tensor<8xi1>, tensor<8xf32>
+  %again = stablehlo.select %mask, %lower, %y : tensor<8xi1>, tensor<8xf32>
+  %sum = stablehlo.add %x, %y : tensor<8xf32>
+  %other = stablehlo.select %mask, %sum, %x : tensor<8xi1>, tensor<8xf32>
+  %last = stablehlo.select %mask, %y, %other : tensor<8xi1>, tensor<8xf32>
+  return %lower, %again, %last : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// Another mask, and a first choice that something else reads.
+// CHECK-LABEL: func @chosen_otherwise
+// CHECK-COUNT-4: stablehlo.select
+// CHECK: return
+func.func @chosen_otherwise(%mask: tensor<8xi1>, %more: tensor<8xi1>, %x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %lower = stablehlo.select %mask, %x, %y : tensor<8xi1>, tensor<8xf32>
+  %0 = stablehlo.select %more, %lower, %y : tensor<8xi1>, tensor<8xf32>
+  %sum = stablehlo.add %x, %y : tensor<8xf32>
+  %product = stablehlo.multiply %x, %y : tensor<8xf32>
+  %1 = stablehlo.select %mask, %sum, %product : tensor<8xi1>, tensor<8xf32>
+  %2 = stablehlo.select %mask, %1, %x : tensor<8xi1>, tensor<8xf32>
+  return %1, %0, %2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}

@@ -432,6 +432,26 @@ pub fn compare_of_limited<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> 
     copy.result(0).ok().map(Value::from)
 }
 
+/// A choice among what the same mask has chosen already: the lower triangle of a lower triangle, say.
+pub fn select_of_select<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
+    let operands = [site.operand(0)?, site.operand(1)?, site.operand(2)?];
+    [1, 2].into_iter().find_map(|at| {
+        let inner = site.producer(at, "stablehlo.select")?;
+        let chosen: Vec<Value> = inner.operands().collect();
+        (chosen[0] == operands[0]).then_some(())?;
+        let other = 3 - at;
+        if chosen[other] == operands[other] {
+            return site.forward(operands[at]);
+        }
+        // What it chose from would be kept beside what it made for others.
+        site.may_skip(inner, chosen[at]).then_some(())?;
+        let mut with = operands;
+        with[at] = chosen[at];
+        let copy = site.build.copy_with(site.op, &with, &[], &[site.result.ty]);
+        copy.result(0).ok().map(Value::from)
+    })
+}
+
 /// A limit that is always kept.
 pub fn idle_limit<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let (x, y) = (site.operand(0)?, site.operand(1)?);

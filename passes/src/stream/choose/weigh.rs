@@ -192,7 +192,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a> {
         if net <= self.sizes.least_saved || plan.units < 2 {
             return None;
         }
-        let strided = is_strided(plan) && gaps_matter(plan, self.sizes.chunk_bytes);
+        let strided = is_strided(plan) && gaps_matter(plan, group, self.sizes.chunk_bytes);
         if strided && group.iter().any(|(_, consumer)| is_in_loop(consumer.op)) {
             return None;
         }
