@@ -54,8 +54,10 @@ pub fn run<'c: 'a, 'a>(region: &Region<'c, 'a>, turns: i64, build: &Builder<'c, 
         build.replace_all_uses_with(output.value, result);
     }
     let (mut copies, members) = (Table::default(), region.keys());
+    region.again.iter().for_each(|&value| cut_out(region, value, &members, build));
+    // Before all that reads them, wherever the last of what had its own part was.
+    build.set_insertion_point_after(made);
     for &value in &region.again {
-        cut_out(region, value, &members, build);
         if users(value).any(|user| !members.contains(&ir::op_key(user))) {
             let copy = again(region, value, &mut copies, build);
             build.replace_all_uses_with(value, copy);
