@@ -88,6 +88,9 @@ crate::pass_options! {
         /// What a function may need: it is made the fastest that needs no more, or else the smallest. Time is then bounded only if `max-slowdown` says
         /// so.
         pub memory_limit: Option<Bytes> = None,
+        /// What a function needs with a limit is counted by what compiles it, and asked for anew where that is too much: no bytes are kept back for
+        /// what the model does not see.
+        pub counted: bool = false,
         /// How much the temporaries of one chunk may take, about, where a value is computed in chunks; none tries several and keeps
         /// what costs least.
         pub chunk_bytes: Option<Bytes> = None,

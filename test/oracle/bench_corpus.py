@@ -146,7 +146,7 @@ class Bench:
 
     def pipeline(self, text: str, limit: int | None) -> Made | None:
         """The default pipeline's output. That is kept, too: for large programs it takes as long as XLA."""
-        options = f"target={self.target.name}" + (f" memory-limit={limit}" if limit is not None else "")
+        options = f"target={self.target.name}" + (f" memory-limit={limit} counted" if limit is not None else "")
         words = (self.driver, options, text)
         key = hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
         kept = self.made_path / key if self.made_path else None

@@ -109,6 +109,8 @@ pub enum Aim {
         limit: u64,
         /// What the plugin counts for the program as it came, if it could be asked.
         came: Option<u64>,
+        /// Whether less is asked for where the plugin counts more for what comes of it.
+        counted: bool,
     },
     /// The least memory, whatever time it takes.
     Least,
@@ -118,12 +120,12 @@ impl Aim {
     /// What to ask for next, of what a program may take on top of its arguments and results, which are the `floor`: where what was to fit
     /// took more on top than it may, so much less in proportion; half as much where nobody says, or nothing else came of it.
     fn tighter(self, floor: u64, took: Option<(u64, u64)>) -> Self {
-        let Self::Fit { limit: asked, came } = self else { return Self::Least };
+        let Self::Fit { limit: asked, came, counted } = self else { return Self::Least };
         let asked = asked.saturating_sub(floor);
         let (may, took) = took.unwrap_or((1, 2));
         let scaled = u128::from(asked) * u128::from(may) / u128::from(took.max(1));
         let limit = floor.saturating_add(u64::try_from(scaled).unwrap_or(u64::MAX).min(asked));
-        Self::Fit { limit, came }
+        Self::Fit { limit, came, counted }
     }
 }
 
@@ -191,7 +193,7 @@ fn always<C: Compile + ?Sized>(compiler: &C, mut optimize: impl FnMut(Aim) -> Op
 /// The aim of modes that do not ask what fits the device: to a limit only if it is the user's.
 fn stated<C: Compile + ?Sized>(compiler: &C, came: Option<u64>) -> Aim {
     match compiler.limit() {
-        Some(limit) if compiler.is_stated() => Aim::Fit { limit, came },
+        Some(limit) if compiler.is_stated() => Aim::Fit { limit, came, counted: false },
         _ => Aim::Usual,
     }
 }
@@ -223,7 +225,7 @@ fn compare<C: Compile + ?Sized>(
     }
     let to_fit = mode == Mode::Needed || outcome.is_err() && not_compiled.is_none();
     let first = match limit {
-        Some(limit) if to_fit => Aim::Fit { limit, came },
+        Some(limit) if to_fit => Aim::Fit { limit, came, counted: true },
         _ => stated(compiler, came),
     };
     let mut verdict = not_compiled.unwrap_or(Verdict::Untouched);
@@ -398,10 +400,10 @@ mod tests {
     #[test]
     fn needed_optimizes_to_the_limit() {
         let compiler = Sizes::new("200", Some(100));
-        let fit = Aim::Fit { limit: 100, came: Some(200) };
+        let fit = Aim::Fit { limit: 100, came: Some(200), counted: true };
         check_aims(Mode::Needed, &compiler, &[(fit, made("90", false))], Ok("90"));
         // By the plugin's count it does not fit: less is asked for in proportion, and half of that where nothing else comes of it.
-        let tighter = |limit| Aim::Fit { limit, came: Some(200) };
+        let tighter = |limit| Aim::Fit { limit, came: Some(200), counted: true };
         let less = [(fit, made("120", false)), (tighter(83), made("80", false))];
         check_aims(Mode::Needed, &compiler, &less, Ok("80"));
         let same = [
@@ -434,7 +436,8 @@ mod tests {
             check_aims(mode, &compiler, &[(Aim::Usual, made("90", false))], Ok("90"));
             compiler.stated = true;
             let came = (mode == Mode::Verify).then_some(200);
-            check_aims(mode, &compiler, &[(Aim::Fit { limit: 100, came }, made("90", false))], Ok("90"));
+            let fit = Aim::Fit { limit: 100, came, counted: false };
+            check_aims(mode, &compiler, &[(fit, made("90", false))], Ok("90"));
         }
     }
 

@@ -54,6 +54,8 @@ pub struct Options {
     pub max_slowdown: Limit,
     /// What the program is made the fastest for that needs no more.
     pub memory_limit: Option<Bytes>,
+    /// Whether what it then needs is counted, and asked for anew where it is too much.
+    pub counted: bool,
     /// Levers that are left alone.
     pub without: Without,
 }
@@ -68,7 +70,13 @@ impl Options {
             other => other,
         };
         let target = Target::parse(name).unwrap_or_default();
-        Self { target, max_slowdown: Limit::Usual, memory_limit: None, without: Without::default() }
+        Self {
+            target,
+            max_slowdown: Limit::Usual,
+            memory_limit: None,
+            counted: false,
+            without: Without::default(),
+        }
     }
 
     /// With a memory limit as users state it: bytes, or a share of the chip's memory.
@@ -86,7 +94,7 @@ impl Options {
         let memory_limit = match aim {
             Aim::Usual => self.memory_limit,
             Aim::Least => Some(Bytes(0)),
-            Aim::Fit { limit, came } => Some(Bytes(match (came, modelled) {
+            Aim::Fit { limit, came, .. } => Some(Bytes(match (came, modelled) {
                 (Some(came), Some(modelled)) if came > 0 => {
                     let scaled = u128::from(limit) * u128::from(modelled) / u128::from(came);
                     u64::try_from(scaled).unwrap_or(u64::MAX)
@@ -94,13 +102,14 @@ impl Options {
                 _ => limit,
             })),
         };
-        Self { memory_limit, ..self }
+        let counted = matches!(aim, Aim::Fit { counted: true, .. });
+        Self { memory_limit, counted, ..self }
     }
 
     /// The default pipeline's.
     pub fn pipeline(self) -> Optimize {
-        let Self { target, max_slowdown, memory_limit, without } = self;
-        Optimize { target, max_slowdown, memory_limit, without, ..Optimize::default() }
+        let Self { target, max_slowdown, memory_limit, counted, without } = self;
+        Optimize { target, max_slowdown, memory_limit, counted, without, ..Optimize::default() }
     }
 }
 
@@ -466,9 +475,12 @@ mod tests {
         let limit = |aim, modelled| options.aimed(aim, modelled).memory_limit.map(|bytes| bytes.0);
         assert_eq!(limit(Aim::Usual, Some(7)), None);
         assert_eq!(limit(Aim::Least, Some(7)), Some(0));
-        assert_eq!(limit(Aim::Fit { limit: 100, came: None }, Some(150)), Some(100));
-        assert_eq!(limit(Aim::Fit { limit: 100, came: Some(200) }, Some(150)), Some(75));
-        assert_eq!(limit(Aim::Fit { limit: u64::MAX, came: Some(1) }, Some(2)), Some(u64::MAX));
+        assert_eq!(limit(Aim::Fit { limit: 100, came: None, counted: true }, Some(150)), Some(100));
+        assert_eq!(limit(Aim::Fit { limit: 100, came: Some(200), counted: true }, Some(150)), Some(75));
+        assert_eq!(
+            limit(Aim::Fit { limit: u64::MAX, came: Some(1), counted: true }, Some(2)),
+            Some(u64::MAX)
+        );
         let stated = options.with_limit("0.5").expect("an H100's memory is known");
         assert_eq!(stated.memory_limit, Some(Bytes(40 << 30)));
         assert!(options.with_limit("lots").unwrap_err().contains("lots"));
@@ -483,10 +495,10 @@ mod tests {
         let (before, after) = least.before.zip(least.after).expect("figures");
         assert!(after < before / 2 && least.fits() == Some(false), "{least:?}");
         let limit = before * 9 / 10;
-        let fitting = made(Aim::Fit { limit, came: Some(before) });
+        let fitting = made(Aim::Fit { limit, came: Some(before), counted: true });
         assert_eq!((fitting.limit, fitting.fits()), (Some(limit), Some(true)));
         assert!(fitting.after > Some(after), "{fitting:?}");
-        let easy = made(Aim::Fit { limit: before, came: None });
+        let easy = made(Aim::Fit { limit: before, came: None, counted: true });
         assert_eq!(easy.fits(), Some(true));
     }
 
