@@ -39,12 +39,16 @@ class NotOptimizedWarning(UserWarning):
 
 
 class MemoryLimitWarning(UserWarning):
-    """A function needs more than `memory_limit`, by slimhlo's model, even as small as it gets."""
+    """A function needs more than `memory_limit`, even as small as it gets: by the compiler's count, or by slimhlo's model where it is made
+    for another target than JAX compiles for."""
 
 
 with jax.core.eval_context():
     _UNTRACED = get_opaque_trace_state()
 """What JAX is in when no function is being traced, batched or differentiated."""
+
+_ATTEMPTS = 4
+"""How often a program is made to fit a limit at most, the last time as small as it gets. Each is compiled, to be counted."""
 
 _KEPT = 4
 """Of `jax.jit`s for the same kind of arguments in other surroundings (x64 or not, precisions, meshes): as many as are kept."""
@@ -206,30 +210,84 @@ class Jit:
         return use(smaller.jit)
 
     def _make(self, args: Any, kwargs: Any) -> _Smaller:
-        smaller = _Smaller(self._fun, self._words)
-        module = smaller.jit.lower(*args, **kwargs).compiler_ir()
-        smaller.closed = True
         options = self._options.on(self.platform(*args, **kwargs))
         if jax.process_count() > 1:
             # All have to compile the same program, and what one of them is late with another may not be.
             options = dataclasses.replace(options, time_limit=None)
+        # What is made for another chip than the one it is compiled for is counted by nobody.
+        counts = options.memory_limit is not None and options.target is None and jax.process_count() == 1
+        options = dataclasses.replace(options, counted=counts)
+        smaller, report, why = self._made(args, kwargs, options)
+        if why:
+            self._warn(f"is compiled as it came: {why}", NotOptimizedWarning)
+            return smaller
+        need = f"{report.after} bytes by slimhlo's model" if report.fits is False else None
+        if counts and report.limit is not None:
+            smaller, total = self._fitting(args, kwargs, options, smaller, report)
+            if total is not None:
+                need = f"{total} bytes by the compiler's count" if total > report.limit else None
+        if need:
+            self._warn(f"needs {need}, more than memory_limit={report.limit}", MemoryLimitWarning)
+        return smaller
+
+    def _made(self, args: Any, kwargs: Any, options: Options) -> tuple[_Smaller, Any, str | None]:
+        """A `jax.jit` of what slimhlo makes of the function, and how that went, or why JAX compiles it as it came."""
+        smaller = _Smaller(self._fun, self._words)
+        module = smaller.jit.lower(*args, **kwargs).compiler_ir()
+        smaller.closed = True
         try:
             report = shrink(module, options)
         except (_slimhlo.Error, ir.MLIRError) as error:
-            self._warn(f"is compiled as it came: {error}", NotOptimizedWarning)
-            return smaller
-        if report.fits is False:
-            need = f"needs {report.after} bytes by slimhlo's model, more than memory_limit={report.limit}"
-            self._warn(need, MemoryLimitWarning)
+            return smaller, None, str(error)
         if smaller.jit.lower(*args, **kwargs).compiler_ir() is not module:
-            why = f"JAX {jax.__version__} lowers a function anew when it is called"
-            self._warn(f"is compiled as it came: {why}", NotOptimizedWarning)
-        return smaller
+            return smaller, None, f"JAX {jax.__version__} lowers a function anew when it is called"
+        return smaller, report, None
+
+    def _fitting(
+        self, args: Any, kwargs: Any, options: Options, smaller: _Smaller, report: _slimhlo.Report
+    ) -> tuple[_Smaller, int | None]:
+        """The first that fits by the compiler's own count, which has what the model does not see, or else the smallest; and its bytes, if that
+        says. Where one does not fit, less is asked for in proportion, half as much where nothing else came of that, and in the end the
+        least. JAX keeps what is compiled for it, and runs that."""
+        kept, least, before, limit = smaller, None, None, report.limit
+        asked: int = limit
+        for attempt in range(_ATTEMPTS):
+            taken = _taken(smaller.jit.lower(*args, **kwargs))
+            if taken is None:
+                break
+            total, temporaries = taken
+            if least is None or total < least:
+                kept, least = smaller, total
+            # The model says that there is nothing smaller, or the least was asked for.
+            if total <= limit or report.fits is False or attempt + 1 == _ATTEMPTS:
+                break
+            floor = total - temporaries
+            may, took = (1, 2) if total == before else (max(0, limit - floor), temporaries)
+            asked = floor + max(0, asked - floor) * may // max(1, took)
+            before = total
+            wanted = 1 if attempt + 2 == _ATTEMPTS else max(1, asked)
+            smaller, report, why = self._made(args, kwargs, dataclasses.replace(options, memory_limit=wanted))
+            if why:
+                break
+        return kept, least
 
     def _warn(self, message: str, category: type[Warning]) -> None:
         name = getattr(self._fun, "__name__", repr(self._fun))
         message = next(iter(message.strip().splitlines()), "")
         warnings.warn(f"{name} {message}", category, stacklevel=5)
+
+
+def _taken(lowered: jax.stages.Lowered) -> tuple[int, int] | None:
+    """Bytes that a program takes on a device by its compiler's count, and those of them that are temporaries; none if it does not say, or
+    does not compile it: whoever calls it hears of that."""
+    try:
+        stats = lowered.compile().memory_analysis()
+    except jax.errors.JaxRuntimeError:
+        return None
+    if stats is None:
+        return None
+    around = stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes
+    return around + stats.temp_size_in_bytes, stats.temp_size_in_bytes
 
 
 def shrink(module: Any, options: Options) -> _slimhlo.Report:

@@ -32,6 +32,8 @@ class Options:
     memory_limit: Any = None
     threshold: int = 0
     time_limit: float | None = None
+    counted: bool = False
+    """Whether what a program needs is counted, and asked for anew where it is too much."""
     without: Any = ()
 
     def __post_init__(self) -> None:

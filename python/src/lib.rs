@@ -51,6 +51,7 @@ struct Wanted {
     memory_limit: Option<String>,
     threshold: u64,
     time_limit: Option<f64>,
+    counted: bool,
     without: String,
 }
 
@@ -66,6 +67,7 @@ impl Wanted {
             options.max_slowdown =
                 OptionValue::parse(&most.to_string()).map_err(|error| wrong("max_slowdown", error))?;
         }
+        options.counted = self.counted;
         options.without = OptionValue::parse(&self.without).map_err(|error| wrong("without", error))?;
         match &self.memory_limit {
             Some(limit) => options.with_limit(limit).map_err(|error| wrong("memory_limit", error)),

@@ -17,6 +17,7 @@ import pytest
 import slimhlo
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from slimhlo import _jit
 from test_slimhlo import child, gathered
 
 jit = functools.partial(slimhlo.jit, threshold=0)
@@ -181,6 +182,32 @@ def test_a_memory_limit(rewritten):
         same(jit(function, memory_limit=1 << 20)(x), jax.jit(function)(x))
     with pytest.raises(ValueError, match="memory_limit"):
         jit(function, memory_limit=-1)
+
+
+def test_what_does_not_fit_by_the_compilers_count_is_asked_for_again(rewritten, monkeypatch):
+    """As little as is needed by a count that has twice the temporaries."""
+    x, asked = jnp.ones((512, 64)), []
+    function = jax.grad(lambda x: jax.nn.softmax(x @ x.T).sum())
+    shrink, taken = _jit.shrink, _jit._taken
+
+    def noted(module, options):
+        report = shrink(module, options)
+        asked.append((report.limit, report.after))
+        return report
+
+    def twice(lowered):
+        total, temporaries = taken(lowered)
+        return total + temporaries, 2 * temporaries
+
+    total, temporaries = taken(jit(function).lower(x))
+    monkeypatch.setattr(_jit, "shrink", noted)
+    monkeypatch.setattr(_jit, "_taken", twice)
+    # Enough for what is made of it, but not by that count.
+    limit = total + temporaries // 2
+    with pytest.warns(slimhlo.MemoryLimitWarning, match=f"needs {total + temporaries} bytes by the compiler's count, .*={limit}"):
+        same(jit(function, memory_limit=limit)(x), jax.jit(function)(x), rtol=1e-4)
+    limits = [limit for limit, _ in asked]
+    assert limits[0] == limit and 1 < len(limits) <= 4 and limits == sorted(limits, reverse=True)
 
 
 def test_what_arguments_do_not_tell(rewritten):
