@@ -5,7 +5,7 @@
 
 use super::ffi;
 use super::lists::Ids;
-use super::shards::{Exchange, Shards, local_type};
+use super::shards::Shards;
 use crate::addresses::AddressMap;
 use crate::ir::key;
 use crate::ops::{columns, joined};
@@ -26,6 +26,7 @@ use std::rc::Rc;
 mod aliases;
 mod classes;
 mod control;
+mod exchanges;
 mod host;
 mod moves;
 mod products;
@@ -453,81 +454,6 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             self.value(node, ty);
         }
         node
-    }
-
-    /// The type of the part of a value that one device has.
-    fn local(&self, value: Value<'c, 'a>) -> Type<'c> {
-        let ty = value.r#type();
-        if let Some((of, ty)) = self.partial
-            && of == key(value)
-        {
-            return ty;
-        }
-        self.shards.of(value).map_or(ty, |pieces| local_type(ty, pieces))
-    }
-
-    /// Has an op read what devices gather for it. What they have of these operands is handed back, by their keys.
-    fn gather(&mut self, op: OperationRef<'c, 'a>, exchange: &Exchange) -> Vec<(usize, Id)> {
-        let operands: SmallVec<[Value<'c, 'a>; 4]> = op.operands().collect();
-        let mut own = Vec::new();
-        for (number, pieces) in &exchange.gathered {
-            let value = operands[*number];
-            let id = self.operand(value);
-            let ty = local_type(value.r#type(), pieces);
-            let known = self.gathered.get(&(id, ty.to_raw().ptr as usize)).copied();
-            let whole = known.unwrap_or_else(|| {
-                let whole = self.one(Class::Exchange { summands: 1 }, op, ids![id], ty);
-                self.gathered.insert((id, ty.to_raw().ptr as usize), whole);
-                whole
-            });
-            own.push((key(value), id));
-            self.known.insert(key(value), whole);
-        }
-        if exchange.summands > 1
-            && let Ok(result) = op.result(0)
-        {
-            let result: Value = result.into();
-            self.partial = Some((key(result), local_type(result.r#type(), &exchange.before)));
-        }
-        own
-    }
-
-    /// Adds up the sums of which each device has made a part.
-    fn add_up(&mut self, op: OperationRef<'c, 'a>, exchange: &Exchange) {
-        if self.partial.take().is_some()
-            && let Ok(result) = op.result(0)
-        {
-            let part = self.operand(result.into());
-            let ty = self.local(result.into());
-            let class = Class::Exchange { summands: exchange.summands as u32 };
-            let sum = self.one(class, op, ids![part], ty);
-            self.forward(op, &[sum]);
-        }
-    }
-
-    /// What pieces do not divide is handed out whole along that dimension.
-    fn even_results(&mut self, block: BlockRef<'c, 'a>) {
-        let Some(last) = block.terminator() else { return };
-        for (at, value) in last.operands().enumerate().take(self.graph.results.len()) {
-            let (local, whole) = (Tensor::new(self.local(value)), Tensor::new(value.r#type()));
-            let (Some(local), Some(whole)) = (local, whole) else { continue };
-            if !(0..whole.rank()).any(|dim| self.shards.is_uneven(value, dim)) {
-                continue;
-            }
-            let shape: Vec<i64> = (0..whole.rank())
-                .map(
-                    |dim| if self.shards.is_uneven(value, dim) { whole.shape[dim] } else { local.shape[dim] },
-                )
-                .collect();
-            let ty = Tensor::get(&shape, whole.element, None);
-            let result = self.graph.results[at];
-            let gathered = self.push(Class::Opaque, Some(last), ids![result], &[ty]);
-            self.graph.results[at] = self.graph.nodes[gathered as usize].first;
-        }
-    }
-
-    fn local_types(&self, op: OperationRef<'c, 'a>) -> Types<'c> {
-        op.results().map(|result| self.local(result.into())).collect()
     }
 
     /// A node whose results are those of `op`.
