@@ -47,9 +47,6 @@ with jax.core.eval_context():
     _UNTRACED = get_opaque_trace_state()
 """What JAX is in when no function is being traced, batched or differentiated."""
 
-_ATTEMPTS = 4
-"""How often a program is made to fit a limit at most, the last time as small as it gets. Each is compiled, to be counted."""
-
 _KEPT = 4
 """Of `jax.jit`s for the same kind of arguments in other surroundings (x64 or not, precisions, meshes): as many as are kept."""
 
@@ -251,7 +248,8 @@ class Jit:
         least. JAX keeps what is compiled for it, and runs that."""
         kept, least, before, limit = smaller, None, None, report.limit
         asked: int = limit
-        for attempt in range(_ATTEMPTS):
+        attempts = _slimhlo.attempts()
+        for attempt in range(attempts):
             taken = _taken(smaller.jit.lower(*args, **kwargs))
             if taken is None:
                 break
@@ -259,13 +257,13 @@ class Jit:
             if least is None or total < least:
                 kept, least = smaller, total
             # The model says that there is nothing smaller, or the least was asked for.
-            if total <= limit or report.fits is False or attempt + 1 == _ATTEMPTS:
+            if total <= limit or report.fits is False or attempt + 1 == attempts:
                 break
             floor = total - temporaries
             may, took = (1, 2) if total == before else (max(0, limit - floor), temporaries)
             asked = floor + max(0, asked - floor) * may // max(1, took)
             before = total
-            wanted = 1 if attempt + 2 == _ATTEMPTS else max(1, asked)
+            wanted = 1 if attempt + 2 == attempts else max(1, asked)
             smaller, report, why = self._made(args, kwargs, dataclasses.replace(options, memory_limit=wanted))
             if why:
                 break

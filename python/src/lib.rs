@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 use slimhlo_passes::framework::OptionValue;
 // The linker takes `GetPjrtApi` from here.
 pub use slimhlo_pjrt::GetPjrtApi;
-use slimhlo_pjrt::decide::Aim;
+use slimhlo_pjrt::decide::{ATTEMPTS, Aim};
 use slimhlo_pjrt::optimizer::{self, Job, Options, Outcome, Source};
 use std::time::Duration;
 
@@ -105,6 +105,12 @@ fn optimize<'py>(
     Ok((module, Report { name, before, after, limit, fits, stages, seconds }))
 }
 
+/// How often a program is made to fit a limit at most.
+#[pyfunction]
+fn attempts() -> usize {
+    ATTEMPTS
+}
+
 /// The module of Python.
 #[pymodule]
 fn _slimhlo(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -113,6 +119,7 @@ fn _slimhlo(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Report>()?;
     module.add_class::<memory::Memory>()?;
     module.add_class::<memory::Line>()?;
+    module.add_function(wrap_pyfunction!(attempts, module)?)?;
     module.add_function(wrap_pyfunction!(optimize, module)?)?;
     module.add_function(wrap_pyfunction!(memory::report, module)?)
 }

@@ -108,15 +108,15 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
         let in_parts = uses(value).all(|used| is_member(used.user) || is_cut(used.user));
         let most = if in_parts { AGAIN_IN_PARTS } else { AGAIN };
         let (mut all, mut pending) = (BTreeSet::new(), vec![value]);
-        while let Some(value) = pending.pop() {
-            let Some(op) = defining_op(value) else { continue };
-            let leaves = !all.is_empty() && others.contains(&ir::key(value));
-            if leaves || in_parts && !is_member(op) && ir::bytes(value) <= little {
+        while let Some(of) = pending.pop() {
+            let Some(op) = defining_op(of) else { continue };
+            let leaves = of != value && others.contains(&ir::key(of));
+            if leaves || in_parts && !is_member(op) && ir::bytes(of) <= little {
                 continue;
             }
-            let of = Class::of(op_name(op));
-            let cheap = of.free || of.elementwise && !of.costly || in_parts && of.fusible;
-            let Some(place) = self.maker(value).filter(|_| cheap) else { return false };
+            let class = Class::of(op_name(op));
+            let cheap = class.free || class.elementwise && !class.costly || in_parts && class.fusible;
+            let Some(place) = self.maker(of).filter(|_| cheap) else { return false };
             if all.insert(place) {
                 pending.extend(op.operands());
             }

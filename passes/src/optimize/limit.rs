@@ -45,7 +45,7 @@ const ALIKE: u64 = 10;
 const KEPT_BACK: [(u64, f64, f64); 2] = [(8, Limit::HALVED, f64::INFINITY), (3, 1.15, Limit::HALVED)];
 
 /// Which part of a program's temporaries another attempt has to save to be kept: the model is off by as much. Of the corpus's spline flow it has
-/// 489 MiB for what values computed again leave, for 492, where XLA for an H100 has 787 for 616.
+/// 489 MiB for what values computed again leave, for 492, where XLA for an H100 has 787 for 616 (`cargo xtask bench corpus`).
 const MUCH: u64 = 20;
 
 /// Without a memory limit: what the usual bound makes of `module`, or, where temporaries are most of its peak, the least of

@@ -418,7 +418,7 @@ pub fn compare_of_limited<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> 
         (ComparisonDirection::Lt, 0) | (ComparisonDirection::Gt, 1) => "stablehlo.minimum",
         _ => return None,
     };
-    // What has many users is told from none of them in a hurry.
+    // Of many users the first few are asked.
     const LOOKED_AT: usize = 8;
     let limited = users(operands[at]).take(LOOKED_AT).find_map(|user| {
         let value = user.result(0).ok().map(Value::from)?;

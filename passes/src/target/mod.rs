@@ -28,21 +28,18 @@ pub struct Description {
     pub storage: &'static Storage,
     /// What it takes time for; `None` where nobody has measured it, and time is not judged.
     pub rates: Option<&'static Rates>,
-    /// It orders a device's work anew so that exchanges hide behind it, by its rates; if not, its order is by memory whatever is
-    /// exchanged.
-    pub hides: bool,
 }
 
 /// All targets, the default first, but for those of our own kernels on other chips.
 pub static TARGETS: [Description; 8] = [
-    Description { name: "xla-gpu", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100), hides: true },
-    Description { name: "h100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100), hides: true },
-    Description { name: "a100", storage: &xla_gpu::AMPERE, rates: Some(&xla_gpu::A100), hides: false },
-    Description { name: "b200", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::B200), hides: true },
-    Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P), hides: false },
-    Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P), hides: false },
-    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None, hides: false },
-    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::USUAL), hides: false },
+    Description { name: "xla-gpu", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
+    Description { name: "h100", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::H100) },
+    Description { name: "a100", storage: &xla_gpu::AMPERE, rates: Some(&xla_gpu::A100) },
+    Description { name: "b200", storage: &xla_gpu::STORAGE, rates: Some(&xla_gpu::B200) },
+    Description { name: "xla-tpu", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
+    Description { name: "v5p", storage: &xla_tpu::STORAGE, rates: Some(&xla_tpu::V5P) },
+    Description { name: "xla-cpu", storage: &xla_cpu::STORAGE, rates: None },
+    Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::USUAL) },
 ];
 
 /// Which values a back end stores, and in what form.
@@ -115,6 +112,8 @@ pub struct Storage {
     pub puts_off_updates: bool,
     /// Where devices wait for each other, what leads to the next collective is done first, whatever is alive meanwhile.
     pub hides_collectives: bool,
+    /// And all of a device's work is ordered anew for that, by its rates; if not, its order is by memory whatever is exchanged.
+    pub orders_for_collectives: bool,
     /// Operations that the back end counts for an element of an op, by the op's name without its dialect and the type of its operand's
     /// elements; `None` where all count alike, but for those that are known to be costly.
     pub operations: Option<fn(&str, Type<'_>) -> f64>,
@@ -366,7 +365,7 @@ impl Target {
 
     /// The rates by which it orders anew what devices do between exchanges; `None` if it does not.
     pub fn hiding(self) -> Option<&'static Rates> {
-        self.0.rates.filter(|_| self.0.hides)
+        self.0.rates.filter(|_| self.0.storage.orders_for_collectives)
     }
 
     /// Bytes of the chip's memory; `None` where that is the machine's.

@@ -36,6 +36,7 @@ pub(super) static STORAGE: Storage = Storage {
     takes_joined_apart: false,
     puts_off_updates: false,
     hides_collectives: false,
+    orders_for_collectives: false,
     operations: None,
     divides_work: false,
     splits_products: None,

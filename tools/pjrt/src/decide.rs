@@ -6,7 +6,7 @@
 //! What compiles is behind a trait, so that this knows nothing of C, and is tested without.
 
 /// How often a program is made to fit at most, the last time as small as it gets: each time takes as long as compiling it.
-const ATTEMPTS: usize = 4;
+pub const ATTEMPTS: usize = 4;
 
 /// When programs are optimized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,40 +240,41 @@ fn compare<C: Compile + ?Sized>(
         }
         let Some(Made { program, is_least }) = optimize(aim) else { break };
         let is_least = is_least || aim == Aim::Least;
+        let program = program.filter(|program| last.as_ref() != Some(program));
         let mut took = None;
-        if let Some(program) = program.filter(|program| last.as_ref() != Some(program)) {
-            match compiler.compile(Some(&program)) {
-                Ok(executable) => {
-                    let taken = compiler.taken(&executable);
-                    let better = outcome.is_err() || total(taken) < total(least);
-                    if better {
-                        (outcome, verdict, least) = (Ok(executable), Verdict::Optimized, taken);
-                    } else if verdict == Verdict::Untouched {
-                        verdict = Verdict::NotSmaller;
-                    }
-                    if better || after.is_none() {
-                        (after, kept) = (taken, attempt);
-                    }
-                    if fits(taken) {
-                        break;
-                    }
-                    if let Some((taken, limit)) = taken.zip(limit) {
-                        floor = taken.total().saturating_sub(taken.temporaries);
-                        took = Some((limit.saturating_sub(floor), taken.temporaries));
-                    }
+        match program.as_deref().map(|program| compiler.compile(Some(program))) {
+            // It came out as before.
+            None => {}
+            Some(Ok(executable)) => {
+                let taken = compiler.taken(&executable);
+                let better = outcome.is_err() || total(taken) < total(least);
+                if better {
+                    (outcome, verdict, least) = (Ok(executable), Verdict::Optimized, taken);
+                } else if verdict == Verdict::Untouched {
+                    verdict = Verdict::NotSmaller;
                 }
-                // The caller's program is what an error has to be about.
-                Err(error) => {
-                    if verdict == Verdict::Untouched {
-                        verdict = Verdict::Rejected(compiler.message(&error));
-                    }
-                    if !compiler.is_exhausted(&error) {
-                        break;
-                    }
+                if better || after.is_none() {
+                    (after, kept) = (taken, attempt);
+                }
+                if fits(taken) {
+                    break;
+                }
+                if let Some((taken, limit)) = taken.zip(limit) {
+                    floor = taken.total().saturating_sub(taken.temporaries);
+                    took = Some((limit.saturating_sub(floor), taken.temporaries));
                 }
             }
-            last = Some(program);
+            // The caller's program is what an error has to be about.
+            Some(Err(error)) => {
+                if verdict == Verdict::Untouched {
+                    verdict = Verdict::Rejected(compiler.message(&error));
+                }
+                if !compiler.is_exhausted(&error) {
+                    break;
+                }
+            }
         }
+        last = program.or(last);
         if is_least {
             break;
         }

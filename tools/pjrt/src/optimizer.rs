@@ -102,7 +102,11 @@ impl Options {
                 _ => limit,
             })),
         };
-        let counted = matches!(aim, Aim::Fit { counted: true, .. });
+        let counted = match aim {
+            Aim::Usual => self.counted,
+            Aim::Least => false,
+            Aim::Fit { counted, .. } => counted,
+        };
         Self { memory_limit, counted, ..self }
     }
 
@@ -481,6 +485,9 @@ mod tests {
             limit(Aim::Fit { limit: u64::MAX, came: Some(1), counted: true }, Some(2)),
             Some(u64::MAX)
         );
+        let counted = |options: Options, aim| options.aimed(aim, None).counted;
+        assert!(counted(Options { counted: true, ..options }, Aim::Usual) && !counted(options, Aim::Usual));
+        assert!(counted(options, Aim::Fit { limit: 100, came: None, counted: true }));
         let stated = options.with_limit("0.5").expect("an H100's memory is known");
         assert_eq!(stated.memory_limit, Some(Bytes(40 << 30)));
         assert!(options.with_limit("lots").unwrap_err().contains("lots"));

@@ -78,7 +78,7 @@ impl<'c: 'a, 'a> Found<'c, 'a> {
         let more = net(self).saturating_sub(net(other));
         if self.turns > 0.0 && self.again == other.again && more.abs() <= margin.max(net(other) / SMALL) {
             // As a rule each other's columns are added up then, which XLA for a GPU computes from what it would store for rows: of pairs'
-            // forces (`test/stream/held.mlir`) 0.1 MiB for 6.9 under XLA for an H100.
+            // forces (`test/stream/held.mlir`) 0.1 MiB for 6.9 under XLA for an H100 (`test/oracle/referee.py`).
             return self.turns < other.turns || self.turns == other.turns && other.split && !self.split;
         }
         if other.strided && !self.strided && self.again == other.again {

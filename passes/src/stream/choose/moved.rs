@@ -129,16 +129,10 @@ pub(super) fn is_strided(plan: &Plan<'_, '_>) -> bool {
 /// Whether gaps in what is strided cost time. They do not where two sums of pairs are taken together, along rows and along columns, if back
 /// ends compute all of it on the fly: no slices are taken of something large with gaps, and nothing large is computed both ways.
 /// Chunks of columns then take a GPU no longer than chunks of rows: `lennard_jones_jax_md` by XLA for an H100 25 MiB of temporaries in
-/// 968 ms for 55 in 1,106, in chunks of 16 MiB. Of single sums a Behler-Parrinello network's pipeline found 1,690 MiB for 380 by the model.
+/// 968 ms for 55 in 1,106, in chunks of 16 MiB (`--slimhlo-stream` of the simplified module, then `test/oracle/referee.py`). Of single sums a Behler-Parrinello network's pipeline found 1,690 MiB for 380 by the model.
 pub(super) fn gaps_matter(plan: &Plan<'_, '_>, group: &[(usize, Consumer<'_, '_>)], large: i64) -> bool {
-    let sums = |adds: bool| {
-        group.iter().any(|(_, consumer)| match consumer.role {
-            Role::Reduce { .. } => adds,
-            Role::Place => !adds,
-            _ => false,
-        })
-    };
-    if !sums(true) || !sums(false) {
+    let has = |is: fn(&Role) -> bool| group.iter().any(|(_, consumer)| is(&consumer.role));
+    if !has(|role| matches!(role, Role::Reduce { .. })) || !has(|role| matches!(role, Role::Place)) {
         return true;
     }
     let mut known = Keys::default();
