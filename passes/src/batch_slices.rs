@@ -48,6 +48,8 @@
 //! computed again where that costs less than to keep it: a minimum cut ([`crate::min_cut`]), with what is computed on the fly for next to
 //! nothing. In `chunks` of the pipeline these regions would be in the way of those before them (of Behler-Parrinello networks, by hand,
 //! the model had 1,843 MiB for 380), so they have a stage of their own behind that.
+//! Once the part before the sums is in a loop, though, nothing after it computes that again, and what it needs is stored: with `and-before` what
+//! waits comes first, then what does not. A recurrent agent's convolutions are sliced by samples before and after its loops over time.
 //!
 //! With `parts` sums over joined arrays are taken apart first (`--slimhlo-unstack=sums=true`): samples' gradients of all parameters, side
 //! by side, are one such, whose larger parts are outer products that can be sliced along either factor. So dimensions are also sliced
@@ -125,6 +127,9 @@ crate::pass_options! {
         /// Takes what has to wait for sums of all slices (the backward part of a program whose forward part ends in a matrix that is
         /// factorized), not what can be done before them. What it needs of before the sums is computed again if that costs little.
         pub after_sums: bool = false,
+        /// Where something waits for such sums, then does what can be done before them as well, in slices of that size; does nothing where nothing
+        /// waits.
+        pub and_before: bool = false,
         /// First takes sums over concatenates of what is made of little apart, as `--slimhlo-unstack=sums=true` does, and then does all it can; does
         /// nothing where there are none.
         pub parts: bool = false,
@@ -170,7 +175,11 @@ impl Pass for BatchSlices {
             return Ok(Changed::No);
         }
         if !self.parts {
-            return Ok(self.once(root, context).into());
+            let done = self.once(root, context);
+            if done && self.and_before {
+                Self { after_sums: false, ..self.clone() }.once(root, context);
+            }
+            return Ok(done.into());
         }
         if !unstack::with_sums(root) {
             return Ok(Changed::No);

@@ -216,7 +216,7 @@ pub fn optimize_once<'c>(
                 continue;
             }
             let (mut after, costs) = match forms.single() {
-                Some(_) if without.has_form(index, false) => (now, Costs::new()),
+                Some(_) if without.has_form(index, 0) => (now, Costs::new()),
                 Some(only) => (stepper.run(only, now)?, Costs::new()),
                 None => stepper.best_of(forms, now, &snapshots, rule)?,
             };

@@ -12,50 +12,54 @@ pub struct Without(u128);
 impl Without {
     /// Whether a stage, by its number, is left out as a whole.
     pub fn has(self, stage: usize) -> bool {
-        self.has_form(stage, false) && (STAGES[stage].other.is_none() || self.has_form(stage, true))
+        (0..STAGES[stage].pipelines().count()).all(|pipeline| self.has_form(stage, pipeline))
     }
 
-    /// Whether one form of a stage is left out: what is tried in its place, or else the stage itself.
-    pub fn has_form(self, stage: usize, other: bool) -> bool {
-        self.0 >> bit(stage, other) & 1 == 1
+    /// Whether one of a stage's pipelines is left out.
+    pub fn has_form(self, stage: usize, pipeline: usize) -> bool {
+        self.0 >> (first_bit(stage) + pipeline) & 1 == 1
     }
 
     /// The same, and stages that use other memory than the device's.
     pub fn and_host(self) -> Self {
-        self.and(|stage, _| stage.pipeline.contains("$room"))
+        self.and(|stage| stage.pipeline.contains("$room"))
     }
 
     /// The same, and stages that try something in their place, with that: all loops over chunks and slices of a batch.
     pub fn and_chunks(self) -> Self {
-        self.and(|stage, _| stage.other.is_some() || stage.pipeline.contains("batch-slices"))
+        self.and(|stage| !stage.others.is_empty() || stage.pipeline.contains("batch-slices"))
     }
 
-    fn and(self, is_left_out: impl Fn(&Stage, bool) -> bool) -> Self {
-        let left_out = forms().filter(|&(_, stage, other)| is_left_out(stage, other));
-        Self(left_out.fold(self.0, |bits, (bit, ..)| bits | 1 << bit))
+    fn and(self, is_left_out: impl Fn(&Stage) -> bool) -> Self {
+        let left_out = forms().enumerate().filter(|(_, (stage, _))| is_left_out(stage));
+        Self(left_out.fold(self.0, |bits, (bit, _)| bits | 1 << bit))
     }
 }
 
-/// The bit of a stage's form.
-fn bit(stage: usize, other: bool) -> usize {
-    const { assert!(2 * STAGES.len() <= u128::BITS as usize) };
-    2 * stage + usize::from(other)
+/// The bit of a stage's own pipeline; those that are tried in its place have the next ones.
+fn first_bit(stage: usize) -> usize {
+    const { assert!(count() <= u128::BITS as usize) };
+    STAGES[..stage].iter().map(|stage| 1 + stage.others.len()).sum()
 }
 
-/// Each stage's form, and what is tried in its place: the bit, the stage, and whether it is the latter.
-fn forms() -> impl Iterator<Item = (usize, &'static Stage, bool)> {
-    STAGES.iter().enumerate().flat_map(|(number, stage)| {
-        let other = stage.other.map(|_| true);
-        [false].into_iter().chain(other).map(move |other| (bit(number, other), stage, other))
-    })
+/// How many pipelines all stages have.
+const fn count() -> usize {
+    let (mut count, mut stage) = (0, 0);
+    while stage < STAGES.len() {
+        count += 1 + STAGES[stage].others.len();
+        stage += 1;
+    }
+    count
+}
+
+/// Each stage's pipelines, in the order of their bits.
+fn forms() -> impl Iterator<Item = (&'static Stage, &'static str)> {
+    STAGES.iter().flat_map(|stage| stage.pipelines().map(move |pipeline| (stage, pipeline)))
 }
 
 /// What can be switched off: each stage's passes, and those that are tried in their place.
 fn levers() -> impl Iterator<Item = (usize, &'static str)> {
-    forms().filter_map(|(bit, stage, other)| {
-        let pipeline = if other { stage.other? } else { stage.pipeline };
-        Some((bit, lever_of(pipeline)?))
-    })
+    forms().enumerate().filter_map(|(bit, (_, pipeline))| Some((bit, lever_of(pipeline)?)))
 }
 
 /// What a pipeline is called when it is switched off: the last pass of ours that it runs, without `slimhlo-`.

@@ -22,8 +22,8 @@ pub struct Form {
     pub through: bool,
     /// Of what two loops have in common so many in a hundred are computed again.
     pub share: u64,
-    /// Whether it is the stage's other pipeline that runs.
-    pub other: bool,
+    /// Which of the stage's pipelines runs.
+    pub pipeline: usize,
 }
 
 impl Form {
@@ -36,7 +36,7 @@ impl Form {
         windows: 8,
         through: false,
         share: 100,
-        other: false,
+        pipeline: 0,
     };
 
     /// Shares of what is done again at a price that nobody can choose: all of it, or less, in steps of a tenth. Not measured against

@@ -36,7 +36,7 @@ pub struct Stage {
     /// done, `$room` for what functions may need.
     pub pipeline: &'static str,
     /// What is tried in its place where a stage is tried in several forms: the best of all is kept.
-    pub other: Option<&'static str>,
+    pub others: &'static [&'static str],
     /// What runs after them if they have changed something; nothing for MLIR's own passes, which do not say whether they
     /// have.
     pub tidy: &'static str,
@@ -51,6 +51,13 @@ pub struct Stage {
     /// It runs once, when the rounds of all others have come to an end: what it does is none of their business, and would have them
     /// search again.
     pub finishes: bool,
+}
+
+impl Stage {
+    /// Its pipelines: its own, and what is tried in its place.
+    pub fn pipelines(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.pipeline).chain(self.others.iter().copied())
+    }
 }
 
 /// What [`TIDY`] is, for others to be made of.
@@ -77,7 +84,7 @@ const SIMPLIFY: &str =
 const PLAIN: Stage = Stage {
     name: "",
     pipeline: "",
-    other: None,
+    others: &[],
     tidy: TIDY,
     judge: Judge::NotWorse,
     is_original: false,
@@ -283,7 +290,12 @@ pub const STAGES: &[Stage] = &[
         name: "chunks",
         pipeline: "func.func(slimhlo-stream{target=$target chunk-bytes=$chunk settle=false})",
         // A batch in slices takes all along that keeps it apart, forward and backward: what is best in chunks of its own it may leave no better.
-        other: Some("func.func(slimhlo-batch-slices{target=$target chunk-bytes=$chunk})"),
+        // And what waits for sums of the batch is tried first where anything does: what it needs of before them it computes again, as long as
+        // that is not within a loop. The forward part of a recurrent network stores its features otherwise (recurrent_replay_rlax).
+        others: &[
+            "func.func(slimhlo-batch-slices{target=$target chunk-bytes=$chunk})",
+            "func.func(slimhlo-batch-slices{target=$target chunk-bytes=$chunk after-sums=true and-before=true})",
+        ],
         tidy: SIMPLIFY,
         judge: Judge::Much,
         ..PLAIN

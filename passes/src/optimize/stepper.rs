@@ -81,9 +81,9 @@ impl<'c> Stepper<'_, 'c, '_> {
         let pipeline = match index {
             0 if is_flat(self.module) => TIDY.to_owned(),
             _ => stage
-                .other
-                .filter(|_| form.other)
-                .unwrap_or(stage.pipeline)
+                .pipelines()
+                .nth(form.pipeline)
+                .expect("forms are of the stage's pipelines")
                 .replace("$chunk", &form.chunk.to_string())
                 .replace("$moves", &form.moves.to_string())
                 .replace("$sooner", &form.near_moves.to_string())
@@ -151,10 +151,9 @@ impl<'c> Stepper<'_, 'c, '_> {
         rule: Rule<'_>,
     ) -> Result<(u64, Costs), PassError<'c>> {
         let mut trials = Trials { stepper: self, now, snapshots, rule, found: HashMap::new() };
-        for other in [false, true] {
-            let there = !other || self.stage.other.is_some();
-            if there && !self.without.has_form(self.index, other) {
-                trials.search(forms.clone(), other)?;
+        for pipeline in 0..self.stage.pipelines().count() {
+            if !self.without.has_form(self.index, pipeline) {
+                trials.search(forms.clone(), pipeline)?;
             }
         }
         let mut found = trials.found;
@@ -218,10 +217,10 @@ impl<'c> Trials<'_, 'c, '_> {
 
     /// Runs one of the stage's pipelines in several forms, and notes of each function the form that costs least, if
     /// it is better than what was found before. Leaves all as it was.
-    fn search(&mut self, mut forms: Search, other: bool) -> Result<(), PassError<'c>> {
+    fn search(&mut self, mut forms: Search, pipeline: usize) -> Result<(), PassError<'c>> {
         let mut outcome = None;
         while let Some(form) = forms.next(outcome) {
-            let trial = self.stepper.trial(Form { other, ..form }, self.now);
+            let trial = self.stepper.trial(Form { pipeline, ..form }, self.now);
             outcome = match self.foregone(&trial) {
                 None => Some(self.run(trial)?),
                 known => known,
