@@ -181,7 +181,8 @@ pub(crate) use emit::next_channel;
 pub(crate) use layout::Known;
 pub use layout::partitions;
 pub(crate) use layout::{
-    is_entry, is_manual_throughout, is_partitioned, of_one_partition, only_returned, shardings_at, taken,
+    is_entry, is_manual_throughout, is_partitioned, is_zero_bits, of_one_partition, only_returned,
+    shardings_at, taken,
 };
 pub(crate) use manual::{
     all_gather, all_reduce, collective_permute, constant_on_shards, counted, looked_up, manual_computation,
