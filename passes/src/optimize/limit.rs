@@ -41,7 +41,9 @@ const ALIKE: u64 = 10;
 /// alone took up to a twelfth too much under XLA for an H100, some up to a quarter (`cargo xtask bench corpus`); to miss the limit is worse than a
 /// quarter more time, where that is likely, and than a seventh, where it is not: spline_flow_distrax fits into a half at 1.16 for that, and not at 1.08.
 /// What is not likely takes no program beyond the usual bound for half of the temporaries either, the last of the three: navier_stokes_exponax
-/// fits into a half at 1.25, a quarter below it, and would take 1.31. Who counts what comes of it (`counted`) does without.
+/// fits into a half at 1.25, a quarter below it, and would take 1.31. Who counts what comes of it (`counted`) does without, and is handed
+/// what takes up to a tenth more by the model if what fits would take a quarter longer than that: he asks again where it does not fit. Chains of
+/// blackjax fit a quarter at 1.17 so, and not at 2.21.
 const KEPT_BACK: [(u64, f64, f64); 2] = [(8, Limit::HALVED, f64::INFINITY), (3, 1.15, Limit::HALVED)];
 
 /// Which part of a program's temporaries another attempt has to save to be kept: the model is off by as much. Of the corpus's spline flow it has
@@ -109,6 +111,8 @@ struct Made<'c, T> {
     /// Bytes of the function that needs most.
     largest: u64,
     fits: bool,
+    /// It does not fit by the model, but for all that the model knows it may.
+    may_fit: bool,
 }
 
 impl<T> Made<'_, T> {
@@ -168,6 +172,7 @@ fn fastest<'c, T, E>(
     let as_it_came = || came.iter().map(|(name, cost)| tried.time(name, cost.seconds)).sum::<f64>();
     let floor = came.iter().map(|(_, cost)| cost.footprint.floor()).max().unwrap_or(0);
     let as_it_came_peak = came.iter().map(|(_, cost)| cost.peak()).fold(0, u64::saturating_add);
+    let counted = options.counted;
     let mut within = |attempted: Attempt, room: Bytes| {
         let Attempt { max_slowdown, levers: (without, late_chunks), stops } = attempted;
         let memory_limit = stops.then_some(room);
@@ -180,7 +185,9 @@ fn fastest<'c, T, E>(
             largest = largest.max(cost.peak());
         }
         let times = seconds / as_it_came().max(f64::MIN_POSITIVE);
-        let made = Made { body: copy_of(module), found, times, peak, largest, fits: largest <= room.0 };
+        let fits = largest <= room.0;
+        let may_fit = counted && !fits && largest - room.0 <= room.0.saturating_sub(floor) / ALIKE;
+        let made = Made { body: copy_of(module), found, times, peak, largest, fits, may_fit };
         move_body(module, copy_of(borrowed(&original)));
         Ok(made)
     };
@@ -230,13 +237,22 @@ fn fit<'c, T, E>(
         [Attempt { stops: false, ..usual }, halved(early), halved(late), smallest(early), smallest(late)];
     let mut levers = usual.levers;
     let mut best = within(usual, room)?;
+    let mut near: Option<Made<'c, T>> = None;
+    let mut leave = |made: Made<'c, T>| {
+        if made.may_fit && near.as_ref().is_none_or(|near| made.times < near.times) {
+            near = Some(made);
+        }
+    };
     for next in others.into_iter().chain(with_host.map(smallest)) {
         if best.fits {
             break;
         }
         let slower = within(next, room)?;
         if slower.is_better(&best) {
-            (best, levers) = (slower, next.levers);
+            leave(std::mem::replace(&mut best, slower));
+            levers = next.levers;
+        } else {
+            leave(slower);
         }
     }
     let mut too_fast = 1.0;
@@ -246,8 +262,9 @@ fn fit<'c, T, E>(
         if made.fits && made.times < best.times {
             best = made;
         } else {
+            leave(made);
             too_fast = bound;
         }
     }
-    Ok(best)
+    Ok(near.filter(|near| near.times * Limit::HALVED < best.times).unwrap_or(best))
 }
