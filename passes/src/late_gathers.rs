@@ -24,7 +24,9 @@
 //! Rows may be either operand of the product, may be picked by several indices, and may be converted on their way to
 //! it: then all of the table is. Where they are put beside others for the product (the nodes at both ends of an edge,
 //! and what is known of the edge), that is first written as a sum of products, one for each part and the part of the
-//! other factor that it meets.
+//! other factor that it meets. The other factor's gradient is then put together of the parts' products, and what is made
+//! of the other factor for all parts side by side, and taken apart again for the gradients of these, is made part by part
+//! (`late_gathers/parts.rs`).
 //!
 //! # Why it is right
 //!
@@ -50,13 +52,15 @@
 //! * Annotations, and programs for more than one partition: the rows are spread over devices, the table is not, or
 //!   differently.
 
+mod parts;
+
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
-use crate::ir::{Builder, constant_attribute, discardable_attributes, i64_array, plain};
+use crate::ir::{Builder, discardable_attributes, i64_array, plain};
 use crate::ops::products::dot_numbers;
-use crate::rewrite::{defining_op, is_unused, ops_named};
+use crate::rewrite::{defining_op, is_unused};
 use crate::shards::is_partitioned;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
+use melior::ir::{OperationRef, Value};
 use slimhlo_dialect::ffi::{attribute_of, op_name};
 use slimhlo_dialect::stablehlo::attrs::{DotDimensionNumbers, GatherDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
@@ -82,8 +86,6 @@ crate::pass_options! {
 
 const MOVED: Statistic = Statistic::new(c"num-gathers", c"gathers that come after their product");
 
-/// How many parts a factor is put together of, at most.
-const MOST_PARTS: usize = 4;
 /// How many times as many rows have to be gathered as there are.
 const OFTEN: i64 = 2;
 
@@ -96,13 +98,9 @@ impl Pass for LateGathers {
             return Ok(Changed::No);
         }
         let build = Builder::new(root);
-        let mut changed = false;
-        let mut products = ops_named(root, "stablehlo.dot_general");
-        while let Some(product) = products.pop() {
-            if let Some(parts) = (0..2).find_map(|side| take_apart(product, side, &build)) {
-                products.extend(parts);
-                changed = true;
-            } else if (0..2).any(|side| gather_late(product, side, &build).is_some()) {
+        let (products, mut changed) = parts::take_apart(root, &build);
+        for product in products {
+            if (0..2).any(|side| gather_late(product, side, &build).is_some()) {
                 context.count(&MOVED, 1);
                 changed = true;
             }
@@ -120,57 +118,6 @@ fn gather_late<'c: 'a, 'a>(
 ) -> Option<()> {
     let operand = product.operands().nth(side).filter(|_| is_bare(product))?;
     Rows::of(operand)?.gather_late(product, side, build)
-}
-
-/// Writes a product with what is put together along a contracted dimension, rows that are gathered among it, as a sum
-/// of products: says which.
-fn take_apart<'c: 'a, 'a>(
-    product: OperationRef<'c, 'a>,
-    side: usize,
-    build: &Builder<'c, 'a>,
-) -> Option<Vec<OperationRef<'c, 'a>>> {
-    let operands: Vec<Value> = product.operands().collect();
-    let join = defining_op(*operands.get(side)?).filter(|op| op_name(*op) == "stablehlo.concatenate")?;
-    let numbers = dot_numbers(product)?;
-    let contracted = [numbers.lhs_contracting_dimensions(), numbers.rhs_contracting_dimensions()];
-    let along = constant_attribute(join, "dimension")?;
-    let place = contracted[side].iter().position(|&dim| dim == along)?;
-    let across = contracted[1 - side][place] as usize;
-    let result: Value = product.result(0).ok()?.into();
-    // Narrower sums would be rounded once more.
-    let is_wide = |element: Type<'_>| element.is_f32() || element.is_f64();
-    let parts: Vec<Value> = join.operands().collect();
-    if !is_bare(product)
-        || !is_bare(join)
-        || !(2..=MOST_PARTS).contains(&parts.len())
-        || !is_wide(plain(result)?.element)
-        || !parts.iter().any(|part| Rows::of(*part).is_some())
-    {
-        return None;
-    }
-    let (other, location) = (plain(operands[1 - side])?, product.location());
-    build.set_insertion_point_before(product);
-    let mut made: Vec<OperationRef> = Vec::new();
-    let mut begin = 0;
-    for part in parts {
-        let size = plain(part)?.shape[along as usize];
-        let (mut start, mut shape) = (vec![0; other.rank()], other.shape.to_vec());
-        (start[across], shape[across]) = (begin, size);
-        begin += size;
-        let slice =
-            build.slice(operands[1 - side], &start, Tensor::get(&shape, other.element, None), location);
-        let mut given = [part, slice];
-        given.rotate_left(side);
-        made.push(build.copy_with(product, &given, &[], &[result.r#type()]));
-    }
-    let sum = made.iter().filter_map(|op| op.result(0).ok().map(Value::from));
-    let sum = sum.reduce(|sum, next| build.binary("stablehlo.add", sum, next, location))?;
-    build.replace_all_uses_with(result, sum);
-    build.erase_with_dead_producers(product, |_| {});
-    if is_unused(join) {
-        build.erase_with_dead_producers(join, |_| {});
-    }
-    Some(made)
 }
 
 /// Whole rows of a table that an operand of a product is gathered from.
