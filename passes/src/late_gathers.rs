@@ -24,9 +24,9 @@
 //! Rows may be either operand of the product, may be picked by several indices, and may be converted on their way to
 //! it: then all of the table is. Where they are put beside others for the product (the nodes at both ends of an edge,
 //! and what is known of the edge), that is first written as a sum of products, one for each part and the part of the
-//! other factor that it meets. The other factor's gradient is then put together of the parts' products, and what is made
-//! of the other factor for all parts side by side, and taken apart again for the gradients of these, is made part by part
-//! (`late_gathers/parts.rs`).
+//! other factor that it meets. With `gradients` the other factor's gradient is then put together of the parts' products, and
+//! what is made of the other factor for all parts side by side, and taken apart again for the gradients of these, is made
+//! part by part (`late_gathers/parts.rs`).
 //!
 //! # Why it is right
 //!
@@ -53,6 +53,8 @@
 //!   differently.
 
 mod parts;
+
+pub use parts::joins_rows;
 
 use crate::framework::{Changed, Pass, PassContext, PassResult, Statistic};
 use crate::ir::{Builder, discardable_attributes, i64_array, plain};
@@ -81,7 +83,10 @@ crate::pass_options! {
     ///     : (tensor<1000x64xf32>, tensor<64x32xf32>) -> tensor<1000x32xf32>
     /// %r = "stablehlo.gather"(%all, %ends) : (tensor<1000x32xf32>, tensor<50000x1xi32>) -> tensor<50000x32xf32>
     /// ```
-    pub struct LateGathers;
+    pub struct LateGathers {
+        /// Also takes apart the gradients of products with gathered rows beside others: of what is put together, and of what it is multiplied with.
+        pub gradients: bool = false,
+    }
 }
 
 const MOVED: Statistic = Statistic::new(c"num-gathers", c"gathers that come after their product");
@@ -98,7 +103,7 @@ impl Pass for LateGathers {
             return Ok(Changed::No);
         }
         let build = Builder::new(root);
-        let (products, mut changed) = parts::take_apart(root, &build);
+        let (products, mut changed) = parts::take_apart(root, self.gradients, &build);
         for product in products {
             if (0..2).any(|side| gather_late(product, side, &build).is_some()) {
                 context.count(&MOVED, 1);

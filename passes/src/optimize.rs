@@ -60,7 +60,7 @@ use crate::target::Target;
 use annotated::{mark, unmark};
 use exchanged::Exchanged;
 pub use levers::Without;
-pub use limit::search;
+pub use limit::{ALIKE, search};
 use melior::dialect::DialectRegistry;
 use melior::ir::OperationRef;
 use rule::{Costs, Rule, SLACK};
@@ -99,6 +99,8 @@ crate::pass_options! {
         /// Compute nothing in chunks, nor a batch in slices, before no more is to be had by computing values again: what stages that
         /// come first take the time for may save less than what others would.
         pub late_chunks: bool = false,
+        /// Take gradients of products with gathered rows beside others apart (`--slimhlo-late-gathers=gradients=true`): without a choice, both are tried.
+        pub split_gradients: bool = false,
     }
 }
 
@@ -208,8 +210,8 @@ pub fn optimize_once<'c>(
                 enough: options.memory_limit.map(|bytes| bytes.0),
                 originals: &originals,
             };
-            let room = options.memory_limit;
-            let stepper = Stepper { module, round, index, stage, run, target, room, without, tried };
+            let stepper = Stepper { module, round, index, stage, run, options, without, tried };
+            stepper.look(borrowed(&original));
             let forms = options.forms(stage, &snapshots);
             let standing = forms.single().is_none().then(|| standing(&snapshots));
             if standing.zip(searched[index]).is_some_and(|(now, then)| is_near(now, then)) {

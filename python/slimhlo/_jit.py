@@ -245,7 +245,7 @@ class Jit:
     ) -> tuple[_Smaller, int | None]:
         """The first that fits by the compiler's own count, which has what the model does not see, or else the smallest; and its bytes, if that
         says. Where one does not fit, less is asked for in proportion, half as much where nothing else came of that, and in the end the
-        least. JAX keeps what is compiled for it, and runs that."""
+        least; in proportion to what the model has for it, if that is less than was asked for. JAX keeps what is compiled for it, and runs that."""
         kept, least, before, limit = smaller, None, None, report.limit
         asked: int = limit
         attempts = _slimhlo.attempts()
@@ -257,11 +257,12 @@ class Jit:
             if least is None or total < least:
                 kept, least = smaller, total
             # The model says that there is nothing smaller, or the least was asked for.
-            if total <= limit or report.fits is False or attempt + 1 == attempts:
+            if total <= limit or report.is_least or attempt + 1 == attempts:
                 break
             floor = total - temporaries
             may, took = (1, 2) if total == before else (max(0, limit - floor), temporaries)
-            asked = floor + max(0, asked - floor) * may // max(1, took)
+            modelled = min(asked, asked if report.after is None else report.after)
+            asked = floor + max(0, modelled - floor) * may // max(1, took)
             before = total
             wanted = 1 if attempt + 2 == attempts else max(1, asked)
             smaller, report, why = self._made(args, kwargs, dataclasses.replace(options, memory_limit=wanted))

@@ -36,6 +36,8 @@ struct Report {
     limit: Option<u64>,
     /// Whether that was reached, by the model.
     fits: Option<bool>,
+    /// Whether there is nothing smaller, by the model.
+    is_least: bool,
     /// What stages of the pipeline took off the peak, in bytes.
     stages: Vec<(String, u64)>,
     /// Reading, rewriting and writing.
@@ -99,10 +101,10 @@ fn optimize<'py>(
         Outcome::Same | Outcome::Small => None,
         Outcome::Failed(why) => return Err(Error::new_err(why)),
     };
-    let fits = report.fits();
+    let (fits, is_least) = (report.fits(), report.is_least());
     let optimizer::Report { name, before, after, limit, stages, seconds, .. } = report;
     let stages = stages.into_iter().map(|(name, saved)| (name.to_owned(), saved)).collect();
-    Ok((module, Report { name, before, after, limit, fits, stages, seconds }))
+    Ok((module, Report { name, before, after, limit, fits, is_least, stages, seconds }))
 }
 
 /// How often a program is made to fit a limit at most.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: slimhlo-opt %s --slimhlo-late-gathers --canonicalize | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-late-gathers=gradients=true --canonicalize | FileCheck %s
 
 // Edges beside one of their nodes: neither these nor their gradient are put together, forward or backward.
 // CHECK-LABEL: func.func @both_gradients(

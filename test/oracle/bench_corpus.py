@@ -21,6 +21,7 @@ import dataclasses
 import hashlib
 import json
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -172,6 +173,15 @@ class Bench:
             kept.with_suffix(".json").write_text(json.dumps({"seconds": seconds}))
         return made
 
+    def modelled(self, text: str, limit: int) -> int:
+        """Bytes that the pipeline's output for a limit takes by the model."""
+        made = self.pipeline(text, limit)
+        options = f"target={self.target.name} plain=true top=0"
+        command = [self.opt, "-", f"--slimhlo-print-memory={options}", "-o", "/dev/null"]
+        assert made and made.text is not None, "it has been asked for"
+        done = subprocess.run(command, input=made.text.encode(), capture_output=True, check=True)
+        return max(int(peak) for peak in re.findall(r"peak (\d+)", done.stderr.decode()))
+
     def ours(self, text: str, limit: int | None) -> tuple[Figures | Lost | None, float | None]:
         made = self.pipeline(text, limit)
         if made is None:
@@ -192,7 +202,7 @@ class Bench:
 
     def fitted(self, text: str, limit: int, floor: int) -> Figures | Lost | None:
         """What the layer (tools/pjrt/src/decide.rs) would keep: where what was to fit does not by XLA's count, less is asked for in
-        proportion, or half as much where that came out the same, and in the end the least."""
+        proportion than the model has for it, or half as much where that came out the same, and in the end the least."""
         kept: Figures | None = None
         asked, before = limit, None
         for attempt in range(ATTEMPTS):
@@ -203,10 +213,11 @@ class Bench:
                 kept = found
             if not needs_more(limit, found.total):
                 break
+            modelled = max(0, min(asked, self.modelled(text, asked)) - floor)
             if found == before:
-                asked = floor + (asked - floor) // 2
+                asked = floor + modelled // 2
             else:
-                asked = floor + (asked - floor) * (limit - floor) // max(1, found.total - floor)
+                asked = floor + modelled * (limit - floor) // max(1, found.total - floor)
             before = found
         return kept
 

@@ -27,7 +27,7 @@ use super::{Rows, is_bare};
 use crate::ir::{self, Builder, constant_attribute, i64_array, plain};
 use crate::ops::products::dot_numbers;
 use crate::rewrite::{defining_op, is_unused, ops_named, users};
-use crate::tables::Keys;
+use crate::shards::is_partitioned;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
@@ -36,30 +36,36 @@ use slimhlo_dialect::types::Tensor;
 /// How many parts a factor is put together of, at most.
 const MOST_PARTS: usize = 4;
 
-/// Takes all products apart that there are to be taken; all that there are then, and whether it changed anything.
+/// Takes all products apart that there are to be taken, and `gradients` as well; all that there are then, and whether it changed anything.
 pub fn take_apart<'c: 'a, 'a>(
     root: OperationRef<'c, 'a>,
+    gradients: bool,
     build: &Builder<'c, 'a>,
 ) -> (Vec<OperationRef<'c, 'a>>, bool) {
-    let (mut products, mut changed) = (Vec::new(), false);
-    let mut others = Vec::new();
-    // What parts of one factor have met parts of.
-    let mut factors = Keys::default();
+    let (mut products, mut others, mut changed) = (Vec::new(), Vec::new(), false);
     for product in ops_named(root, "stablehlo.dot_general") {
-        match (0..2).find_map(|side| sum_of_parts(product, side, &mut factors, build)) {
-            Some(parts) => products.extend(parts),
+        match (0..2).find_map(|side| sum_of_parts(product, side, build)) {
+            Some(parts) => {
+                products.extend(parts);
+                changed = true;
+            }
             None => others.push(product),
         }
     }
-    changed |= !factors.is_empty();
+    // What a factor's parts have met is known now.
     for product in others {
-        let apart = (0..2).find_map(|side| {
-            side_by_side(product, side, build).or_else(|| cut(product, side, &factors, build))
-        });
+        let take = |side| side_by_side(product, side, build).or_else(|| cut(product, side, build));
+        let apart = if gradients { (0..2).find_map(take) } else { None };
         changed |= apart.is_some();
         products.extend(apart.unwrap_or_else(|| vec![product]));
     }
     (products, changed)
+}
+
+/// Whether rows are gathered to be put beside others for a product, in a program that is not for several partitions.
+pub fn joins_rows(root: OperationRef<'_, '_>) -> bool {
+    let of_parts = |product| (0..2).any(|side| parts_of(product, side).is_some());
+    !is_partitioned(root) && ops_named(root, "stablehlo.dot_general").into_iter().any(of_parts)
 }
 
 /// What an operand of a product is put together of, and along which dimension, if rows are gathered for one of them.
@@ -94,11 +100,10 @@ fn part<'c: 'a, 'a>(
 }
 
 /// Writes a product with what is put together along a contracted dimension, rows that are gathered among it, as a sum
-/// of products: says which, and notes the other factor.
+/// of products: says which.
 fn sum_of_parts<'c: 'a, 'a>(
     product: OperationRef<'c, 'a>,
     side: usize,
-    factors: &mut Keys,
     build: &Builder<'c, 'a>,
 ) -> Option<Vec<OperationRef<'c, 'a>>> {
     let (join, along, parts) = parts_of(product, side)?;
@@ -127,7 +132,6 @@ fn sum_of_parts<'c: 'a, 'a>(
     }
     let sum = made.iter().filter_map(|op| op.result(0).ok().map(Value::from));
     let sum = sum.reduce(|sum, next| build.binary("stablehlo.add", sum, next, location))?;
-    factors.insert(ir::key(operands[1 - side]));
     build.replace_all_uses_with(result, sum);
     build.erase_with_dead_producers(product, |_| {});
     if is_unused(join) {
@@ -183,32 +187,33 @@ fn side_by_side<'c: 'a, 'a>(
     Some(made)
 }
 
-/// Makes a product of which nothing but parts is read, along a dimension of one of the `factors`, part by part: says which.
+/// What a slice has of one dimension: where it begins, and how much, if it has all of the others.
+fn range_of<'c: 'a, 'a>(cut: OperationRef<'c, 'a>, place: usize) -> Option<(i64, i64)> {
+    let of = |name| i64_array(cut, name);
+    let whole =
+        plain(cut.operands().next().filter(|_| op_name(cut) == "stablehlo.slice" && is_bare(cut))?)?.shape;
+    let (starts, limits, strides) = (of("start_indices")?, of("limit_indices")?, of("strides")?);
+    let is_all = |dim: usize| dim == place || starts[dim] == 0 && limits[dim] == whole[dim];
+    ((0..whole.len()).all(is_all) && strides.iter().all(|&stride| stride == 1))
+        .then_some((starts[place], limits[place] - starts[place]))
+}
+
+/// Makes a product of which nothing but parts is read, along a dimension of a factor that has been taken apart in the same way
+/// ([`sum_of_parts`]), part by part: says which.
 fn cut<'c: 'a, 'a>(
     product: OperationRef<'c, 'a>,
     side: usize,
-    factors: &Keys,
     build: &Builder<'c, 'a>,
 ) -> Option<Vec<OperationRef<'c, 'a>>> {
-    let factor = product.operands().nth(side).filter(|factor| factors.contains(&ir::key(*factor)))?;
+    let factor = product.operands().nth(side)?;
     let result: Value = product.result(0).ok()?.into();
-    let whole = plain(result)?.shape;
     let rank = plain(factor)?.rank() as i64;
     let cuts: Vec<OperationRef> = users(result).collect();
-    let at = |cut: OperationRef<'c, 'a>, place: usize| {
-        let of = |name| i64_array(cut, name);
-        let (starts, limits, strides) = (of("start_indices")?, of("limit_indices")?, of("strides")?);
-        let is_all = |dim: usize| dim == place || starts[dim] == 0 && limits[dim] == whole[dim];
-        ((0..whole.len()).all(is_all) && strides.iter().all(|&stride| stride == 1))
-            .then_some((starts[place], limits[place] - starts[place]))
-    };
     let (dim, ranges) = (0..rank).find_map(|dim| {
         let place = free_place(product, side, dim)?;
-        let ranges = cuts.iter().map(|cut| {
-            let is_cut = op_name(*cut) == "stablehlo.slice" && is_bare(*cut);
-            is_cut.then(|| at(*cut, place)).flatten()
-        });
-        Some((dim as usize, ranges.collect::<Option<Vec<_>>>()?))
+        let ranges: Vec<_> = cuts.iter().map(|cut| range_of(*cut, place)).collect::<Option<_>>()?;
+        let parts: Vec<_> = users(factor).filter_map(|user| range_of(user, dim as usize)).collect();
+        ranges.iter().all(|range| parts.contains(range)).then_some((dim as usize, ranges))
     })?;
     if !is_bare(product) || !(2..=MOST_PARTS).contains(&cuts.len()) {
         return None;

@@ -18,7 +18,8 @@
 //! Where nothing fits, what costs more than the usual bound is kept only if it saves more than the model errs by: a
 //! program that is slower, does not fit either, and may not even be smaller is of no use.
 //!
-//! Without a limit there are three runs at most.
+//! Without a limit there are three runs at most. Where gathered rows are put beside others for a product, all of this is done once more with its
+//! gradients taken apart (`late_gathers/parts.rs`): later stages may do better with either.
 //!
 //! The host's memory is for what does not fit otherwise: it takes part only where nothing fits without it. Stages are
 //! greedy, and bytes that it takes off a peak early leave others no time to take off more.
@@ -34,7 +35,7 @@ use melior::ir::{Operation, OperationRef};
 
 /// Peaks that differ by less than this share of theirs are alike: four in five of the reference programs are modelled
 /// as closely (`cargo xtask bench model`).
-const ALIKE: u64 = 10;
+pub const ALIKE: u64 = 10;
 
 /// Of the bytes that a limit leaves for temporaries these shares are kept back for what the model does not see, as long as what comes of it takes no
 /// more than so many times as long as without, or less than the program took as it came. Most programs of libraries that were made to fit by the model
@@ -100,6 +101,41 @@ fn usual<'c, T, E>(
     Ok(found)
 }
 
+/// [`usual`], and once more with gradients beside gathered rows taken apart, if there are any: chunks, which come later, may do better with what is
+/// put together or without.
+fn usual_of_both<'c, T, E>(
+    module: OperationRef<'c, '_>,
+    options: &Optimize,
+    tried: &Tried,
+    mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
+) -> Result<T, E> {
+    let original = copy_of(module);
+    let found = usual(module, options, tried, &mut attempt)?;
+    if options.split_gradients || !tried.has_joined_rows() {
+        return Ok(found);
+    }
+    let peak = |module| {
+        functions(module)
+            .filter_map(|function| Cost::of(function, options.target))
+            .map(|cost| cost.peak())
+            .max()
+    };
+    let (made, before) = (copy_of(module), peak(module));
+    move_body(module, original);
+    let split = Optimize { split_gradients: true, ..options.clone() };
+    let other = usual(module, &split, tried, attempt)?;
+    // Either takes no more time than it may.
+    let Some((less, before)) = peak(module).zip(before).filter(|(less, before)| less < before) else {
+        move_body(module, made);
+        return Ok(found);
+    };
+    if before - less <= before / MUCH {
+        move_body(module, made);
+        return Ok(found);
+    }
+    Ok(other)
+}
+
 /// A program that an attempt made.
 struct Made<'c, T> {
     body: Operation<'c>,
@@ -113,6 +149,8 @@ struct Made<'c, T> {
     fits: bool,
     /// It does not fit by the model, but for all that the model knows it may.
     may_fit: bool,
+    /// Whether gradients beside gathered rows are taken apart.
+    split_gradients: bool,
 }
 
 impl<T> Made<'_, T> {
@@ -161,7 +199,7 @@ fn fastest<'c, T, E>(
     if options.max_slowdown != Limit::Usual || options.target.rates().is_none() {
         return attempt(module, options);
     }
-    let Some(room) = options.memory_limit else { return usual(module, options, tried, attempt) };
+    let Some(room) = options.memory_limit else { return usual_of_both(module, options, tried, attempt) };
     // What a private function does is part of whatever calls it, before and after it has been inlined; what it is called with, temporary there.
     let costs = |module| -> Vec<(String, Cost)> {
         let cost_of = |function| Some((name_of(function), Cost::of(function, options.target)?));
@@ -174,9 +212,10 @@ fn fastest<'c, T, E>(
     let as_it_came_peak = came.iter().map(|(_, cost)| cost.peak()).fold(0, u64::saturating_add);
     let counted = options.counted;
     let mut within = |attempted: Attempt, room: Bytes| {
-        let Attempt { max_slowdown, levers: (without, late_chunks), stops } = attempted;
+        let Attempt { max_slowdown, levers: (without, late_chunks), stops, split_gradients } = attempted;
         let memory_limit = stops.then_some(room);
-        let options = Optimize { max_slowdown, without, late_chunks, memory_limit, ..options.clone() };
+        let options =
+            Optimize { max_slowdown, without, late_chunks, memory_limit, split_gradients, ..options.clone() };
         let found = attempt(module, &options)?;
         let (mut peak, mut seconds, mut largest) = (0u64, 0.0, 0);
         for (_, cost) in costs(module) {
@@ -187,17 +226,26 @@ fn fastest<'c, T, E>(
         let times = seconds / as_it_came().max(f64::MIN_POSITIVE);
         let fits = largest <= room.0;
         let may_fit = counted && !fits && largest - room.0 <= room.0.saturating_sub(floor) / ALIKE;
-        let made = Made { body: copy_of(module), found, times, peak, largest, fits, may_fit };
+        let body = copy_of(module);
+        let made = Made { body, found, times, peak, largest, fits, may_fit, split_gradients };
         move_body(module, copy_of(borrowed(&original)));
         Ok(made)
     };
-    let mut best = fit(options, room, &mut within)?;
+    let mut best = fit(options, room, options.split_gradients, &mut within)?;
+    if !options.split_gradients && tried.has_joined_rows() {
+        let split = fit(options, room, true, &mut within)?;
+        let faster = split.fits && (split.times < best.times || !best.fits);
+        if faster || !best.fits && split.is_better(&best) {
+            best = split;
+        }
+    }
+    let split = best.split_gradients;
     for (share, slower, most) in KEPT_BACK.into_iter().filter(|_| !options.counted) {
         let safe = room.0 - room.0.saturating_sub(floor) / share;
         if !best.fits || best.peak >= as_it_came_peak || best.largest <= safe {
             continue;
         }
-        let safer = fit(options, Bytes(safe), &mut within)?;
+        let safer = fit(options, Bytes(safe), split, &mut within)?;
         let bound = f64::max(best.times * slower, 1.0).min(f64::max(best.times, most));
         if safer.fits && safer.times <= bound {
             best = safer;
@@ -217,20 +265,23 @@ struct Attempt {
     levers: Levers,
     /// Whether stages stop at what is enough.
     stops: bool,
+    /// Whether gradients beside gathered rows are taken apart.
+    split_gradients: bool,
 }
 
 /// The fastest program that fits into so many bytes, or else the smallest, of those that `within` makes.
 fn fit<'c, T, E>(
     options: &Optimize,
     room: Bytes,
+    split_gradients: bool,
     within: &mut impl FnMut(Attempt, Bytes) -> Result<Made<'c, T>, E>,
 ) -> Result<Made<'c, T>, E> {
     let on_device = options.without.and_host();
     // With chunks late there is more time for what is computed again (`usual`).
     let (early, late) = ((on_device, options.late_chunks), (on_device, true));
     let with_host = (options.without != on_device).then_some((options.without, options.late_chunks));
-    let usual = Attempt { max_slowdown: Limit::Usual, levers: early, stops: true };
-    let times = |times, levers| Attempt { max_slowdown: Limit::Times(times), levers, stops: true };
+    let usual = Attempt { max_slowdown: Limit::Usual, levers: early, stops: true, split_gradients };
+    let times = |times, levers| Attempt { max_slowdown: Limit::Times(times), levers, ..usual };
     let smallest = |levers| times(f64::INFINITY, levers);
     let halved = |levers| times(Limit::HALVED, levers);
     let others =

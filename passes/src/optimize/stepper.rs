@@ -7,11 +7,13 @@ use super::rule::{Costs, Rule, SLACK};
 use super::search::{Form, Outcome, Search};
 use super::stages::{Judge, Stage, TIDY};
 use super::tried::{Trial, Tried};
-use super::{Event, Run, Step};
+use super::{Event, Optimize, Run, Step};
 use crate::cost::Cost;
-use crate::framework::{Bytes, PassError, changes, fingerprint};
+use crate::framework::{PassError, changes, fingerprint};
 use crate::functions::{functions, is_public, name_of};
+use crate::late_gathers::joins_rows;
 use crate::rewrite::{borrowed, copy_of, put_in_place, walk};
+use crate::shards::is_partitioned;
 use crate::target::Target;
 use melior::ir::operation::WalkResult;
 use melior::ir::{Operation, OperationRef};
@@ -65,9 +67,7 @@ pub(super) struct Stepper<'s, 'c, 'o> {
     pub(super) index: usize,
     pub(super) stage: &'static Stage,
     pub(super) run: &'s Run<'s, 'c>,
-    pub(super) target: Target,
-    /// What functions may need, if somebody says.
-    pub(super) room: Option<Bytes>,
+    pub(super) options: &'s Optimize,
     /// What is left out.
     pub(super) without: Without,
     /// What has come of stages so far.
@@ -75,6 +75,14 @@ pub(super) struct Stepper<'s, 'c, 'o> {
 }
 
 impl<'c> Stepper<'_, 'c, '_> {
+    /// Notes whether gradients beside gathered rows can be taken apart, where the stage does that. `original` is the module as it came: of a
+    /// program for several devices each gradient has an exchange.
+    pub(super) fn look(&self, original: OperationRef<'c, '_>) {
+        if self.stage.pipeline.contains("$split") && !is_partitioned(original) && joins_rows(self.module) {
+            self.tried.note_joined_rows();
+        }
+    }
+
     /// The stage in one form, on a module whose fingerprint is `now`.
     fn trial(&self, form: Form, now: u64) -> Trial {
         let Self { index, stage, .. } = *self;
@@ -91,8 +99,9 @@ impl<'c> Stepper<'_, 'c, '_> {
                 .replace("$windows", &form.windows.to_string())
                 .replace("$through", &form.through.to_string())
                 .replace("$share", &form.share.to_string())
-                .replace("$room", &self.room.unwrap_or_default().to_string())
-                .replace("$target", self.target.name()),
+                .replace("$split", &self.options.split_gradients.to_string())
+                .replace("$room", &self.options.memory_limit.unwrap_or_default().to_string())
+                .replace("$target", self.options.target.name()),
         };
         (index, pipeline, now)
     }
@@ -125,7 +134,7 @@ impl<'c> Stepper<'_, 'c, '_> {
             return Ok(*now);
         }
         if !stage.tidy.is_empty() {
-            let tidy = stage.tidy.replace("$target", self.target.name());
+            let tidy = stage.tidy.replace("$target", self.options.target.name());
             (self.run)(module, Step { round, stage: index, pipeline: &tidy })?;
         }
         Ok(fingerprint(module))
@@ -231,7 +240,7 @@ impl<'c> Trials<'_, 'c, '_> {
 
     /// Runs the stage in one form.
     fn run(&mut self, trial: Trial) -> Result<Outcome, PassError<'c>> {
-        let Stepper { module, target, tried, .. } = *self.stepper;
+        let Stepper { module, options: &Optimize { target, .. }, tried, .. } = *self.stepper;
         if self.stepper.run_trial(&trial)? == self.now {
             tried.note(trial, Vec::new());
             return Ok(Outcome::Unchanged);
@@ -314,7 +323,7 @@ pub(super) fn settle<'c, 'o>(
     costs: &Costs,
     observe: &mut dyn FnMut(&Event<'_>),
 ) -> bool {
-    let Stepper { round, stage, target, .. } = *stepper;
+    let Stepper { round, stage, options: &Optimize { target, .. }, .. } = *stepper;
     let judge = stepper.judge();
     let mut now = Snapshots::with_capacity(snapshots.len());
     let mut taken_back = false;

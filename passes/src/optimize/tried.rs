@@ -4,7 +4,7 @@
 //! take as they came.
 
 use crate::cost::Cost;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -21,6 +21,8 @@ pub struct Tried {
     made: RefCell<HashMap<Trial, Rc<[Made]>>>,
     /// Seconds, by name.
     as_they_came: RefCell<HashMap<String, f64>>,
+    /// Whether rows are gathered to be put beside others for a product.
+    joins_rows: Cell<bool>,
 }
 
 impl Tried {
@@ -42,6 +44,16 @@ impl Tried {
     /// That, in seconds; before any run the function's own time.
     pub(super) fn time(&self, function: &str, own: f64) -> f64 {
         self.as_they_came.borrow().get(function).copied().unwrap_or(own)
+    }
+
+    /// Notes that rows are gathered to be put beside others for a product.
+    pub(super) fn note_joined_rows(&self) {
+        self.joins_rows.set(true);
+    }
+
+    /// Whether that has been noted.
+    pub(super) fn has_joined_rows(&self) -> bool {
+        self.joins_rows.get()
     }
 
     /// Notes what came of a trial.

@@ -118,10 +118,11 @@ pub enum Aim {
 
 impl Aim {
     /// What to ask for next, of what a program may take on top of its arguments and results, which are the `floor`: where what was to fit
-    /// took more on top than it may, so much less in proportion; half as much where nobody says, or nothing else came of it.
-    fn tighter(self, floor: u64, took: Option<(u64, u64)>) -> Self {
+    /// took more on top than it may, so much less in proportion than the model has for it, or than was asked for; half as much where nobody says
+    /// what it took, or nothing else came of it.
+    fn tighter(self, floor: u64, took: Option<(u64, u64)>, modelled: Option<u64>) -> Self {
         let Self::Fit { limit: asked, came, counted } = self else { return Self::Least };
-        let asked = asked.saturating_sub(floor);
+        let asked = modelled.map_or(asked, |modelled| modelled.min(asked)).saturating_sub(floor);
         let (may, took) = took.unwrap_or((1, 2));
         let scaled = u128::from(asked) * u128::from(may) / u128::from(took.max(1));
         let limit = floor.saturating_add(u64::try_from(scaled).unwrap_or(u64::MAX).min(asked));
@@ -136,6 +137,8 @@ pub struct Made {
     pub program: Option<Vec<u8>>,
     /// There is no use in asking for less.
     pub is_least: bool,
+    /// Bytes that it takes by slimhlo's model, if that says.
+    pub modelled: Option<u64>,
 }
 
 /// An outcome, and how it came to be.
@@ -238,7 +241,7 @@ fn compare<C: Compile + ?Sized>(
         if attempt > 0 && attempt + 1 == ATTEMPTS {
             aim = Aim::Least;
         }
-        let Some(Made { program, is_least }) = optimize(aim) else { break };
+        let Some(Made { program, is_least, modelled }) = optimize(aim) else { break };
         let is_least = is_least || aim == Aim::Least;
         let program = program.filter(|program| last.as_ref() != Some(program));
         let mut took = None;
@@ -278,7 +281,7 @@ fn compare<C: Compile + ?Sized>(
         if is_least {
             break;
         }
-        aim = aim.tighter(floor, took);
+        aim = aim.tighter(floor, took, modelled);
     }
     Decided { outcome, verdict, before, after, attempt: kept, limit }
 }
@@ -351,7 +354,7 @@ mod tests {
     }
 
     fn made(text: &str, is_least: bool) -> Made {
-        Made { program: Some(text.as_bytes().to_vec()), is_least }
+        Made { program: Some(text.as_bytes().to_vec()), is_least, modelled: None }
     }
 
     /// Aims in the order in which slimhlo is asked, and what it answers to each.
@@ -414,13 +417,16 @@ mod tests {
             (Aim::Least, made("80", false)),
         ];
         check_aims(Mode::Needed, &compiler, &same, Ok("80"));
+        // Where the model has less for it than was asked for, that is what it takes less of.
+        let modelled = Made { modelled: Some(60), ..made("120", false) };
+        check_aims(Mode::Needed, &compiler, &[(fit, modelled), (tighter(50), made("80", false))], Ok("80"));
         // What is as small as it gets is not asked for again, whether that is enough or not.
         let more = [(fit, made("120", false)), (tighter(83), made("130", true))];
         check_aims(Mode::Needed, &compiler, &more, Ok("120"));
         check_aims(Mode::Needed, &compiler, &[(fit, made("120", true))], Ok("120"));
         let failing = [(fit, made("!exhausted", false)), (tighter(50), made("80", true))];
         check_aims(Mode::Needed, &compiler, &failing, Ok("80"));
-        assert_eq!(compiler.compiled().len(), 2 + 3 + 4 + 3 + 2 + 3);
+        assert_eq!(compiler.compiled().len(), 2 + 3 + 4 + 3 + 3 + 2 + 3);
     }
 
     #[test]

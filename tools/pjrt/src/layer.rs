@@ -184,9 +184,8 @@ impl Layer {
                 Outcome::Same => Some(None),
                 Outcome::Small | Outcome::Failed(_) => None,
             };
-            // What does not fit is the least that the model knows.
-            let is_least = report.fits() == Some(false);
-            let made = program.map(|program| Made { program, is_least });
+            let (is_least, modelled) = (report.is_least(), report.after);
+            let made = program.map(|program| Made { program, is_least, modelled });
             attempts.borrow_mut().push((outcome, report));
             made
         });

@@ -19,7 +19,7 @@ use slimhlo_forms::{OwnedModule, Version};
 use slimhlo_passes::cost::{Limit, Room};
 use slimhlo_passes::framework::OptionValue;
 use slimhlo_passes::memory;
-use slimhlo_passes::optimize::{Event, Optimize, STAGES, Step, Without, optimize};
+use slimhlo_passes::optimize::{ALIKE, Event, Optimize, STAGES, Step, Without, optimize};
 use slimhlo_passes::target::Target;
 use slimhlo_passes::{Bytes, PassError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -153,6 +153,11 @@ impl Report {
     /// Whether it needs no more than it was to, if that is known.
     pub fn fits(&self) -> Option<bool> {
         Some(self.after? <= self.limit?)
+    }
+
+    /// Whether it is the least that the model knows: it does not fit, and not just by what who counts may be handed more ([`ALIKE`]).
+    pub fn is_least(&self) -> bool {
+        self.after.zip(self.limit).is_some_and(|(after, limit)| after > limit.saturating_add(limit / ALIKE))
     }
 }
 
