@@ -37,6 +37,7 @@ pub mod early_sums;
 pub mod early_updates;
 pub mod even_products;
 pub mod fuse_concatenates;
+pub mod gather_again;
 pub mod gather_results;
 pub mod gpu;
 pub mod hold_biases;
@@ -101,6 +102,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<gpu::emit::EmitGpu>(),
             PassInfo::of::<early_parts::EarlyParts>(),
             PassInfo::of::<early_slices::EarlySlices>(),
+            PassInfo::of::<gather_again::GatherAgain>(),
             PassInfo::of::<early_sums::EarlySums>(),
             PassInfo::of::<early_gradients::EarlyGradients>(),
             PassInfo::of::<early_updates::EarlyUpdates>(),

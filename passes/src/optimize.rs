@@ -211,7 +211,7 @@ pub fn optimize_once<'c>(
                 originals: &originals,
             };
             let stepper = Stepper { module, round, index, stage, run, options, without, tried };
-            stepper.look(borrowed(&original));
+            stepper.look();
             let forms = options.forms(stage, &snapshots);
             let standing = forms.single().is_none().then(|| standing(&snapshots));
             if standing.zip(searched[index]).is_some_and(|(now, then)| is_near(now, then)) {

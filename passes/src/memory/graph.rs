@@ -231,7 +231,7 @@ struct Scope<'c, 'a> {
     /// The last barrier that an operand of the op at hand comes out of.
     after: Option<u32>,
     /// What devices have gathered, by what each of them has and the type of what they have then.
-    gathered: FxHashMap<(Id, usize), Id>,
+    gathered: FxHashMap<(usize, usize), Id>,
     /// What neighbours have sent of a value: which, what of it along dimensions before, along which one, from which side and how much (`moves.rs`).
     halos: FxHashMap<SmallVec<[i64; 8]>, Id>,
     /// The result of the op at hand of which each device makes a part of each sum, and the type of that.

@@ -31,6 +31,7 @@ use crate::functions::{functions, is_public, name_of};
 use crate::gspmd;
 use crate::memory::known::Remember;
 use crate::rewrite::{borrowed, copy_of, move_body};
+use crate::shards::is_partitioned;
 use melior::ir::{Operation, OperationRef};
 
 /// Peaks that differ by less than this share of theirs are alike: four in five of the reference programs are modelled
@@ -111,7 +112,8 @@ fn usual_of_both<'c, T, E>(
 ) -> Result<T, E> {
     let original = copy_of(module);
     let found = usual(module, options, tried, &mut attempt)?;
-    if options.split_gradients || !tried.has_joined_rows() {
+    // Of a program for several devices each gradient has an exchange.
+    if options.split_gradients || is_partitioned(module) || !tried.has_joined_rows() {
         return Ok(found);
     }
     let peak = |module| {
@@ -232,7 +234,9 @@ fn fastest<'c, T, E>(
         Ok(made)
     };
     let mut best = fit(options, room, options.split_gradients, &mut within)?;
-    if !options.split_gradients && tried.has_joined_rows() {
+    // Of a program for several devices each gradient has an exchange: that is for what does not fit otherwise.
+    let may_split = !(options.split_gradients || best.fits && is_partitioned(module));
+    if may_split && tried.has_joined_rows() {
         let split = fit(options, room, true, &mut within)?;
         let faster = split.fits && (split.times < best.times || !best.fits);
         if faster || !best.fits && split.is_better(&best) {

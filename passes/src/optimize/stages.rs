@@ -333,6 +333,14 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "parameters gathered again",
+        pipeline: "func.func(slimhlo-gather-again{target=$target})",
+        tidy: TIDY,
+        // Each takes a collective's time.
+        judge: Judge::Worth,
+        ..PLAIN
+    },
+    Stage {
         name: "residuals through products",
         pipeline: "func.func(slimhlo-recompute-residuals{target=$target moves=$moves})",
         tidy: TIDY,

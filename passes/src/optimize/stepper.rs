@@ -13,7 +13,6 @@ use crate::framework::{PassError, changes, fingerprint};
 use crate::functions::{functions, is_public, name_of};
 use crate::late_gathers::joins_rows;
 use crate::rewrite::{borrowed, copy_of, put_in_place, walk};
-use crate::shards::is_partitioned;
 use crate::target::Target;
 use melior::ir::operation::WalkResult;
 use melior::ir::{Operation, OperationRef};
@@ -75,10 +74,9 @@ pub(super) struct Stepper<'s, 'c, 'o> {
 }
 
 impl<'c> Stepper<'_, 'c, '_> {
-    /// Notes whether gradients beside gathered rows can be taken apart, where the stage does that. `original` is the module as it came: of a
-    /// program for several devices each gradient has an exchange.
-    pub(super) fn look(&self, original: OperationRef<'c, '_>) {
-        if self.stage.pipeline.contains("$split") && !is_partitioned(original) && joins_rows(self.module) {
+    /// Notes whether gradients beside gathered rows can be taken apart, where the stage does that.
+    pub(super) fn look(&self) {
+        if self.stage.pipeline.contains("$split") && functions(self.module).any(joins_rows) {
             self.tried.note_joined_rows();
         }
     }

@@ -31,10 +31,12 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             let value = operands[*number];
             let id = self.operand(value);
             let ty = local_type(value.r#type(), pieces);
-            let known = self.gathered.get(&(id, ty.to_raw().ptr as usize)).copied();
+            // What comes out of a barrier is gathered by itself, though it is the same in memory.
+            let gathered = (key(value), ty.to_raw().ptr as usize);
+            let known = self.gathered.get(&gathered).copied();
             let whole = known.unwrap_or_else(|| {
                 let whole = self.one(Class::Exchange { summands: 1 }, op, ids![id], ty);
-                self.gathered.insert((id, ty.to_raw().ptr as usize), whole);
+                self.gathered.insert(gathered, whole);
                 whole
             });
             own.push((key(value), id));
