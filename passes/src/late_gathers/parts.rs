@@ -29,7 +29,7 @@ use crate::ops::products::dot_numbers;
 use crate::rewrite::{defining_op, is_unused, ops_named, users};
 use crate::shards::is_partitioned;
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Type, TypeLike, Value, ValueLike};
+use melior::ir::{Location, OperationRef, Type, TypeLike, Value, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
 
@@ -89,13 +89,12 @@ fn part<'c: 'a, 'a>(
     value: Value<'c, 'a>,
     dim: usize,
     (begin, size): (i64, i64),
+    location: Location<'c>,
     build: &Builder<'c, 'a>,
 ) -> Option<Value<'c, 'a>> {
     let tensor = plain(value)?;
     let (mut start, mut shape) = (vec![0; tensor.rank()], tensor.shape.to_vec());
     (start[dim], shape[dim]) = (begin, size);
-    let location = defining_op(value).map(|op| op.location());
-    let location = location.unwrap_or_else(|| melior::ir::Location::unknown(build.context()));
     Some(build.slice(value, &start, Tensor::get(&shape, tensor.element, None), location))
 }
 
@@ -124,7 +123,7 @@ fn sum_of_parts<'c: 'a, 'a>(
     let mut begin = 0;
     for with in parts {
         let size = plain(with)?.shape[along as usize];
-        let slice = part(operands[1 - side], across, (begin, size), build)?;
+        let slice = part(operands[1 - side], across, (begin, size), location, build)?;
         begin += size;
         let mut given = [with, slice];
         given.rotate_left(side);
@@ -162,7 +161,7 @@ fn side_by_side<'c: 'a, 'a>(
     side: usize,
     build: &Builder<'c, 'a>,
 ) -> Option<Vec<OperationRef<'c, 'a>>> {
-    /// How many times as large as the product the factor is: what is put together has to be worth it.
+    /// How many times as large as the product the factor is: what is put together has to be worth it. Not measured against others.
     const LARGER: i64 = 4;
     let (join, along, parts) = parts_of(product, side)?;
     let place = free_place(product, side, along)?;
@@ -224,7 +223,7 @@ fn cut<'c: 'a, 'a>(
     let mut made: Vec<OperationRef> = Vec::new();
     for (cut, range) in cuts {
         let mut operands: Vec<Value> = product.operands().collect();
-        operands[side] = part(factor, dim, range, build)?;
+        operands[side] = part(factor, dim, range, product.location(), build)?;
         let of: Value = cut.result(0).ok()?.into();
         let product = build.copy_with(product, &operands, &[], &[of.r#type()]);
         build.replace_all_uses_with(of, product.result(0).ok()?.into());

@@ -230,7 +230,7 @@ struct Scope<'c, 'a> {
     held: AddressMap<u32>,
     /// The last barrier that an operand of the op at hand comes out of.
     after: Option<u32>,
-    /// What devices have gathered, by what each of them has and the type of what they have then.
+    /// What devices have gathered, by the value of the IR and the type of what they have then.
     gathered: FxHashMap<(usize, usize), Id>,
     /// What neighbours have sent of a value: which, what of it along dimensions before, along which one, from which side and how much (`moves.rs`).
     halos: FxHashMap<SmallVec<[i64; 8]>, Id>,

@@ -32,6 +32,7 @@ use crate::gspmd;
 use crate::memory::known::Remember;
 use crate::rewrite::{borrowed, copy_of, move_body};
 use crate::shards::is_partitioned;
+use crate::target::Target;
 use melior::ir::{Operation, OperationRef};
 
 /// Peaks that differ by less than this share of theirs are alike: four in five of the reference programs are modelled
@@ -48,9 +49,15 @@ pub const ALIKE: u64 = 10;
 /// blackjax fit a quarter at 1.17 so, and not at 2.21.
 const KEPT_BACK: [(u64, f64, f64); 2] = [(8, Limit::HALVED, f64::INFINITY), (3, 1.15, Limit::HALVED)];
 
-/// Which part of a program's temporaries another attempt has to save to be kept: the model is off by as much. Of the corpus's spline flow it has
+/// Which part of a program's temporaries another attempt has to save to be kept, and of its peak one with gradients taken apart: the model is off by as much. Of the corpus's spline flow it has
 /// 489 MiB for what values computed again leave, for 492, where XLA for an H100 has 787 for 616 (`cargo xtask bench corpus`).
 const MUCH: u64 = 20;
+
+/// The function that needs most, and what it costs: others are called by it, mostly, and part of it.
+fn largest(module: OperationRef<'_, '_>, target: Target) -> (String, Cost) {
+    let cost_of = |function| Some((name_of(function), Cost::of(function, target)?));
+    functions(module).filter_map(cost_of).max_by_key(|(_, cost)| cost.peak()).unwrap_or_default()
+}
 
 /// Without a memory limit: what the usual bound makes of `module`, or, where temporaries are most of its peak, the least of
 /// what two attempts make, if it may take its time in the end. Both have the bound for half of the temporaries:
@@ -66,13 +73,8 @@ fn usual<'c, T, E>(
     tried: &Tried,
     mut attempt: impl FnMut(OperationRef<'c, '_>, &Optimize) -> Result<T, E>,
 ) -> Result<T, E> {
-    // Others are called by it, mostly, and part of it.
-    let largest = |module| {
-        let cost_of = |function| Some((name_of(function), Cost::of(function, options.target)?));
-        functions(module).filter_map(cost_of).max_by_key(|(_, cost)| cost.peak()).unwrap_or_default()
-    };
-    let (name, mut before) = largest(module);
-    let largest = |module| largest(module).1;
+    let (name, mut before) = largest(module, options.target);
+    let largest = |module| largest(module, options.target).1;
     if before.footprint.temporaries <= before.peak() / 2 {
         return attempt(module, options);
     }
@@ -116,26 +118,17 @@ fn usual_of_both<'c, T, E>(
     if options.split_gradients || is_partitioned(module) || !tried.has_joined_rows() {
         return Ok(found);
     }
-    let peak = |module| {
-        functions(module)
-            .filter_map(|function| Cost::of(function, options.target))
-            .map(|cost| cost.peak())
-            .max()
-    };
-    let (made, before) = (copy_of(module), peak(module));
+    let (made, before) = (copy_of(module), largest(module, options.target).1.peak());
     move_body(module, original);
     let split = Optimize { split_gradients: true, ..options.clone() };
     let other = usual(module, &split, tried, attempt)?;
+    let after = largest(module, options.target).1.peak();
     // Either takes no more time than it may.
-    let Some((less, before)) = peak(module).zip(before).filter(|(less, before)| less < before) else {
-        move_body(module, made);
-        return Ok(found);
-    };
-    if before - less <= before / MUCH {
-        move_body(module, made);
-        return Ok(found);
+    if after > 0 && before.saturating_sub(after) > before / MUCH {
+        return Ok(other);
     }
-    Ok(other)
+    move_body(module, made);
+    Ok(found)
 }
 
 /// A program that an attempt made.

@@ -228,7 +228,7 @@ pub const STAGES: &[Stage] = &[
         name: "gathers after products",
         // Where chunks have what is put beside gathered rows, it is stored nowhere, and in parts each is gathered for a
         // gradient of its own. Graph attention went from 1,298 MiB at 0.93 of the time to 1,550 at 1.18 with gradients taken apart, a
-        // mesh's network from 3,997 at 1.16 to 2,751 at 1.04 (attention_graph_jraph, mesh_graph_jraph).
+        // mesh's network from 3,997 at 1.16 to 2,751 at 1.04 (`cargo xtask bench corpus`, on builds that did one or the other).
         pipeline: "func.func(slimhlo-late-gathers{gradients=$split})",
         tidy: TIDY,
         // A table's product is little beside what is gathered, and chunks gain by it: nothing large is left to gather for.
