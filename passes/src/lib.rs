@@ -43,6 +43,7 @@ pub mod gpu;
 pub mod hold_biases;
 pub mod hold_halos;
 pub mod hold_shared;
+pub mod in_turn;
 pub mod inplace_updates;
 pub mod known_branches;
 pub mod late_gathers;
@@ -114,6 +115,7 @@ pub fn passes() -> &'static [PassInfo] {
             PassInfo::of::<hold_biases::HoldBiases>(),
             PassInfo::of::<hold_halos::HoldHalos>(),
             PassInfo::of::<hold_shared::HoldShared>(),
+            PassInfo::of::<in_turn::InTurn>(),
             PassInfo::of::<inplace_updates::InplaceUpdates>(),
             PassInfo::of::<known_branches::KnownBranches>(),
             PassInfo::of::<late_gathers::LateGathers>(),

@@ -25,9 +25,9 @@ impl Without {
         self.and(|stage| stage.pipeline.contains("$room"))
     }
 
-    /// The same, and stages that try something in their place, with that: all loops over chunks and slices of a batch.
+    /// The same, and stages that slice a batch, with all that is tried in their place: all loops over chunks are.
     pub fn and_chunks(self) -> Self {
-        self.and(|stage| !stage.others.is_empty() || stage.pipeline.contains("batch-slices"))
+        self.and(|stage| stage.pipelines().any(|pipeline| pipeline.contains("batch-slices")))
     }
 
     fn and(self, is_left_out: impl Fn(&Stage) -> bool) -> Self {

@@ -431,6 +431,17 @@ pub const STAGES: &[Stage] = &[
         ..PLAIN
     },
     Stage {
+        name: "results in turn",
+        pipeline: "func.func(slimhlo-in-turn{target=$target moves=1024})",
+        // What is cheap to do again in a small field's program is not in a large one's.
+        others: &["func.func(slimhlo-in-turn{target=$target})"],
+        tidy: TIDY,
+        judge: Judge::Much,
+        // Fields with halos are held then: they are kept, and not made again by each.
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
         name: "own splats",
         pipeline: "func.func(slimhlo-own-splats{target=$target})",
         tidy: TIDY,
