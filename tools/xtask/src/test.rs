@@ -110,6 +110,8 @@ pub enum Step {
     Rotations,
     /// Loops that add up what is summed in the end do, carrying the sums
     EarlySums,
+    /// Results that share what they are made of do, one after the other
+    InTurn,
     /// Gradients of pooling do, by comparisons
     Pools,
     /// Sums of columns do, in two steps
@@ -171,6 +173,7 @@ impl Step {
             | Step::Residuals
             | Step::Rotations
             | Step::EarlySums
+            | Step::InTurn
             | Step::Pools
             | Step::Sums
             | Step::BatchSlices
@@ -214,6 +217,7 @@ impl Step {
                 | Step::Residuals
                 | Step::Rotations
                 | Step::EarlySums
+                | Step::InTurn
                 | Step::Pools
                 | Step::Sums
                 | Step::BatchSlices
@@ -281,6 +285,7 @@ impl Step {
             Step::Residuals => oracle::generated(run, "residuals.py", [40, 800]),
             Step::Rotations => oracle::generated(run, "rotations.py", [100, 1000]),
             Step::EarlySums => oracle::generated(run, "early_sums.py", [100, 1000]),
+            Step::InTurn => oracle::generated(run, "in_turn.py", [60, 1000]),
             Step::Pools => oracle::generated(run, "pools.py", [60, 1000]),
             Step::Sums => oracle::generated(run, "sums.py", [40, 400]),
             Step::BatchSlices => oracle::generated(run, "batch_slices.py", [24, 400]),
