@@ -233,10 +233,11 @@ pub fn optimize_once<'c>(
             settled[index] = (after == now).then_some(now);
             searched[index] = standing.filter(|_| after == now);
             now = after;
-            if round == 0 && stage.is_original {
-                for (name, snapshot) in &snapshots {
-                    put_time(&mut originals, tried, name, snapshot.cost);
-                }
+            for (name, snapshot) in snapshots.iter().filter(|_| stage.judge == Judge::Unseen) {
+                allow_for(&mut originals, name, snapshot.cost);
+            }
+            for (name, snapshot) in snapshots.iter().filter(|_| round == 0 && stage.is_original) {
+                put_time(&mut originals, tried, name, snapshot.cost);
             }
         }
         if is_settled {
@@ -271,6 +272,13 @@ pub fn optimize_once<'c>(
     }
     let after = if back || marked || unmarked || closed { fingerprint(module) } else { now };
     Ok((after != before).into())
+}
+
+/// A function may need as much as it does now.
+fn allow_for(originals: &mut Costs, name: &str, now: Option<Cost>) {
+    if let (Some(Some(original)), Some(now)) = (originals.get_mut(name), now) {
+        original.footprint.temporaries += now.peak().saturating_sub(original.peak());
+    }
 }
 
 /// Notes that this is how long a function takes as it came.

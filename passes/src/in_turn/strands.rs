@@ -4,9 +4,9 @@
 
 use crate::body::Body;
 use crate::ir;
-use crate::memory::Profile;
 use crate::ops::class::is_repeatable;
 use crate::rewrite::uses;
+use crate::tables::Table;
 use melior::ir::Value;
 use melior::ir::operation::OperationLike;
 
@@ -20,10 +20,10 @@ pub struct Strand {
     pub alive: u64,
 }
 
-/// The strands of a block, of each of which at least `least` bytes are alive at the peak, in the order of their ends: as
-/// many as there are, but none within another. Fewer than two are none.
-pub fn strands(body: &Body<'_, '_>, profile: &Profile<'_, '_>, least: u64) -> Vec<Strand> {
-    let tree = Tree::of(body, profile);
+/// The strands of a block, of each of which at least `least` of the bytes that are `alive`, by the keys of ops, in the order of
+/// their ends: as many as there are, but none within another. Fewer than two are none.
+pub fn strands(body: &Body<'_, '_>, alive: &Table<usize, u64>, least: u64) -> Vec<Strand> {
+    let tree = Tree::of(body, alive);
     let mut ends = tree.ends(body.ops.len(), least.max(1));
     ends.sort_unstable();
     ends.into_iter()
@@ -42,7 +42,7 @@ struct Tree {
 
 impl Tree {
     /// Users come later: one walk from the end tells them.
-    fn of(body: &Body<'_, '_>, profile: &Profile<'_, '_>) -> Self {
+    fn of(body: &Body<'_, '_>, alive: &Table<usize, u64>) -> Self {
         let end = body.ops.len();
         let mut paths = Paths::to(end);
         for (place, op) in body.ops.iter().enumerate().rev() {
@@ -54,7 +54,7 @@ impl Tree {
         }
         let mut tree = Self { before: vec![Vec::new(); end + 1], inside: vec![0; end + 1] };
         for (place, op) in body.ops.iter().enumerate() {
-            let own = profile.alive.get(&ir::op_key(*op)).copied().unwrap_or_default();
+            let own = alive.get(&ir::op_key(*op)).copied().unwrap_or_default();
             let next = paths.next[place];
             tree.before[next].push(place);
             tree.inside[next] += tree.inside[place] + own;

@@ -47,7 +47,7 @@ impl Rule<'_> {
             return self.is_enough(after) && after.seconds < before.seconds;
         }
         let less_bytes = match judge {
-            Judge::Pass | Judge::Partitioner => return true,
+            Judge::Pass | Judge::Unseen | Judge::Partitioner => return true,
             Judge::NotWorse if self.is_faster(before, after) => after.peak() <= with_slack(before.peak()),
             Judge::NotWorse => after.peak() <= before.peak(),
             Judge::Nearly => after.peak() <= with_slack(before.peak()),

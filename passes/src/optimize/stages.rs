@@ -21,6 +21,9 @@ pub enum Judge {
     Paid,
     /// It is always kept.
     Pass,
+    /// It is always kept, and what the function needs more after it by the model is not held against it: the model errs there, and the pass judges
+    /// for itself.
+    Unseen,
     /// What it saves is not in one device's program as it stands: the partitioner would store it. The pass judges for itself, and in the
     /// end what the partitioner would store is added to what the function needed.
     Partitioner,
@@ -438,6 +441,16 @@ pub const STAGES: &[Stage] = &[
         tidy: TIDY,
         judge: Judge::Much,
         // Fields with halos are held then: they are kept, and not made again by each.
+        finishes: true,
+        ..PLAIN
+    },
+    Stage {
+        name: "turns of results",
+        pipeline: "func.func(slimhlo-in-turn{target=$target share=8})",
+        tidy: TIDY,
+        // What such a back end stores where much is read by several ops the model does not know: the pass asks for more.
+        judge: Judge::Unseen,
+        legalizes: true,
         finishes: true,
         ..PLAIN
     },
