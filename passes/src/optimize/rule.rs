@@ -41,9 +41,9 @@ impl Rule<'_> {
         after: Option<&Cost>,
     ) -> bool {
         let (Some(before), Some(after)) = (before, after) else {
-            return !matches!(judge, Judge::Better | Judge::Worth | Judge::Much);
+            return !judge.wants_less();
         };
-        if matches!(judge, Judge::Better | Judge::Worth | Judge::Much) && self.is_enough(before) {
+        if judge.wants_less() && self.is_enough(before) {
             return self.is_enough(after) && after.seconds < before.seconds;
         }
         let less_bytes = match judge {
@@ -58,6 +58,9 @@ impl Rule<'_> {
             }
             Judge::Worth | Judge::Much if self.target.rates().is_some() => {
                 after.peak() < before.peak() - before.peak() / SLACK
+            }
+            Judge::Large => {
+                after.peak() <= before.peak().saturating_sub(before.footprint.temporaries / MATTERS)
             }
             Judge::Worth | Judge::Much => {
                 let least = (before.footprint.temporaries / MATTERS).clamp(1, MATTERS_BYTES);
