@@ -166,7 +166,8 @@ impl InTurn {
         };
         strands.retain(|strand| {
             // What follows waits for their bits.
-            ir::first_result(body.ops[strand.end]).is_some_and(hold::has_bits)
+            ir::first_result(body.ops[strand.end])
+                .is_some_and(|end| hold::has_bits(end) && ir::bytes(end) > 0)
                 && (!is_eager || strand.before.iter().all(is_light))
         });
         // One of them will be there in any case.
@@ -391,7 +392,8 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
         let location = body.ops[end].location();
         if !self.turns.terms.barriers {
             let goes_on = hold::always(self.build, results[0], location);
-            for leaf in leaves {
+            // Of other values nobody knows what zeros are.
+            for leaf in leaves.into_iter().filter(|leaf| ir::plain(*leaf).is_some()) {
                 let zeros = self.build.zeros(leaf.r#type(), location);
                 self.made.insert(ir::key(leaf), self.build.select(goes_on, leaf, zeros, location));
             }
