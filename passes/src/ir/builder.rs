@@ -122,6 +122,35 @@ impl<'c: 'a, 'a> Builder<'c, 'a> {
         copy
     }
 
+    /// A value of the block made again at the insertion point, with all it is made of that is not in `made` under its new name and not there: each
+    /// op has one result and no regions. What is made is added, and how many ops that took is returned with the value.
+    pub fn make_again(
+        &self,
+        value: Value<'c, 'a>,
+        made: &mut Table<usize, Value<'c, 'a>>,
+        is_there: impl Fn(Value<'c, 'a>) -> bool,
+    ) -> (Value<'c, 'a>, usize) {
+        let mut pending = vec![(value, false)];
+        let mut again = 0;
+        while let Some((value, ready)) = pending.pop() {
+            if made.contains_key(&key(value)) || is_there(value) {
+                continue;
+            }
+            let op = defining_op(value).expect("arguments are there");
+            if !ready {
+                pending.push((value, true));
+                pending.extend(op.operands().map(|operand| (operand, false)));
+                continue;
+            }
+            let name = |operand| made.get(&key(operand)).copied().unwrap_or(operand);
+            let operands: Vec<Value> = op.operands().map(name).collect();
+            let copy = self.copy_with(op, &operands, &[], &[value.r#type()]);
+            again += 1;
+            made.insert(key(value), copy.result(0).expect("it has one").into());
+        }
+        (made.get(&key(value)).copied().unwrap_or(value), again)
+    }
+
     /// Moves an op to just before another.
     pub fn move_before(&self, op: OperationRef<'c, 'a>, other: OperationRef<'c, 'a>) {
         self.base().move_op_before(op, other);

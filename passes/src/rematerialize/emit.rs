@@ -11,7 +11,7 @@ use crate::ops::products::is_product;
 use crate::rewrite::{defining_op, uses};
 use crate::tables::{Keys, Table};
 use melior::ir::operation::OperationLike;
-use melior::ir::{OperationRef, Value, ValueLike};
+use melior::ir::{OperationRef, Value};
 use slimhlo_dialect::ffi::op_name;
 use std::ops::Range;
 
@@ -166,23 +166,10 @@ impl<'c: 'a, 'a> Maker<'_, 'c, 'a> {
 
     /// A value as the window has it.
     fn make(&mut self, value: Value<'c, 'a>) -> Value<'c, 'a> {
-        let mut pending = vec![(value, false)];
-        while let Some((value, ready)) = pending.pop() {
-            if self.made.contains_key(&ir::key(value)) || self.has(value) {
-                continue;
-            }
-            let op = defining_op(value).expect("arguments are there");
-            if !ready {
-                pending.push((value, true));
-                pending.extend(op.operands().map(|operand| (operand, false)));
-                continue;
-            }
-            let name = |operand| self.made.get(&ir::key(operand)).copied().unwrap_or(operand);
-            let operands: Vec<Value> = op.operands().map(name).collect();
-            let copy = self.build.copy_with(op, &operands, &[], &[value.r#type()]);
-            self.again += 1;
-            self.made.insert(ir::key(value), copy.result(0).expect("it has one").into());
-        }
-        self.made.get(&ir::key(value)).copied().unwrap_or(value)
+        let mut made = std::mem::take(&mut self.made);
+        let (value, again) = self.build.make_again(value, &mut made, |value| self.has(value));
+        self.made = made;
+        self.again += again;
+        value
     }
 }
