@@ -212,6 +212,7 @@ pub fn optimize_once<'c>(
             };
             let stepper = Stepper { module, round, index, stage, run, options, without, tried };
             stepper.look();
+            let unseen = if stage.judge == Judge::Unseen { costs_of(&snapshots) } else { Costs::new() };
             let forms = options.forms(stage, &snapshots);
             let standing = forms.single().is_none().then(|| standing(&snapshots));
             if standing.zip(searched[index]).is_some_and(|(now, then)| is_near(now, then)) {
@@ -233,9 +234,7 @@ pub fn optimize_once<'c>(
             settled[index] = (after == now).then_some(now);
             searched[index] = standing.filter(|_| after == now);
             now = after;
-            for (name, snapshot) in snapshots.iter().filter(|_| stage.judge == Judge::Unseen) {
-                allow_for(&mut originals, name, snapshot.cost);
-            }
+            allow_for(&mut originals, &unseen, &snapshots);
             for (name, snapshot) in snapshots.iter().filter(|_| round == 0 && stage.is_original) {
                 put_time(&mut originals, tried, name, snapshot.cost);
             }
@@ -274,10 +273,18 @@ pub fn optimize_once<'c>(
     Ok((after != before).into())
 }
 
-/// A function may need as much as it does now.
-fn allow_for(originals: &mut Costs, name: &str, now: Option<Cost>) {
-    if let (Some(Some(original)), Some(now)) = (originals.get_mut(name), now) {
-        original.footprint.temporaries += now.peak().saturating_sub(original.peak());
+/// What functions cost.
+fn costs_of(snapshots: &Snapshots<'_, '_>) -> Costs {
+    snapshots.iter().map(|(name, snapshot)| (name.clone(), snapshot.cost)).collect()
+}
+
+/// What functions need more than they did before is not held against them.
+fn allow_for(originals: &mut Costs, before: &Costs, now: &Snapshots<'_, '_>) {
+    for (name, before) in before {
+        let after = now.get(name).and_then(|snapshot| snapshot.cost);
+        if let (Some(Some(original)), Some(before), Some(after)) = (originals.get_mut(name), before, after) {
+            original.footprint.temporaries += after.peak().saturating_sub(before.peak());
+        }
     }
 }
 

@@ -20,7 +20,8 @@ pub struct Strand {
     pub alive: u64,
 }
 
-/// The strands of a block, of each of which at least `least` of the bytes that are `alive`, by the keys of ops, in the order of
+/// The strands of a block, of each of which at least `least` of the bytes that are `alive`, by the keys of ops, in
+/// the order of
 /// their ends: as many as there are, but none within another. Fewer than two are none.
 pub fn strands(body: &Body<'_, '_>, alive: &Table<usize, u64>, least: u64) -> Vec<Strand> {
     let tree = Tree::of(body, alive);
@@ -31,7 +32,8 @@ pub fn strands(body: &Body<'_, '_>, alive: &Table<usize, u64>, least: u64) -> Ve
         .collect()
 }
 
-/// For each place of a block, and for that of the op that ends it, what is needed for nothing else: immediate dominators
+/// For each place of a block, and for that of the op that ends it, what is needed for nothing else: immediate
+/// dominators
 /// against the direction in which values flow.
 struct Tree {
     /// The places for which nothing but the given one needs what is made there, at once.
@@ -48,7 +50,8 @@ impl Tree {
         for (place, op) in body.ops.iter().enumerate().rev() {
             let users = op.results().flat_map(|result| uses(Value::from(result)));
             let users = users.map(|used| body.place(used.user).unwrap_or(end));
-            // What has to stay where it is, or is not to be done at another time on one device than on others, is in no strand.
+            // What has to stay where it is, or is not to be done at another time on one device than on others, is in
+            // no strand.
             let common = users.reduce(|one, other| paths.common(one, other)).filter(|_| is_repeatable(*op));
             paths.lead(place, common.unwrap_or(end));
         }
@@ -92,7 +95,8 @@ impl Tree {
     }
 }
 
-/// A way from each place to the end, through all places that are on every way there, with short cuts: which of those are
+/// A way from each place to the end, through all places that are on every way there, with short cuts: which of those
+/// are
 /// first on both of two ways takes a logarithm of their lengths.
 struct Paths {
     next: Vec<usize>,
