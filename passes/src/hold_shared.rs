@@ -24,6 +24,9 @@
 //! %result = stablehlo.add %held, ...
 //! ```
 //!
+//! To a back end computations are one where what one of them returns is read in another, and what is computed between them is
+//! part of that: it is held where it is made, or where the computation begins that reads it.
+//!
 //! So it does, in loops as well, with what is computed, or cut out, and then updated, and of which a part is cut out besides, if
 //! it is made of what was updated, joined or padded:
 //!
@@ -80,6 +83,9 @@
 //! once for all. So it stores several arrays for one, and has them all at once. What a branch hands on it stores, and computes what it is
 //! made of on the way. A stencil of a field of 3 x 190 x 161 numbers on 4 x 2 devices, rotated, takes 190 KiB of temporaries so, and
 //! 560 KiB else (`test/oracle/sharded_fields.py --seed 7 --count 44 --only halo+stencil+rotate`).
+//!
+//! So are rotated numbers of 4 x 252 x 252 that a stencil joins and pads, where a wrap of the other dimension is another computation: 124 KiB
+//! on 4 x 4 devices, and 376 KiB else (seed 402, module 118).
 //!
 //! What is made before an update XLA makes again for the part that is cut out, and so it does with the update where something
 //! is computed of that in turn: both arrays are there for as long as what is received is on its way. Five updates
@@ -167,9 +173,11 @@ impl Pass for HoldShared {
             WalkResult::Advance
         });
         let build = Builder::new(root);
+        let pairs = computations.iter().flat_map(|computation| arguments(*computation));
+        let given = pairs.map(|(value, given)| (ir::key(value), given)).collect();
         let mut held = 0;
         for computation in computations {
-            held += hold_in(&build, computation);
+            held += hold_in(&build, computation, &given);
         }
         context.count(&HELD, held);
         Ok(Changed::from(held > 0))
@@ -177,7 +185,11 @@ impl Pass for HoldShared {
 }
 
 /// Holds what is to be held of a manual computation; says how many values that are.
-fn hold_in<'c: 'a, 'a>(build: &Builder<'c, 'a>, computation: OperationRef<'c, 'a>) -> u64 {
+fn hold_in<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    computation: OperationRef<'c, 'a>,
+    given: &Given<'c, 'a>,
+) -> u64 {
     let Some(block) = computation.regions().next().and_then(|region| region.first_block()) else { return 0 };
     let mut computed = Vec::new();
     let mut parts = Vec::new();
@@ -186,8 +198,9 @@ fn hold_in<'c: 'a, 'a>(build: &Builder<'c, 'a>, computation: OperationRef<'c, 'a
         if op_name(op) == "stablehlo.while" {
             blocks.extend(op.regions().last().and_then(|region| region.first_block()));
         }
-        let is_parted =
-            || op.block() == Some(block) && class::is_elementwise(op_name(op)) && is_stored_in_parts(op);
+        let is_parted = || {
+            op.block() == Some(block) && class::is_elementwise(op_name(op)) && is_stored_in_parts(op, given)
+        };
         if is_parted() || is_between_updates(op) {
             computed.push(op);
         } else if is_of_thin_update(op) && ir::first_result(op).is_some_and(hold::has_bits) {
@@ -208,6 +221,22 @@ fn hold_in<'c: 'a, 'a>(build: &Builder<'c, 'a>, computation: OperationRef<'c, 'a
             });
             held += u64::from(hold_before(build, &late, *always));
         }
+    }
+    for value in computed_before(computation, given) {
+        let readers: Vec<_> = uses(value).map(|used| (used.user, used.operand)).collect();
+        let always = *conditions.entry(block.to_raw().ptr as usize).or_insert_with(|| {
+            if let Some(first) = block.first_operation() {
+                build.set_insertion_point_before(first);
+            }
+            hold::always_on_device(build, computation.location())
+        });
+        if let Some(next) = defining_op(always).and_then(|op| op.next_in_block()) {
+            build.set_insertion_point_before(next);
+        }
+        let types = [value.r#type()];
+        let kept = hold::by_branch(build, always, &types, computation.location(), || vec![value]);
+        readers.into_iter().for_each(|(user, index)| build.set_operand(user, index, kept[0]));
+        held += 1;
     }
     for (op, is_inside) in
         computed.into_iter().map(|op| (op, false)).chain(parts.into_iter().map(|op| (op, true)))
@@ -285,34 +314,84 @@ fn hold_before<'c: 'a, 'a>(
 }
 
 /// Whether several ops read what an op computes, and a back end would store two arrays or more, of half its size at least, to compute it for each.
-fn is_stored_in_parts<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> bool {
-    let Some(value) = ir::first_result(op).filter(|value| op.result_count() == 1 && hold::has_bits(*value))
-    else {
-        return false;
+fn is_stored_in_parts<'c: 'a, 'a>(op: OperationRef<'c, 'a>, given: &Given<'c, 'a>) -> bool {
+    let value = ir::first_result(op).filter(|value| op.result_count() == 1 && hold::has_bits(*value));
+    value.is_some_and(|value| (do_several_read(value) || is_gathered(value)) && is_of_parts(value, given))
+}
+
+/// Arguments of a computation that several ops in it read, and that are computed before it of two arrays or more that a back end would store
+/// for each.
+fn computed_before<'c: 'a, 'a>(
+    computation: OperationRef<'c, 'a>,
+    given: &Given<'c, 'a>,
+) -> Vec<Value<'c, 'a>> {
+    let is_computed = |&(value, before): &(Value<'c, 'a>, Value<'c, 'a>)| {
+        let is_outside =
+            |op: OperationRef<'c, 'a>| class::is_elementwise(op_name(op)) || op_name(op) == "stablehlo.pad";
+        defining_op(before).is_some_and(is_outside)
+            && hold::has_bits(value)
+            && do_several_read(value)
+            && is_of_parts(value, given)
     };
+    arguments(computation).into_iter().filter(is_computed).map(|(value, _)| value).collect()
+}
+
+/// Whether a back end would store two arrays or more, of half its size at least, to compute a value in a kernel. What comes of another computation,
+/// or goes into this one, is no less part of that kernel.
+fn is_of_parts<'c: 'a, 'a>(value: Value<'c, 'a>, given: &Given<'c, 'a>) -> bool {
     let bytes = ir::bytes(value);
-    if bytes <= 0 || !do_several_read(value) && !is_gathered(value) {
-        return false;
-    }
     let mut seen = FxHashSet::default();
-    let mut pending: Vec<Value<'c, 'a>> = op.operands().collect();
+    let mut pending = vec![value];
     let mut stored = 0;
     while let Some(value) = pending.pop() {
+        if let Some(other) = across(value, given) {
+            pending.push(other);
+            continue;
+        }
         let Some(producer) = defining_op(value).filter(|_| Splat::of(value).is_none()) else { continue };
         if seen.len() >= NEAR || !seen.insert(ir::op_key(producer)) {
             continue;
         }
+        let is_inside =
+            producer.block().and_then(|block| block.parent_operation()).is_some_and(is_manual_throughout);
         match op_name(producer) {
-            "stablehlo.concatenate" | "stablehlo.pad" => stored += usize::from(2 * ir::bytes(value) >= bytes),
+            "stablehlo.concatenate" | "stablehlo.pad" if is_inside => {
+                stored += usize::from(2 * ir::bytes(value) >= bytes);
+            }
+            // What is beyond an array's ends is chosen there.
+            "stablehlo.pad" => pending.extend(producer.operands().next()),
             name if class::is_fusible(name) => pending.extend(producer.operands()),
             _ => {}
         }
     }
-    stored > 1
+    bytes > 0 && stored > 1
+}
+
+/// What computations are given for each of their arguments.
+type Given<'c, 'a> = FxHashMap<usize, Value<'c, 'a>>;
+
+/// The arguments of a computation, and what it is given for each.
+fn arguments<'c: 'a, 'a>(computation: OperationRef<'c, 'a>) -> Vec<(Value<'c, 'a>, Value<'c, 'a>)> {
+    let Some(block) = computation.regions().next().and_then(|region| region.first_block()) else {
+        return Vec::new();
+    };
+    let values = (0..block.argument_count()).filter_map(|index| Some(block.argument(index).ok()?.into()));
+    values.zip(computation.operands()).collect()
+}
+
+/// What a computation is given for one of its arguments, or returns as one of its results.
+fn across<'c: 'a, 'a>(value: Value<'c, 'a>, given: &Given<'c, 'a>) -> Option<Value<'c, 'a>> {
+    if let Some(given) = given.get(&ir::key(value)) {
+        return Some(*given);
+    }
+    let computation = defining_op(value).filter(|op| op_name(*op) == "sdy.manual_computation")?;
+    let number = computation.results().position(|result| Value::from(result) == value)?;
+    let last = computation.regions().next()?.first_block()?.terminator()?;
+    last.operand(number).ok()
 }
 
 /// Whether several ops read a value as it is, or all in another shape; what a computation returns may be read outside of it, without
-/// what is beyond its ends.
+/// what is beyond its ends, or in another computation.
 fn do_several_read<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
     let mut is_outside = false;
     for _ in 0..NEAR {
@@ -324,6 +403,12 @@ fn do_several_read<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
         let next = match op_name(reader.user) {
             "stablehlo.transpose" | "stablehlo.reshape" => ir::first_result(reader.user),
             "stablehlo.slice" if is_outside && is_trim(reader.user) => ir::first_result(reader.user),
+            "stablehlo.pad" if is_outside && reader.operand == 0 => ir::first_result(reader.user),
+            "sdy.manual_computation" => {
+                is_outside = false;
+                let block = reader.user.regions().next().and_then(|region| region.first_block());
+                block.and_then(|block| block.argument(reader.operand).ok()).map(Value::from)
+            }
             "sdy.return" => {
                 is_outside = true;
                 let computation = reader.user.block().and_then(|block| block.parent_operation());

@@ -397,6 +397,8 @@ pub struct Traffic {
     pub stored: u64,
     /// Whether that is all: ops say how they are laid out, and it is known of each what a partitioner makes of it.
     pub is_known: bool,
+    /// Whether it is all at least of what loops send in each turn.
+    pub is_known_of_loops: bool,
 }
 
 /// What a module sends: by the exchanges that are written down, and by what a partitioner makes of ops whose layouts are known. `None` for a
@@ -417,7 +419,7 @@ fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Tr
         .filter(|name| !called.contains(name.as_str()))
         .map(|name| (name.as_str(), 1, 0))
         .collect();
-    let mut traffic = Traffic { is_known: true, ..Traffic::default() };
+    let mut traffic = Traffic { is_known: true, is_known_of_loops: true, ..Traffic::default() };
     while let Some((name, times, depth)) = pending.pop() {
         let Some((own, calls)) = each.get(name) else { continue };
         traffic.collectives = traffic.collectives.saturating_add(own.collectives.saturating_mul(times));
@@ -425,6 +427,7 @@ fn traffic_of<'c: 'a, 'a>(module: OperationRef<'c, 'a>, known: &Known<'c>) -> Tr
         traffic.left = traffic.left.saturating_add(own.left.saturating_mul(times));
         traffic.stored = traffic.stored.max(own.stored);
         traffic.is_known &= own.is_known && depth < DEPTH && pending.len() < OPS;
+        traffic.is_known_of_loops &= own.is_known_of_loops && (own.is_known || times == 1);
         if depth < DEPTH && pending.len() < OPS {
             pending
                 .extend(calls.iter().map(|(name, turns)| (*name, times.saturating_mul(*turns), depth + 1)));
@@ -438,7 +441,7 @@ type Calls<'c> = Vec<(&'c str, u64)>;
 
 /// What a function sends by itself, and which others it calls how often.
 fn sent_in<'c: 'a, 'a>(function: OperationRef<'c, 'a>, known: &Known<'c>) -> (Traffic, Calls<'c>) {
-    let mut traffic = Traffic { is_known: true, ..Traffic::default() };
+    let mut traffic = Traffic { is_known: true, is_known_of_loops: true, ..Traffic::default() };
     let mut calls = Vec::new();
     let mut pending: Vec<(OperationRef<'c, 'a>, u64, bool)> = vec![(function, 1, false)];
     let mut free: FxHashSet<usize> = FxHashSet::default();
@@ -451,7 +454,9 @@ fn sent_in<'c: 'a, 'a>(function: OperationRef<'c, 'a>, known: &Known<'c>) -> (Tr
             (false, "func.return") => known.add_returned(op, &mut sent),
             (false, _) if op.result_count() == 1 && !free.contains(&ir::op_key(op)) => {
                 // What is not known of an op is left out.
-                traffic.is_known &= known.add_sent(op, &mut sent).is_some() && known.is_told(op);
+                let is_known = known.add_sent(op, &mut sent).is_some() && known.is_told(op);
+                traffic.is_known &= is_known;
+                traffic.is_known_of_loops &= is_known || times == 1;
                 if known.is_rotation(op) {
                     free.extend(op.operands().filter_map(defining_op).map(ir::op_key));
                 }
