@@ -12,6 +12,16 @@
 //! Once the computations are one, so can the exchanges be: as wide as the widest, to all devices that need some of it, and each reads its
 //! part of what it got. Devices that got nothing before, which is zeros, get zeros of a select. It is done where no more elements are
 //! sent than before.
+//!
+//! What comes from one side for some devices and from the other for others goes along with what is sent to either side:
+//!
+//! ```text
+//! %a = collective_permute(columns 0 to 3 of %own) [[1, 0], [2, 1], [3, 2]]
+//! %b = collective_permute(columns 42 to 45 of %own) [[0, 1], [1, 2], [2, 3]]
+//! %c = collective_permute(column 0 or 44 of %own) [[1, 0], [2, 3]]   // on device 0 a part of %a, on device 3 one of %b
+//! ```
+//!
+//! So are stencils of uneven fields: each device has another distance to what it makes of its columns.
 
 use super::manual::looked_up;
 use super::mesh::Grid;
@@ -20,7 +30,7 @@ use crate::rewrite::{defining_op, is_unused, walk};
 use melior::ir::attribute::{BoolAttribute, DenseElementsAttribute, IntegerAttribute};
 use melior::ir::operation::{OperationLike, WalkResult};
 use melior::ir::r#type::IntegerType;
-use melior::ir::{Attribute, OperationRef, Value, ValueLike};
+use melior::ir::{Attribute, Location, OperationRef, Value, ValueLike};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::types::Tensor;
@@ -30,8 +40,11 @@ const PERMUTE: &str = "stablehlo.collective_permute";
 const GROUPS: usize = 16;
 
 /// A part of an array that devices send.
+#[derive(Clone)]
 struct Sent<'c, 'a> {
     op: OperationRef<'c, 'a>,
+    /// How many exchanges come before it.
+    order: usize,
     /// Where it begins on each device, by dimension.
     starts: Vec<Vec<i64>>,
     size: Vec<i64>,
@@ -42,6 +55,8 @@ struct Sent<'c, 'a> {
 /// Parts that can be sent at once.
 struct Group<'c, 'a> {
     members: Vec<Sent<'c, 'a>>,
+    /// Parts of which others bring the rest.
+    shares: Vec<Sent<'c, 'a>>,
     pairs: FxHashMap<usize, usize>,
     /// From where to where in its array each sender sends.
     ranges: FxHashMap<usize, Vec<(i64, i64)>>,
@@ -57,11 +72,13 @@ pub(crate) fn share_exchanges<'c: 'a, 'a>(
     // By block and array.
     let mut groups: Vec<((usize, usize), Value<'c, 'a>, Group<'c, 'a>)> = Vec::new();
     let mut found: FxHashMap<(usize, usize), Vec<usize>> = FxHashMap::default();
+    let mut order = 0;
     walk(computation, |op| {
         if op_name(op) == PERMUTE
-            && let Some((array, sent)) = read(op, grid.devices())
+            && let Some((array, sent)) = read(op, grid.devices(), order)
             && let Some(block) = op.block()
         {
+            order += 1;
             let key = (block.to_raw().ptr as usize, ir::key(array));
             let own = found.entry(key).or_default();
             let sent = own.iter().rev().take(GROUPS).try_fold(sent, |sent, &at| {
@@ -78,17 +95,121 @@ pub(crate) fn share_exchanges<'c: 'a, 'a>(
         WalkResult::Advance
     });
     let mut gone = 0;
-    for (_, array, group) in groups {
-        if group.members.len() > 1 {
-            gone += group.members.len() as u64 - 1;
-            group.make(build, grid, array);
+    for own in found.values().filter(|own| own.len() > 2) {
+        for &at in own {
+            gone += u64::from(hand_over(&mut groups, own, at));
         }
     }
+    let mut handed: FxHashMap<usize, Handed<'c, 'a>> = FxHashMap::default();
+    for (_, array, group) in groups {
+        if group.members.len() + group.shares.len() > 1 {
+            gone += (group.members.len() as u64).saturating_sub(1);
+            group.make(build, grid, array, &mut handed);
+        }
+    }
+    let mut handed: Vec<_> = handed.into_values().collect();
+    handed.sort_unstable_by_key(|handed| handed.sent.order);
+    handed.into_iter().for_each(|handed| handed.make(build, grid));
     gone
 }
 
+/// Has the parts of a group of one go along with other groups of the same array, of those at `own`, which send to the same devices; not if
+/// these had to send more for it in all than it does.
+fn hand_over<'c: 'a, 'a>(
+    groups: &mut [((usize, usize), Value<'c, 'a>, Group<'c, 'a>)],
+    own: &[usize],
+    at: usize,
+) -> bool {
+    let (_, array, group) = &groups[at];
+    let ([sent], []) = (&group.members[..], &group.shares[..]) else { return false };
+    let (sent, shape) = (sent.clone(), shape_of(*array));
+    let mut shares: Vec<(usize, Sent<'c, 'a>)> = Vec::new();
+    for (&from, &to) in &sent.pairs {
+        let goes = |other: &usize| {
+            let other = &groups[*other].2;
+            !other.members.is_empty() && other.pairs.get(&from) == Some(&to)
+        };
+        let range = sent.range(from);
+        let more = |other: &usize| groups[*other].2.beyond(from, &range);
+        let others = own.iter().copied().filter(|other| *other != at).take(GROUPS);
+        let Some(other) = others.filter(goes).min_by_key(more) else {
+            return false;
+        };
+        match shares.iter_mut().find(|(known, _)| *known == other) {
+            Some((_, share)) => drop(share.pairs.insert(from, to)),
+            None => shares.push((other, Sent { pairs: FxHashMap::from_iter([(from, to)]), ..sent.clone() })),
+        }
+    }
+    let widened: Option<Vec<_>> =
+        shares.iter().map(|(other, share)| groups[*other].2.widened(share, shape)).collect();
+    let Some(widened) = widened else { return false };
+    let volume = |size: &[i64]| size.iter().product::<i64>();
+    let more: i64 = shares
+        .iter()
+        .zip(&widened)
+        .map(|((other, _), (_, size))| volume(size) - volume(&groups[*other].2.size))
+        .sum();
+    if more >= volume(&sent.size) {
+        return false;
+    }
+    for ((other, share), (ranges, size)) in shares.into_iter().zip(widened) {
+        let other = &mut groups[other].2;
+        (other.ranges, other.size) = (ranges, size);
+        other.shares.push(share);
+    }
+    groups[at].2.members.clear();
+    true
+}
+
+/// What came of an exchange that others bring: the exchange, and by whom it is brought to which devices.
+struct Handed<'c, 'a> {
+    sent: Sent<'c, 'a>,
+    brought: Vec<(Vec<usize>, Value<'c, 'a>)>,
+}
+
+impl<'c: 'a, 'a> Handed<'c, 'a> {
+    /// Puts in its place what others bring; devices to which none brings it have zeros.
+    fn make(self, build: &Builder<'c, 'a>, grid: &Grid) {
+        let (op, devices) = (self.sent.op, grid.devices());
+        build.set_insertion_point_before(op);
+        let mut partition = None;
+        let zeros = || ir::first_result(op).map(|result| build.zeros(result.r#type(), op.location()));
+        let is_whole = self.brought.iter().map(|(to, _)| to.len()).sum::<usize>() == devices;
+        let mut result = if is_whole { None } else { zeros() };
+        for (to, value) in self.brought {
+            result = Some(match result {
+                Some(below) => choose(
+                    build,
+                    &mut partition,
+                    (devices, |device| to.contains(&device)),
+                    (value, below),
+                    op.location(),
+                ),
+                None => value,
+            });
+        }
+        if let (Some(value), Some(old)) = (result, ir::first_result(op)) {
+            build.replace_all_uses_with(old, value);
+            erase(build, op);
+        }
+    }
+}
+
+/// Erases an exchange, and the slice that it sends.
+fn erase<'c: 'a, 'a>(build: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) {
+    let cut = op.operands().next().and_then(defining_op);
+    build.erase(op);
+    if let Some(cut) = cut.filter(|cut| op_name(*cut) == "stablehlo.dynamic_slice" && is_unused(*cut)) {
+        build.erase(cut);
+    }
+}
+
 /// What an exchange sends of which array.
-fn read<'c: 'a, 'a>(op: OperationRef<'c, 'a>, devices: usize) -> Option<(Value<'c, 'a>, Sent<'c, 'a>)> {
+fn read<'c: 'a, 'a>(
+    op: OperationRef<'c, 'a>,
+    devices: usize,
+    order: usize,
+) -> Option<(Value<'c, 'a>, Sent<'c, 'a>)> {
     let numbers = DenseElementsAttribute::try_from(ffi::attribute_of(op, "source_target_pairs")?).ok()?;
     let number =
         |index: usize| numbers.i64_element(index).ok().and_then(|device| usize::try_from(device).ok());
@@ -104,7 +225,7 @@ fn read<'c: 'a, 'a>(op: OperationRef<'c, 'a>, devices: usize) -> Option<(Value<'
     });
     let Some(cut) = cut else {
         let starts = vec![vec![0; size.len()]; devices];
-        return Some((value, Sent { op, starts, size, pairs }));
+        return Some((value, Sent { op, order, starts, size, pairs }));
     };
     let array = cut.operands().next()?;
     let mut starts = vec![Vec::with_capacity(size.len()); devices];
@@ -121,7 +242,7 @@ fn read<'c: 'a, 'a>(op: OperationRef<'c, 'a>, devices: usize) -> Option<(Value<'
             }
         }
     }
-    Some((array, Sent { op, starts, size, pairs }))
+    Some((array, Sent { op, order, starts, size, pairs }))
 }
 
 /// A number on each device: a constant, or one that is looked up by the number of the device.
@@ -143,7 +264,13 @@ fn numbers_of(value: Value<'_, '_>, devices: usize) -> Option<Vec<i64>> {
 impl<'c: 'a, 'a> Group<'c, 'a> {
     fn of(sent: Sent<'c, 'a>) -> Self {
         let ranges = sent.pairs.keys().map(|&from| (from, sent.range(from))).collect();
-        Self { pairs: sent.pairs.clone(), ranges, size: sent.size.clone(), members: vec![sent] }
+        Self {
+            pairs: sent.pairs.clone(),
+            ranges,
+            size: sent.size.clone(),
+            members: vec![sent],
+            shares: Vec::new(),
+        }
     }
 
     /// Takes a part in, or gives it back if it cannot go with the others or more would be sent.
@@ -156,6 +283,25 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         if !is_one_to_one || shape.len() != sent.size.len() {
             return Err(sent);
         }
+        let Some((ranges, size)) = self.widened(&sent, shape) else { return Err(sent) };
+        let volume = |size: &[i64]| size.iter().product::<i64>();
+        if volume(&size) > volume(&self.size) + volume(&sent.size) {
+            return Err(sent);
+        }
+        self.pairs.extend(&sent.pairs);
+        self.ranges = ranges;
+        self.size = size;
+        self.members.push(sent);
+        Ok(())
+    }
+
+    /// From where to where each device sends, and how much, with another part as well.
+    fn widened(
+        &self,
+        sent: &Sent<'c, 'a>,
+        shape: &[i64],
+    ) -> Option<(FxHashMap<usize, Vec<(i64, i64)>>, Vec<i64>)> {
+        (shape.len() == sent.size.len()).then_some(())?;
         let mut ranges = self.ranges.clone();
         for &from in sent.pairs.keys() {
             let own = sent.range(from);
@@ -166,16 +312,14 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         }
         let longest =
             |dim: usize| ranges.values().map(|range| range[dim].1 - range[dim].0).max().unwrap_or(0);
-        let size: Vec<i64> = (0..shape.len()).map(longest).collect();
-        let volume = |size: &[i64]| size.iter().product::<i64>();
-        if volume(&size) > volume(&self.size) + volume(&sent.size) {
-            return Err(sent);
-        }
-        self.pairs.extend(&sent.pairs);
-        self.ranges = ranges;
-        self.size = size;
-        self.members.push(sent);
-        Ok(())
+        let size = (0..shape.len()).map(longest).collect();
+        Some((ranges, size))
+    }
+
+    /// How far a range goes beyond what a device sends anyway, in all dimensions.
+    fn beyond(&self, from: usize, range: &[(i64, i64)]) -> i64 {
+        let Some(own) = self.ranges.get(&from) else { return i64::MAX };
+        own.iter().zip(range).map(|(own, range)| (own.0 - range.0).max(0) + (range.1 - own.1).max(0)).sum()
     }
 
     /// Where in its array each device begins to send.
@@ -191,11 +335,18 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
         self.ranges.get(&device).map_or_else(|| vec![0; shape.len()], begin)
     }
 
-    /// Puts one exchange in the place of all.
-    fn make(self, build: &Builder<'c, 'a>, grid: &Grid, array: Value<'c, 'a>) {
+    /// Puts one exchange in the place of all, and hands over what it brings of others.
+    fn make(
+        self,
+        build: &Builder<'c, 'a>,
+        grid: &Grid,
+        array: Value<'c, 'a>,
+        handed: &mut FxHashMap<usize, Handed<'c, 'a>>,
+    ) {
         let shape = shape_of(array);
         let devices = grid.devices();
-        let first = self.members[0].op;
+        let all = self.members.iter().chain(&self.shares);
+        let Some(first) = all.min_by_key(|sent| sent.order).map(|sent| sent.op) else { return };
         let location = first.location();
         build.set_insertion_point_before(first);
         let mut partition = None;
@@ -240,18 +391,34 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
             let Some(result) = ir::first_result(member.op) else { continue };
             build.replace_all_uses_with(result, part);
         }
-        for member in self.members {
-            let cut = member.op.operands().next().and_then(defining_op);
-            build.erase(member.op);
-            if let Some(cut) = cut.filter(|cut| op_name(*cut) == "stablehlo.dynamic_slice" && is_unused(*cut))
-            {
-                build.erase(cut);
-            }
+        for share in &self.shares {
+            let part = self.place(build, (share, &sender, &begins), got, &mut partition);
+            let to = share.pairs.values().copied().collect();
+            let whole = || Handed { sent: share.clone(), brought: Vec::new() };
+            handed.entry(share.order).or_insert_with(whole).brought.push((to, part));
         }
+        self.members.into_iter().for_each(|member| erase(build, member.op));
     }
 
-    /// What a member received, of what all of them do.
+    /// What a member received, of what all of them do; zeros on devices to which it sends nothing.
     fn part(
+        &self,
+        build: &Builder<'c, 'a>,
+        (member, sender, begins): (&Sent<'c, 'a>, &FxHashMap<usize, usize>, &[Vec<i64>]),
+        got: Value<'c, 'a>,
+        partition: &mut Option<Value<'c, 'a>>,
+    ) -> Value<'c, 'a> {
+        let value = self.place(build, (member, sender, begins), got, partition);
+        if member.pairs.len() == self.pairs.len() {
+            return value;
+        }
+        let gets = |device: usize| sender.get(&device).is_some_and(|from| member.pairs.contains_key(from));
+        let zeros = build.zeros(value.r#type(), member.op.location());
+        choose(build, partition, (begins.len(), gets), (value, zeros), member.op.location())
+    }
+
+    /// Where in what all members received lies what is for one; on other devices it is whatever is there.
+    fn place(
         &self,
         build: &Builder<'c, 'a>,
         (member, sender, begins): (&Sent<'c, 'a>, &FxHashMap<usize, usize>, &[Vec<i64>]),
@@ -290,17 +457,23 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
                 build.dynamic_slice(got, &starts, ty, location)
             };
         }
-        if member.pairs.len() == self.pairs.len() {
-            return value;
-        }
-        let boolean = IntegerType::new(build.context(), 1).into();
-        let table: Vec<Attribute<'c>> = (0..devices)
-            .map(|device| BoolAttribute::new(build.context(), gets(device).is_some()).into())
-            .collect();
-        let is_one = looked_up(build, partition, &table, boolean, location);
-        let zeros = build.zeros(ty, location);
-        build.insert("stablehlo.select", &[is_one, value, zeros], &[], ty, location)
+        value
     }
+}
+
+/// A value on those of so many devices of which that is said, and another on the rest.
+fn choose<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    partition: &mut Option<Value<'c, 'a>>,
+    (devices, is_one): (usize, impl Fn(usize) -> bool),
+    (value, other): (Value<'c, 'a>, Value<'c, 'a>),
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    let boolean = IntegerType::new(build.context(), 1).into();
+    let table: Vec<Attribute<'c>> =
+        (0..devices).map(|device| BoolAttribute::new(build.context(), is_one(device)).into()).collect();
+    let is_one = looked_up(build, partition, &table, boolean, location);
+    build.insert("stablehlo.select", &[is_one, value, other], &[], value.r#type(), location)
 }
 
 impl Sent<'_, '_> {
