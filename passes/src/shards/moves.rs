@@ -165,7 +165,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         }
     }
 
-    /// Sees through an op if all of what it makes is then of one array: what several are made into is sent once.
+    /// Sees through an op if all of what it makes is then of one array, or of scalars: what several are made into is sent once.
     fn expand_alone(
         &mut self,
         op: OperationRef<'c, 'a>,
@@ -183,7 +183,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
                 arrays.extend(reads.into_iter().map(|(source, _)| source));
             }
             arrays.dedup();
-            if arrays.len() == 1 {
+            if arrays.len() <= 1 {
                 return true;
             }
         }
