@@ -101,6 +101,9 @@ crate::pass_options! {
         pub late_chunks: bool = false,
         /// Take gradients of products with gathered rows beside others apart (`--slimhlo-late-gathers=gradients=true`): without a choice, both are tried.
         pub split_gradients: bool = false,
+        /// Read slices of joined arrays from what they were joined of, in programs for several devices (`--slimhlo-exchange-shards=slices-of-joined=true`):
+        /// without a choice, both are tried.
+        pub slices_of_joined: bool = false,
     }
 }
 

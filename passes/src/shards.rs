@@ -196,7 +196,8 @@ pub(crate) use ones::without_ones;
 pub(crate) use partitioner::rotation;
 pub use partitioner::{Traffic, traffic};
 use rustc_hash::FxHashSet;
-use settle::{with_pads_behind_updates, with_plain_constants, with_slices_of_padded};
+pub(crate) use settle::has_slices_of_joined;
+use settle::{with_pads_behind_updates, with_plain_constants, with_slices_of_parts};
 pub(crate) use share::share_exchanges;
 use slimhlo_dialect::ffi::op_name;
 pub(crate) use uneven::is_trim;
@@ -220,7 +221,10 @@ crate::pass_options! {
     ///   ... a collective_permute of tensor<64x8xf32>, and an update of %own
     /// }
     /// ```
-    pub struct ExchangeShards;
+    pub struct ExchangeShards {
+        /// Read slices of one of several joined arrays from that, where arrays are joined for nothing but slices.
+        pub slices_of_joined: bool = false,
+    }
 }
 
 const COMPUTATIONS: Statistic = Statistic::new(c"num-computations", c"manual computations made");
@@ -243,7 +247,7 @@ impl Pass for ExchangeShards {
         let plain = with_plain_constants(root);
         let Some(mut known) = Known::new(root, partitions) else { return Ok(Changed::from(plain)) };
         let moved = known.by_op && with_pads_behind_updates(root, &mut known);
-        let taken = known.by_op && with_slices_of_padded(root, &mut known);
+        let taken = known.by_op && with_slices_of_parts(root, &mut known, self.slices_of_joined);
         let mut candidates = Vec::new();
         walk(root, |op| match op_name(op) {
             "sdy.manual_computation" => WalkResult::Skip,

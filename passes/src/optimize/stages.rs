@@ -45,7 +45,8 @@ pub struct Stage {
     pub name: &'static str,
     /// The passes, in MLIR's textual form, on a module. `$target` stands for the target's name, `$chunk` for the bytes of a chunk, `$moves`,
     /// `$windows` and `$through` for what [`rematerialize`](crate::rematerialize) is asked for, `$share` for a part of what could be
-    /// done, `$room` for what functions may need, `$split` for whether gradients beside gathers are taken apart.
+    /// done, `$room` for what functions may need, `$split` for whether gradients beside gathers are taken apart,
+    /// `$joined` for whether slices of joined arrays are of what was joined.
     pub pipeline: &'static str,
     /// What is tried in its place where a stage is tried in several forms: the best of all is kept.
     pub others: &'static [&'static str],
@@ -195,7 +196,7 @@ pub const STAGES: &[Stage] = &[
     Stage {
         name: "exchanges of shards",
         // What a partitioner gathers for a scatter or a slice the model does not see either.
-        pipeline: "func.func(slimhlo-simplify{partitioned-only=true settle=false},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards",
+        pipeline: "func.func(slimhlo-simplify{partitioned-only=true settle=false},slimhlo-scatter-to-update{partitioned-only=true}),slimhlo-exchange-shards{slices-of-joined=$joined}",
         tidy: TIDY,
         judge: Judge::Partitioner,
         ..PLAIN

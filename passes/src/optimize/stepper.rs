@@ -98,6 +98,7 @@ impl<'c> Stepper<'_, 'c, '_> {
                 .replace("$through", &form.through.to_string())
                 .replace("$share", &form.share.to_string())
                 .replace("$split", &self.options.split_gradients.to_string())
+                .replace("$joined", &self.options.slices_of_joined.to_string())
                 .replace("$room", &self.options.memory_limit.unwrap_or_default().to_string())
                 .replace("$target", self.options.target.name()),
         };

@@ -183,7 +183,8 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
                 arrays.extend(reads.into_iter().map(|(source, _)| source));
             }
             arrays.dedup();
-            if arrays.len() <= 1 {
+            let is_filled = || into[pieces..].iter().all(|(_, expr)| matches!(expr, Expr::Fill(_)));
+            if arrays.len() == 1 || is_filled() {
                 return true;
             }
         }

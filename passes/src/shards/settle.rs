@@ -186,9 +186,44 @@ pub(super) fn with_pads_behind_updates<'c: 'a, 'a>(
     any
 }
 
-/// Has slices of padded arrays that take nothing of what is padded be slices of the arrays; says whether there are any.
-pub(super) fn with_slices_of_padded<'c: 'a, 'a>(root: OperationRef<'c, 'a>, known: &mut Known<'c>) -> bool {
+/// Whether there may be slices of arrays that are joined for nothing but slices, and of which a slice takes just of one: where ops say how they
+/// are laid out, and functions, if there are several, have not become one yet.
+pub fn has_slices_of_joined<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> bool {
+    let (mut is_told, mut is_joined, mut is_called, mut is_found) = (false, false, false, false);
+    walk(root, |op| {
+        is_told =
+            is_told || op_name(op).starts_with("stablehlo.") && !ir::discardable_attributes(op).is_empty();
+        match op_name(op) {
+            "sdy.manual_computation" => return WalkResult::Skip,
+            "func.call" => is_called = true,
+            "stablehlo.concatenate" => is_joined = true,
+            "stablehlo.slice" => {
+                let joined = op.operands().next().and_then(defining_op);
+                let joined = joined.filter(|join| op_name(*join) == "stablehlo.concatenate");
+                is_found |= joined.is_some_and(|join| part_of(join, op).is_some());
+            }
+            _ => {}
+        }
+        WalkResult::Advance
+    });
+    is_told && is_joined && (is_found || is_called)
+}
+
+/// Has slices of padded arrays that take nothing of what is padded be slices of the arrays, and so those of joined ones if `joined`; says whether
+/// there are any.
+pub(super) fn with_slices_of_parts<'c: 'a, 'a>(
+    root: OperationRef<'c, 'a>,
+    known: &mut Known<'c>,
+    joined: bool,
+) -> bool {
     let build = Builder::new(root);
+    let of_parts =
+        slices_in(root).into_iter().filter(|slice| of_part(&build, known, *slice, joined).is_some());
+    of_parts.count() > 0
+}
+
+/// Slices outside of manual computations.
+fn slices_in<'c: 'a, 'a>(root: OperationRef<'c, 'a>) -> Vec<OperationRef<'c, 'a>> {
     let mut slices = Vec::new();
     walk(root, |op| match op_name(op) {
         "sdy.manual_computation" => WalkResult::Skip,
@@ -197,24 +232,31 @@ pub(super) fn with_slices_of_padded<'c: 'a, 'a>(root: OperationRef<'c, 'a>, know
             WalkResult::Advance
         }
     });
-    let of_arrays = slices.into_iter().filter(|slice| of_padded(&build, known, *slice).is_some());
-    of_arrays.count() > 0
+    slices
 }
 
-/// Makes a slice of a padded array one of the array, if it takes just of that.
-fn of_padded<'c: 'a, 'a>(
+/// Makes a slice of a padded array one of the array, if it takes just of that, and so one of arrays that are joined for slices if `joined`.
+fn of_part<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
     known: &mut Known<'c>,
     slice: OperationRef<'c, 'a>,
+    joined: bool,
 ) -> Option<()> {
-    let padded = slice.operands().next()?;
-    let pad = defining_op(padded).filter(|op| op_name(*op) == "stablehlo.pad")?;
-    let array = pad.operands().next()?;
-    let numbers = |op, name| ir::i64_array(op, name);
-    let low = numbers(pad, "edge_padding_low")?;
-    numbers(pad, "interior_padding")?.iter().all(|&inner| inner == 0).then_some(())?;
+    let whole = slice.operands().next()?;
+    let maker = defining_op(whole)?;
+    let (array, low) = match op_name(maker) {
+        "stablehlo.pad" => {
+            let is_dense = ir::i64_array(maker, "interior_padding")?.iter().all(|&inner| inner == 0);
+            is_dense
+                .then_some((maker.operands().next()?, ir::i64_array(maker, "edge_padding_low")?.to_vec()))?
+        }
+        "stablehlo.concatenate" if joined => {
+            part_of(maker, slice).filter(|(part, _)| known.layout(*part) == known.layout(whole))?
+        }
+        _ => return None,
+    };
     let moved = |name| -> Option<Vec<i64>> {
-        Some(numbers(slice, name)?.iter().zip(low).map(|(at, low)| at - low).collect())
+        Some(ir::i64_array(slice, name)?.iter().zip(&low).map(|(at, low)| at - low).collect())
     };
     let (starts, limits) = (moved("start_indices")?, moved("limit_indices")?);
     let is_within = starts.iter().all(|&start| start >= 0)
@@ -223,11 +265,32 @@ fn of_padded<'c: 'a, 'a>(
     set_attribute(slice, "start_indices", build.i64_array(&starts));
     set_attribute(slice, "limit_indices", build.i64_array(&limits));
     build.set_operand(slice, 0, array);
-    if is_unused(pad) {
-        known.forget(padded);
-        build.erase(pad);
+    if is_unused(maker) {
+        known.forget(whole);
+        build.erase(maker);
     }
     Some(())
+}
+
+/// The operand of a concatenate of which a slice takes its elements, all of them, and where in the result it begins, if only slices read that.
+fn part_of<'c: 'a, 'a>(
+    join: OperationRef<'c, 'a>,
+    slice: OperationRef<'c, 'a>,
+) -> Option<(Value<'c, 'a>, Vec<i64>)> {
+    let whole = ir::first_result(join)?;
+    users(whole).all(|user| op_name(user) == "stablehlo.slice").then_some(())?;
+    let dim = usize::try_from(ir::constant_attribute(join, "dimension")?).ok()?;
+    let end = |name| ir::i64_array(slice, name)?.get(dim).copied();
+    let (from, to) = (end("start_indices")?, end("limit_indices")?);
+    let mut begins = vec![0; moves::plain(whole)?.shape.len()];
+    for operand in join.operands() {
+        let size = *moves::plain(operand)?.shape.get(dim)?;
+        if from < begins[dim] + size {
+            return (to <= begins[dim] + size).then_some((operand, begins));
+        }
+        begins[dim] += size;
+    }
+    None
 }
 
 /// Puts a pad before what reorders the array that it pads; gives it as it then is.

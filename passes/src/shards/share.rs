@@ -52,14 +52,16 @@ struct Sent<'c, 'a> {
     pairs: FxHashMap<usize, usize>,
 }
 
+/// From where to where in an array each sender sends, by dimension.
+type Ranges = FxHashMap<usize, Vec<(i64, i64)>>;
+
 /// Parts that can be sent at once.
 struct Group<'c, 'a> {
     members: Vec<Sent<'c, 'a>>,
     /// Parts of which others bring the rest.
     shares: Vec<Sent<'c, 'a>>,
     pairs: FxHashMap<usize, usize>,
-    /// From where to where in its array each sender sends.
-    ranges: FxHashMap<usize, Vec<(i64, i64)>>,
+    ranges: Ranges,
     size: Vec<i64>,
 }
 
@@ -296,11 +298,7 @@ impl<'c: 'a, 'a> Group<'c, 'a> {
     }
 
     /// From where to where each device sends, and how much, with another part as well.
-    fn widened(
-        &self,
-        sent: &Sent<'c, 'a>,
-        shape: &[i64],
-    ) -> Option<(FxHashMap<usize, Vec<(i64, i64)>>, Vec<i64>)> {
+    fn widened(&self, sent: &Sent<'c, 'a>, shape: &[i64]) -> Option<(Ranges, Vec<i64>)> {
         (shape.len() == sent.size.len()).then_some(())?;
         let mut ranges = self.ranges.clone();
         for &from in sent.pairs.keys() {
