@@ -131,7 +131,7 @@ use between::is_between_updates;
 use late::{Late, read_late};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{OperationRef, RegionLike, Value, ValueLike};
+use melior::ir::{Location, OperationRef, RegionLike, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{TensorShardingPerValue, View};
@@ -223,7 +223,6 @@ fn hold_in<'c: 'a, 'a>(
         }
     }
     for value in computed_before(computation, given) {
-        let readers: Vec<_> = uses(value).map(|used| (used.user, used.operand)).collect();
         let always = *conditions.entry(block.to_raw().ptr as usize).or_insert_with(|| {
             if let Some(first) = block.first_operation() {
                 build.set_insertion_point_before(first);
@@ -233,9 +232,7 @@ fn hold_in<'c: 'a, 'a>(
         if let Some(next) = defining_op(always).and_then(|op| op.next_in_block()) {
             build.set_insertion_point_before(next);
         }
-        let types = [value.r#type()];
-        let kept = hold::by_branch(build, always, &types, computation.location(), || vec![value]);
-        readers.into_iter().for_each(|(user, index)| build.set_operand(user, index, kept[0]));
+        hand_on(build, value, always, computation.location(), || vec![value]);
         held += 1;
     }
     for (op, is_inside) in
@@ -253,6 +250,27 @@ fn hold_in<'c: 'a, 'a>(
     held
 }
 
+/// Has all that read a value read what a branch hands on of what `make` makes in it, where ops go now; gives that.
+fn hand_on<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    value: Value<'c, 'a>,
+    always: Value<'c, 'a>,
+    location: Location<'c>,
+    make: impl FnOnce() -> Vec<Value<'c, 'a>>,
+) -> Value<'c, 'a> {
+    let readers: Vec<_> = uses(value).map(|used| (used.user, used.operand)).collect();
+    let held = hold::by_branch(build, always, &[value.r#type()], location, make)[0];
+    readers.into_iter().for_each(|(user, index)| build.set_operand(user, index, held));
+    held
+}
+
+/// Makes a copy of an op.
+fn again<'c: 'a, 'a>(build: &Builder<'c, 'a>, op: OperationRef<'c, 'a>) -> Vec<Value<'c, 'a>> {
+    let operands: Vec<_> = op.operands().collect();
+    let types: Vec<_> = op.results().map(|result| result.r#type()).collect();
+    ir::first_result(build.copy_with(op, &operands, &[], &types)).into_iter().collect()
+}
+
 /// Has all that read the result of an op read it as a branch hands it on; the op goes into the branch itself if it is
 /// to be inside.
 fn hold_one<'c: 'a, 'a>(
@@ -262,17 +280,8 @@ fn hold_one<'c: 'a, 'a>(
     is_inside: bool,
 ) -> bool {
     let (Some(value), Some(next)) = (ir::first_result(op), op.next_in_block()) else { return false };
-    let readers: Vec<_> = uses(value).map(|used| (used.user, used.operand)).collect();
     build.set_insertion_point_before(next);
-    let types = [value.r#type()];
-    let held = hold::by_branch(build, always, &types, op.location(), || {
-        if !is_inside {
-            return vec![value];
-        }
-        let operands: Vec<_> = op.operands().collect();
-        ir::first_result(build.copy_with(op, &operands, &[], &types)).into_iter().collect()
-    });
-    readers.into_iter().for_each(|(user, index)| build.set_operand(user, index, held[0]));
+    hand_on(build, value, always, op.location(), || if is_inside { again(build, op) } else { vec![value] });
     if is_inside {
         build.erase(op);
     }
@@ -293,18 +302,12 @@ fn hold_before<'c: 'a, 'a>(
     if is_behind {
         build.move_before(cut, update);
     }
-    let readers: Vec<_> = uses(part).map(|used| (used.user, used.operand)).collect();
     build.set_insertion_point_before(cut);
-    let types = [part.r#type()];
     let location = cut.location();
-    let held = hold::by_branch(build, always, &types, location, || {
-        let operands: Vec<_> = cut.operands().collect();
-        ir::first_result(build.copy_with(cut, &operands, &[], &types)).into_iter().collect()
-    });
-    readers.into_iter().for_each(|(user, index)| build.set_operand(user, index, held[0]));
+    let held = hand_on(build, part, always, location, || again(build, cut));
     build.erase(cut);
     build.set_insertion_point_before(update);
-    let zero = hold::zero_of(build, held[0]);
+    let zero = hold::zero_of(build, held);
     let zero = match zero.r#type() == place.r#type() {
         true => zero,
         false => build.convert(zero, place.r#type(), location),

@@ -89,7 +89,8 @@
 //! one reader, of one array, is computed there, from what that array's neighbours send: several slices of a field are
 //! one exchange in each direction. An op that says another layout than what it is made of and all that reads it is laid
 //! out like them. `sdy.constant` becomes an ordinary constant. A slice of a padded array that takes nothing of what was padded is one
-//! of the array. A loop carries an array with what is beyond its ends
+//! of the array; so is one of joined arrays that takes just of one of them, if that is asked for: it is more or less that is sent then, and
+//! the pipeline tries both. A loop carries an array with what is beyond its ends
 //! (`shards/loops.rs`). A scalar that is put only beyond the ends of what is updated in place (the last pad of a
 //! program that takes and gives even arrays) is one more update of it, also where dimensions change places or some of
 //! one element come or go in between. At the program's boundary, where parts must be even, a result is made as it has
