@@ -15,7 +15,7 @@
 //! So XLA of jaxlib 0.10.2 answered for single ops on 4 and 8 devices, for CPUs; `test/oracle/partitioner_ops.py` asks
 //! again.
 
-use super::layout::{Known, is_manual_throughout, partitions};
+use super::layout::{Known, is_entry, is_manual_throughout, partitions};
 use super::mesh::Layout;
 use super::moves::{is_bare, is_elementwise, is_move, is_update, plain, starts_of, update_of};
 use super::{Rewrite, Target, uneven};
@@ -167,7 +167,19 @@ impl<'c> Known<'c> {
         'c: 'a,
     {
         let dim = ir::constant_attribute(op, "dimension").and_then(|dim| usize::try_from(dim).ok());
-        op_name(op) == "stablehlo.concatenate" && dim.is_some_and(|dim| rotation(op, dim).is_some())
+        op_name(op) == "stablehlo.concatenate" && dim.is_some_and(|dim| self.rotated(op, dim).is_some())
+    }
+
+    /// By how many elements a concatenation rotates an array to its beginning; partitioners know one where the array is laid out as the result
+    /// is (`FindRotateRightPattern` in openxla/xla), which one that does not come out even is not at the program's boundary.
+    fn rotated<'a>(&self, op: OperationRef<'c, 'a>, dim: usize) -> Option<i64>
+    where
+        'c: 'a,
+    {
+        let by = rotation(op, dim)?;
+        let array = op.operands().next().and_then(defining_op)?.operands().next()?;
+        let is_given = defining_op(array).is_none() && op.parent_operation().is_some_and(is_entry);
+        (!is_given || self.layout(array) == self.layout(ir::first_result(op)?)).then_some(by)
     }
 
     /// Adds what is sent for one op.
@@ -245,7 +257,7 @@ impl<'c> Known<'c> {
         'c: 'a,
     {
         let dim = usize::try_from(ir::constant_attribute(op, "dimension")?).ok()?;
-        if let Some(by) = rotation(op, dim) {
+        if let Some(by) = self.rotated(op, dim) {
             let (by, tile) = (by.min(to.size - by), to.tile());
             let (whole, rest) = (i64::from(by >= tile), i64::from(by % tile != 0));
             let width = if by >= tile { tile } else { by };
