@@ -131,7 +131,7 @@ use between::is_between_updates;
 use late::{Late, read_late};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
-use melior::ir::{Location, OperationRef, RegionLike, Value, ValueLike};
+use melior::ir::{BlockRef, Location, OperationRef, RegionLike, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, op_name};
 use slimhlo_dialect::sdy::attrs::{TensorShardingPerValue, View};
@@ -213,22 +213,12 @@ fn hold_in<'c: 'a, 'a>(
     let mut held = 0;
     for block in blocks {
         for late in read_late(block) {
-            let always = conditions.entry(block.to_raw().ptr as usize).or_insert_with(|| {
-                if let Some(first) = block.first_operation() {
-                    build.set_insertion_point_before(first);
-                }
-                hold::always_on_device(build, late.cut.location())
-            });
-            held += u64::from(hold_before(build, &late, *always));
+            let always = always_in(build, &mut conditions, block, late.cut.location());
+            held += u64::from(hold_before(build, &late, always));
         }
     }
     for value in computed_before(computation, given) {
-        let always = *conditions.entry(block.to_raw().ptr as usize).or_insert_with(|| {
-            if let Some(first) = block.first_operation() {
-                build.set_insertion_point_before(first);
-            }
-            hold::always_on_device(build, computation.location())
-        });
+        let always = always_in(build, &mut conditions, block, computation.location());
         if let Some(next) = defining_op(always).and_then(|op| op.next_in_block()) {
             build.set_insertion_point_before(next);
         }
@@ -239,15 +229,25 @@ fn hold_in<'c: 'a, 'a>(
         computed.into_iter().map(|op| (op, false)).chain(parts.into_iter().map(|op| (op, true)))
     {
         let Some(block) = op.block() else { continue };
-        let always = conditions.entry(block.to_raw().ptr as usize).or_insert_with(|| {
-            if let Some(first) = block.first_operation() {
-                build.set_insertion_point_before(first);
-            }
-            hold::always_on_device(build, op.location())
-        });
-        held += u64::from(hold_one(build, op, *always, is_inside));
+        let always = always_in(build, &mut conditions, block, op.location());
+        held += u64::from(hold_one(build, op, always, is_inside));
     }
     held
+}
+
+/// The condition of a block, made where that begins if there is none.
+fn always_in<'c: 'a, 'a>(
+    build: &Builder<'c, 'a>,
+    conditions: &mut FxHashMap<usize, Value<'c, 'a>>,
+    block: BlockRef<'c, 'a>,
+    location: Location<'c>,
+) -> Value<'c, 'a> {
+    *conditions.entry(block.to_raw().ptr as usize).or_insert_with(|| {
+        if let Some(first) = block.first_operation() {
+            build.set_insertion_point_before(first);
+        }
+        hold::always_on_device(build, location)
+    })
 }
 
 /// Has all that read a value read what a branch hands on of what `make` makes in it, where ops go now; gives that.

@@ -93,12 +93,25 @@ fn usual<'c, T, E>(
     if !has_chunks || options.late_chunks || after.footprint.temporaries <= after.peak() / 2 {
         return Ok(found);
     }
+    let is_better = |module| {
+        let again = largest(module);
+        let less = again.peak() + after.footprint.temporaries / MUCH < after.peak();
+        Limit::Usual.allows(&before, &again) && less
+    };
+    or_else(module, (original, found), |module| attempt(module, &late), is_better)
+}
+
+/// What another attempt makes of the original of `module`, if that is better than what stands there, which an attempt returned `found` for.
+fn or_else<'c, 'm, T, E>(
+    module: OperationRef<'c, 'm>,
+    (original, found): (Operation<'c>, T),
+    attempt: impl FnOnce(OperationRef<'c, 'm>) -> Result<T, E>,
+    is_better: impl FnOnce(OperationRef<'c, 'm>) -> bool,
+) -> Result<T, E> {
     let made = copy_of(module);
     move_body(module, original);
-    let other = attempt(module, &late)?;
-    let again = largest(module);
-    let less = again.peak() + after.footprint.temporaries / MUCH < after.peak();
-    if Limit::Usual.allows(&before, &again) && less {
+    let other = attempt(module)?;
+    if is_better(module) {
         return Ok(other);
     }
     move_body(module, made);
@@ -119,17 +132,15 @@ fn usual_of_both<'c, T, E>(
     if options.split_gradients || is_partitioned(module) || !tried.has_joined_rows() {
         return Ok(found);
     }
-    let (made, before) = (copy_of(module), largest(module, options.target).1.peak());
-    move_body(module, original);
+    let peak = |module| largest(module, options.target).1.peak();
+    let before = peak(module);
     let split = Optimize { split_gradients: true, ..options.clone() };
-    let other = usual(module, &split, tried, attempt)?;
-    let after = largest(module, options.target).1.peak();
     // Either takes no more time than it may.
-    if after > 0 && before.saturating_sub(after) > before / MUCH {
-        return Ok(other);
-    }
-    move_body(module, made);
-    Ok(found)
+    let is_better = |module| {
+        let after = peak(module);
+        after > 0 && before.saturating_sub(after) > before / MUCH
+    };
+    or_else(module, (original, found), |module| usual(module, &split, tried, attempt), is_better)
 }
 
 /// A program that an attempt made.
@@ -198,28 +209,19 @@ fn of_joined<'c, T, E>(
     if options.slices_of_joined || !is_partitioned(module) || !has_slices_of_joined(module) {
         return fastest(module, options, tried, attempt);
     }
-    let needed = |module| {
-        functions(module)
-            .filter_map(|function| Cost::of(function, options.target))
-            .map(|cost| cost.peak())
-            .max()
-    };
+    let needed = |module| largest(module, options.target).1.peak();
     let original = copy_of(module);
     let found = fastest(module, options, tried, &mut attempt)?;
-    let (made, sent, peak) = (copy_of(module), traffic(module), needed(module));
-    move_body(module, original);
+    let (sent, peak) = (traffic(module), needed(module));
     let joined = Optimize { slices_of_joined: true, ..options.clone() };
-    let other = fastest(module, &joined, tried, attempt)?;
     let is_less = |(now, then): (Traffic, Traffic)| {
         now.collectives <= then.collectives
             && now.bytes <= then.bytes
             && (now.collectives, now.bytes) != (then.collectives, then.bytes)
     };
-    if traffic(module).zip(sent).is_some_and(is_less) && needed(module) <= peak.map(with_slack) {
-        return Ok(other);
-    }
-    move_body(module, made);
-    Ok(found)
+    let is_better =
+        |module| traffic(module).zip(sent).is_some_and(is_less) && needed(module) <= with_slack(peak);
+    or_else(module, (original, found), |module| fastest(module, &joined, tried, attempt), is_better)
 }
 
 /// [`search`] in a module whose shardings are Shardy's, or nobody's.

@@ -233,7 +233,7 @@ fn read<'c: 'a, 'a>(
         .collect::<Option<_>>()?;
     (!pairs.is_empty() && pairs.iter().all(|(from, to)| *from < devices && *to < devices)).then_some(())?;
     let value = op.operands().next()?;
-    let size = ffi::shape(value.r#type())?.to_vec();
+    let size = ir::plain(value)?.shape.to_vec();
     let cut = defining_op(value).filter(|cut| {
         op_name(*cut) == "stablehlo.dynamic_slice" && cut.block() == op.block()
             || op_name(*cut) == "stablehlo.slice" && ir::is_dense(*cut)
@@ -242,7 +242,7 @@ fn read<'c: 'a, 'a>(
         let starts = vec![vec![0; size.len()]; devices];
         return Some((value, Sent { op, order, versions: Vec::new(), starts, size, pairs }));
     };
-    let array = cut.operands().next()?;
+    let array = cut.operands().next().filter(|array| ir::plain(*array).is_some())?;
     let mut starts = vec![Vec::with_capacity(size.len()); devices];
     for (dim, &width) in size.iter().enumerate() {
         match op_name(cut) {
@@ -286,7 +286,7 @@ fn before_update<'c: 'a, 'a>(
     let update = defining_op(array).filter(|op| op_name(*op) == "stablehlo.dynamic_update_slice")?;
     (update.block() == exchange.block()).then_some(())?;
     let (base, put) = (update.operands().next()?, update.operands().nth(1)?);
-    let (shape, width) = (ffi::shape(base.r#type())?, ffi::shape(put.r#type())?);
+    let (shape, width) = (ir::plain(base)?.shape, ir::plain(put)?.shape);
     let starts: Vec<Vec<i64>> =
         update.operands().skip(2).map(|start| numbers_of(start, devices)).collect::<Option<_>>()?;
     let is_met = |&from: &usize| {
