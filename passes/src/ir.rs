@@ -104,7 +104,7 @@ pub fn owner<'c: 'a, 'a>(
 }
 
 /// The one attribute that a splat constant repeats.
-fn splat_element(dense: DenseElementsAttribute<'_>) -> Option<Attribute<'_>> {
+pub fn splat_element(dense: DenseElementsAttribute<'_>) -> Option<Attribute<'_>> {
     // SAFETY: the attribute is alive; asked only of splats.
     (!dense.is_empty() && dense.is_splat())
         .then(|| unsafe { Attribute::from_raw(mlirDenseElementsAttrGetSplatValue(dense.to_raw())) })

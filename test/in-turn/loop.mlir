@@ -12,7 +12,7 @@
 // CHECK: %[[FIRST:[0-9]+]] = stablehlo.add %{{.*}} : tensor<1024x1024xf32>
 // CHECK: %[[H:[0-9]+]]:4 = stablehlo.optimization_barrier
 // CHECK-SAME: %[[FIRST]] :
-// CHECK: stablehlo.exponential
+// CHECK: stablehlo.cosine
 // CHECK: %[[SECOND:[0-9]+]] = stablehlo.add %{{.*}} : tensor<1024x1024xf32>
 // CHECK: stablehlo.return %{{[^,]*}}, %[[H]]#3, %[[SECOND]] :
 func.func @steps(%u: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %v: tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
@@ -30,7 +30,7 @@ func.func @steps(%u: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>, %v: tenso
     %q = stablehlo.divide %a, %face : tensor<1024x1024xf32>
     %c = stablehlo.tanh %q : tensor<1024x1024xf32>
     %r = stablehlo.divide %b, %face : tensor<1024x1024xf32>
-    %d = stablehlo.exponential %r : tensor<1024x1024xf32>
+    %d = stablehlo.cosine %r : tensor<1024x1024xf32>
     %north = stablehlo.slice %c [0:1022, 1:1023] : (tensor<1024x1024xf32>) -> tensor<1022x1022xf32>
     %south = stablehlo.slice %c [2:1024, 1:1023] : (tensor<1024x1024xf32>) -> tensor<1022x1022xf32>
     %du = stablehlo.subtract %north, %south : tensor<1022x1022xf32>

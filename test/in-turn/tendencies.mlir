@@ -10,7 +10,7 @@
 // CHECK: %[[H:.*]]:4 = stablehlo.optimization_barrier %arg2, %arg1, %arg0, %[[FIRST]] :
 // CHECK: %[[AGAIN:.*]] = stablehlo.multiply %[[H]]#2, %[[H]]#1
 // CHECK: stablehlo.divide %[[H]]#0, %[[AGAIN]]
-// CHECK: stablehlo.exponential
+// CHECK: stablehlo.cosine
 // CHECK: %[[SECOND:.*]] = stablehlo.subtract
 // CHECK: return %[[H]]#3, %[[SECOND]]
 func.func @tendencies(%u: tensor<1024x1024xf32>, %v: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>) -> (tensor<1022x1022xf32>, tensor<1022x1022xf32>) {
@@ -18,7 +18,7 @@ func.func @tendencies(%u: tensor<1024x1024xf32>, %v: tensor<1024x1024xf32>, %w: 
   %q = stablehlo.divide %u, %face : tensor<1024x1024xf32>
   %a = stablehlo.tanh %q : tensor<1024x1024xf32>
   %r = stablehlo.divide %w, %face : tensor<1024x1024xf32>
-  %b = stablehlo.exponential %r : tensor<1024x1024xf32>
+  %b = stablehlo.cosine %r : tensor<1024x1024xf32>
   %north = stablehlo.slice %a [0:1022, 1:1023] : (tensor<1024x1024xf32>) -> tensor<1022x1022xf32>
   %south = stablehlo.slice %a [2:1024, 1:1023] : (tensor<1024x1024xf32>) -> tensor<1022x1022xf32>
   %du = stablehlo.subtract %north, %south : tensor<1022x1022xf32>
@@ -45,7 +45,7 @@ func.func @sums(%u: tensor<1024x1024xf32>, %v: tensor<1024x1024xf32>, %w: tensor
   %q = stablehlo.divide %u, %face : tensor<1024x1024xf32>
   %a = stablehlo.tanh %q : tensor<1024x1024xf32>
   %r = stablehlo.divide %w, %face : tensor<1024x1024xf32>
-  %b = stablehlo.exponential %r : tensor<1024x1024xf32>
+  %b = stablehlo.cosine %r : tensor<1024x1024xf32>
   %north = stablehlo.slice %a [0:1022, 1:1023] : (tensor<1024x1024xf32>) -> tensor<1022x1022xf32>
   %south = stablehlo.slice %a [2:1024, 1:1023] : (tensor<1024x1024xf32>) -> tensor<1022x1022xf32>
   %du = stablehlo.subtract %north, %south : tensor<1022x1022xf32>
@@ -64,7 +64,7 @@ func.func @sums(%u: tensor<1024x1024xf32>, %v: tensor<1024x1024xf32>, %w: tensor
 func.func @one(%u: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>) -> (tensor<1022x1022xf32>, tensor<1022x1022xf32>) {
   %q = stablehlo.divide %u, %w : tensor<1024x1024xf32>
   %a = stablehlo.tanh %q : tensor<1024x1024xf32>
-  %b = stablehlo.exponential %q : tensor<1024x1024xf32>
+  %b = stablehlo.cosine %q : tensor<1024x1024xf32>
   %north = stablehlo.slice %a [0:1022, 1:1023] : (tensor<1024x1024xf32>) -> tensor<1022x1022xf32>
   %west = stablehlo.slice %b [1:1023, 2:1024] : (tensor<1024x1024xf32>) -> tensor<1022x1022xf32>
   %du = stablehlo.subtract %north, %west : tensor<1022x1022xf32>

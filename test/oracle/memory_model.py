@@ -234,6 +234,7 @@ def arguments() -> argparse.Namespace:
         help="flags of slimhlo-opt, or `default` for the target's pipeline; reference programs, families and files are compared "
         "after them, too (may be repeated)",
     )
+    parser.add_argument("--by-priority", action="store_true", help="kernels are merged as XLA for GPUs merges them")
     parser.add_argument("--cache", type=pathlib.Path, metavar="FILE", help="where XLA's answers are kept")
     parser.add_argument("--jobs", type=int, default=2, help="processes that compile")
     parser.add_argument("--show", type=int, default=20, metavar="N", help="how many of the largest misses are printed")
@@ -355,6 +356,7 @@ def main() -> int:
     xla = Xla(args.cache, args.jobs, target.name)
     xla.ask(modules)
     options = f" target={target.name}" if knows_target(args.opt, "--slimhlo-print-memory") else ""
+    options += " by-priority=true" if args.by_priority else ""
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         said = pool.map(lambda module: model(args.opt, module.text, options), modules)
         modelled = dict(zip(modules, said, strict=True))

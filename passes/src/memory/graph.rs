@@ -26,6 +26,7 @@ use std::rc::Rc;
 mod aliases;
 mod classes;
 mod control;
+mod cuts;
 mod exchanges;
 mod host;
 mod moves;
@@ -35,6 +36,7 @@ mod wide;
 
 use aliases::added_to_nothing;
 use classes::{class_of, has_effects, is_folded};
+use cuts::Cut;
 use host::is_annotation;
 pub(super) use host::placement;
 
@@ -234,6 +236,12 @@ struct Scope<'c, 'a> {
     gathered: FxHashMap<(usize, usize), Id>,
     /// What neighbours have sent of a value: which, what of it along dimensions before, along which one, from which side and how much (`moves.rs`).
     halos: FxHashMap<SmallVec<[i64; 8]>, Id>,
+    /// What slices take, by node; nodes that take it; and joined arrays without some of their parts, by array and first and last part.
+    cuts: FxHashMap<Id, (Id, Cut)>,
+    cuts_of: FxHashMap<(Id, Cut), Id>,
+    narrowed: FxHashMap<(Id, u32, u32), Id>,
+    /// Sizes of what these join.
+    sizes_of: FxHashMap<Id, SmallVec<[i64; 8]>>,
     /// The result of the op at hand of which each device makes a part of each sum, and the type of that.
     partial: Option<(usize, Type<'c>)>,
 }
@@ -260,6 +268,10 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             after: None,
             gathered: FxHashMap::default(),
             halos: FxHashMap::default(),
+            cuts: FxHashMap::default(),
+            cuts_of: FxHashMap::default(),
+            narrowed: FxHashMap::default(),
+            sizes_of: FxHashMap::default(),
             partial: None,
         }
     }
@@ -358,7 +370,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
             }
             "concatenate" if scope.is_put_together(op) => return,
             "convert" if scope.undoes_convert(op) => return,
-            "slice" if scope.is_part(op) => return,
+            "slice" if scope.is_part(op) || scope.cut(op) => return,
             "add" | "subtract" => {
                 if let Some(kept) = added_to_nothing(op, local) {
                     let kept = scope.operand(kept);
@@ -409,8 +421,12 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
     fn is_put_together(&mut self, op: OperationRef<'c, 'a>) -> bool {
         let parts = self.operands(op);
         let slices = parts.iter().map(|&part| {
-            let node = &self.graph.nodes[self.graph.values[part as usize].node as usize];
-            Some((node.op.filter(|op| op_name(*op) == "stablehlo.slice")?, *node.operands.first()?))
+            let node = self.graph.values[part as usize].node;
+            let own = &self.graph.nodes[node as usize];
+            let is_slice = |op: &OperationRef<'c, 'a>| {
+                op_name(*op) == "stablehlo.slice" && self.takes_as_written(node, *op)
+            };
+            Some((own.op.filter(is_slice)?, *own.operands.first()?))
         });
         let whole = joined::whole_of_slices(op, slices);
         let whole = whole.filter(|&whole| {

@@ -26,6 +26,9 @@ crate::pass_options! {
         kernels: u64 = 0,
         /// Print plain numbers of bytes, for scripts.
         plain: bool = false,
+        /// Merge kernels of XLA for GPUs one after the other, as it does: closer for large graphs without products. Passes do not decide by
+        /// that.
+        by_priority: bool = false,
     }
 }
 
@@ -34,7 +37,8 @@ impl Pass for PrintMemory {
     const ANCHOR: Anchor = Anchor::Module;
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, _context: &PassContext<'_>) -> PassResult<'c> {
-        let text = match analyze(root, self.target) {
+        let target = if self.by_priority { self.target.by_priority() } else { self.target };
+        let text = match analyze(root, target) {
             Ok(report) => {
                 let most = |count| usize::try_from(count).unwrap_or(usize::MAX);
                 show(&report, most(self.top), self.plain) + &show_kernels(&report, most(self.kernels))

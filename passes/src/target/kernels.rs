@@ -30,6 +30,7 @@ pub(super) static STORAGE: Storage = Storage {
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
     reckoned: None,
+    priorities: None,
     rereads: None,
     most_places: 15,
     orders_products: false,

@@ -42,6 +42,14 @@ pub static TARGETS: [Description; 8] = [
     Description { name: "kernels", storage: &kernels::STORAGE, rates: Some(&kernels::USUAL) },
 ];
 
+/// Chips of XLA for GPUs whose kernels are merged as it merges them.
+static BY_PRIORITY: [Description; 4] = [
+    Description { name: "xla-gpu", storage: &xla_gpu::H100_BY_PRIORITY, rates: Some(&xla_gpu::H100) },
+    Description { name: "h100", storage: &xla_gpu::H100_BY_PRIORITY, rates: Some(&xla_gpu::H100) },
+    Description { name: "a100", storage: &xla_gpu::A100_BY_PRIORITY, rates: Some(&xla_gpu::A100) },
+    Description { name: "b200", storage: &xla_gpu::B200_BY_PRIORITY, rates: Some(&xla_gpu::B200) },
+];
+
 /// Which values a back end stores, and in what form.
 #[derive(Debug)]
 pub struct Storage {
@@ -75,6 +83,8 @@ pub struct Storage {
     /// Where bytes are weighed: what the back end reckons with for an elementwise op, in the same operations, by the op's name without its
     /// dialect and the type of its operand's elements; `None` where nobody knows.
     pub reckoned: Option<fn(&str, Type<'_>) -> f64>,
+    /// By what it finds which kernels to merge, one after the other; `None` where bytes are weighed for each value by itself.
+    pub priorities: Option<&'static Reckoning>,
     /// Where bytes are weighed: what it takes to read what has been read; `None` where nobody knows.
     pub rereads: Option<Rereads>,
     /// A kernel reads at most this often the same op's elements at other places; more are stored.
@@ -163,6 +173,27 @@ pub enum Beside {
     Given,
     /// All of as many bytes, and concatenations before it.
     Anything,
+}
+
+/// A chip as a back end reckons with it when it merges kernels.
+#[derive(Debug)]
+pub struct Reckoning {
+    /// Cycles for an element of an op, by the op's name without its dialect and the type of its operand's elements.
+    pub cycles: fn(&str, Type<'_>) -> f64,
+    /// Bytes that memory hands over in a nanosecond.
+    pub bytes: f32,
+    /// The same to one block of threads.
+    pub block_bytes: f32,
+    /// Bytes that the second cache holds.
+    pub cache: f32,
+    /// Bytes that the first caches of all multiprocessors hold.
+    pub near: f32,
+    /// How many of these there are.
+    pub multiprocessors: f32,
+    /// Lanes of each.
+    pub lanes: f32,
+    /// Cycles of a lane in a nanosecond, two operations each counted twice.
+    pub cycles_per_ns: f32,
 }
 
 /// What it takes to read something once more.
@@ -380,7 +411,15 @@ impl Target {
 
     /// Whether it is XLA for GPUs, whose memory JAX's allocators hand out.
     pub fn is_gpu(self) -> bool {
-        [&xla_gpu::STORAGE, &xla_gpu::AMPERE].iter().any(|storage| std::ptr::eq(self.0.storage, *storage))
+        let chips = [&xla_gpu::STORAGE, &xla_gpu::AMPERE];
+        chips.iter().any(|storage| std::ptr::eq(self.0.storage, *storage))
+            || self.0.storage.priorities.is_some()
+    }
+
+    /// The same chip with kernels merged one after the other as its back end merges them, where that is followed; else itself.
+    #[must_use]
+    pub fn by_priority(self) -> Self {
+        BY_PRIORITY.iter().find(|known| known.name == self.name()).map_or(self, Self)
     }
 
     /// Whether it is slimhlo's own kernels, on any chip.

@@ -21,6 +21,7 @@ pub(super) static STORAGE: Storage = Storage {
     launch_bytes: 0,
     work_per_byte: 0.0,
     reckoned: None,
+    priorities: None,
     rereads: None,
     most_places: 15,
     orders_products: true,

@@ -3,6 +3,8 @@
 //! XLA for NVIDIA GPUs, of jaxlib 0.10.2: what elementwise ops, gathers and slices compute is fused into reductions, scatters and updates;
 //! products are kernels that store their results; every kernel is a launch.
 
+mod reckoning;
+
 use super::{Beside, ColumnBlocks, Columns, Rates, Reductions, Rereads, Schedule, Splits, Storage};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Type, TypeLike};
@@ -14,6 +16,16 @@ pub(super) static STORAGE: Storage = XLA;
 /// `test/print-memory/gpu-exchanges.mlir` it has 80 MiB for both, where an H100 has 88 for the first (`test/oracle/referee.py --target a100`).
 pub(super) static AMPERE: Storage =
     Storage { library_workspace: 4 << 20, orders_for_collectives: false, ..XLA };
+
+/// The same with kernels merged one after the other as XLA merges them (`memory/fuse/priority.rs`).
+pub(super) static H100_BY_PRIORITY: Storage = Storage { priorities: Some(&reckoning::H100), ..XLA };
+pub(super) static A100_BY_PRIORITY: Storage = Storage {
+    library_workspace: 4 << 20,
+    orders_for_collectives: false,
+    priorities: Some(&reckoning::A100),
+    ..XLA
+};
+pub(super) static B200_BY_PRIORITY: Storage = Storage { priorities: Some(&reckoning::B200), ..XLA };
 
 const XLA: Storage = Storage {
     widens: false,
@@ -33,6 +45,7 @@ const XLA: Storage = Storage {
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
     reckoned: Some(reckoned),
+    priorities: None,
     // An H100's, by the same model; see its rates.
     rereads: Some(Rereads { cache: 52_428_800, share: 0.4, sector: 64 }),
     most_places: u32::MAX,

@@ -19,6 +19,7 @@ pub(super) static STORAGE: Storage = Storage {
     launch_bytes: 3 << 20,
     work_per_byte: 20.0,
     reckoned: None,
+    priorities: None,
     rereads: None,
     most_places: u32::MAX,
     orders_products: false,

@@ -91,7 +91,7 @@ struct Joining<'k, 'g, 'c, 'a> {
 
 impl Kernels {
     /// The same with kernels joined as XLA for GPUs joins them.
-    pub(super) fn joined(self, graph: &Graph<'_, '_>, storage: &'static Storage) -> Self {
+    pub(super) fn joined(self, graph: &Graph<'_, '_>, storage: &'static Storage, slower: &[bool]) -> Self {
         let mut joining = Joining::new(graph, &self, storage);
         for node in (0..graph.nodes.len() as Id).rev() {
             if let Some(kernel) = self.of[node as usize]
@@ -99,7 +99,9 @@ impl Kernels {
                 && !is_apart(graph, self.kernels[kernel as usize])
             {
                 graph.results_of(node).for_each(|value| joining.join_readers(value));
-                joining.join_with_reader(kernel);
+                if !slower[node as usize] {
+                    joining.join_with_reader(kernel);
+                }
             }
         }
         joining.kernels()
@@ -308,11 +310,17 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
             let mut taking = reads.iter().filter(|read| read.value == value);
             let taker = taking.next().filter(|_| taking.next().is_none())?.taker;
             let op = self.graph.nodes[taker as usize].op.filter(|op| op_name(*op) == "stablehlo.slice")?;
-            i64_array(op, "start_indices").zip(i64_array(op, "limit_indices"))
+            let of = op.operands().next()?;
+            Some((of, i64_array(op, "start_indices")?, i64_array(op, "limit_indices")?))
         };
-        let (Some((from, to)), Some((other_from, other_to))) = (slice(one), slice(other)) else {
+        let (Some((of, from, to)), Some((other_of, other_from, other_to))) = (slice(one), slice(other))
+        else {
             return true;
         };
+        // Slices of the same by way of others have other places.
+        if of != other_of {
+            return true;
+        }
         let ends = from.iter().zip(to).zip(other_from.iter().zip(other_to));
         ends.into_iter().all(|((from, to), (other_from, other_to))| from < other_to && other_from < to)
     }
