@@ -6,7 +6,8 @@
 
 The tables in passes/src/target/xla_gpu/reckoning.rs are from here. Per type of elements a line for each op: the op as XLA has it before it
 merges kernels (in a wider type, or written in others, whose last it then is), and cycles. They follow from the log that `PriorityFusion` writes when it is
-asked to: what an op and the one that reads it are reckoned to take, each by itself and merged, as `GpuPerformanceModel` says. Nothing is executed.
+asked to: what an op and the one that reads it are reckoned to take, each by itself and merged, as `GpuPerformanceModel` says. The last line is `NEAR` there: the
+largest row, of some, that is reckoned to be read again out of the first caches when it is broadcast. Nothing is executed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ jax_start.start()
 import targets  # noqa: E402
 
 SIZE = 1 << 22
+ROWS = 512
 OVERLAP = 0.95
 """Of the shorter of operations and bytes."""
 THREADS = 128
@@ -43,7 +45,7 @@ BINARY_OF_FLOATS = ("atan2",)
 BINARY_OF_INTEGERS = ("and", "xor", "shift_left")
 BYTES = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8, "i8": 1, "i32": 4, "i64": 8}
 HLO_BYTES = {"bf16": 2, "f16": 2, "f32": 4, "f64": 8, "s8": 1, "s32": 4, "s64": 8, "pred": 1}
-INSTRUCTION = re.compile(r'^\s+(?:ROOT )?%?(\S+) = (\w+)\[(\d*)\]\S* ([\w\-]+)\((.*?)\).*?(?:op_name="(\w+)")?\}?$', re.MULTILINE)
+INSTRUCTION = re.compile(r'^\s+(?:ROOT )?%?(\S+) = (\w+)\[([\d,]*)\]\S* ([\w\-]+)\((.*?)\).*?(?:op_name="(\w+)")?\}?$', re.MULTILINE)
 STEP = re.compile(
     r'update_priority \{\s*producer_name: "([^"]+)"\s*consumer_names: "[^"]+"\s*us_fused: \S+\s*us_unfused: (\S+)'
 )
@@ -96,20 +98,52 @@ class Chip:
         return self.cycles * (computes if computes <= moves else time - (1 - OVERLAP) * moves)
 
 
+def logged(text: str, target: targets.Target) -> tuple[dict[str, tuple[str, ...]], dict[str, float]]:
+    """Instructions before kernels are merged, by name; and for each that one other reads, nanoseconds of both without their starts."""
+    for path in pathlib.Path(DUMP.name).iterdir():
+        path.unlink()
+    targets.compile_text(text, target)
+    (before,) = pathlib.Path(DUMP.name).glob("*before_priority-fusion.txt")
+    (log,) = pathlib.Path(DUMP.name).glob("*priority_fusion_dump.txt")
+    entry = before.read_text().partition("\nENTRY")[2]
+    steps: dict[str, float] = {}
+    for name, unfused in STEP.findall(log.read_text()):
+        steps.setdefault(name, float(unfused) * 1000 - 2000)
+    return {found[0]: found for found in INSTRUCTION.findall(entry)}, steps
+
+
+def nearest(target: targets.Target) -> str:
+    """The largest row that is read again faster than out of the second cache, and the smallest that is not."""
+    rows = range(64, 513, 4)
+
+    def name(row: int) -> str:
+        return f"row{row}"
+
+    arguments, lines, types = [], [], []
+    for row in rows:
+        size = row * 1024 // 4
+        whole = f"tensor<{ROWS}x{size}xf32>"
+        arguments += [f"%r{row}: tensor<{size}xf32>", f"%w{row}: {whole}"]
+        lines += [
+            f'%b{row} = stablehlo.broadcast_in_dim %r{row}, dims = [1] : (tensor<{size}xf32>) -> {whole} loc("{name(row)}")',
+            f"%s{row} = stablehlo.multiply %b{row}, %w{row} : {whole}",
+        ]
+        types.append(whole)
+    kinds = ", ".join(types)
+    results = ", ".join(f"%s{row}" for row in rows)
+    body = "\n  ".join([*lines, f"return {results} : {kinds}"])
+    known, steps = logged(f"func.func public @main({', '.join(arguments)}) -> ({kinds}) {{\n  {body}\n}}\n", target)
+    # What a broadcast takes for each byte that it makes, which rises where rows are no longer near.
+    each = {row: steps[found[0]] / row for row in rows for found in known.values() if found[5] == name(row) and found[0] in steps}
+    near = [row for row, time in each.items() if time < 1.05 * min(each.values())]
+    return f"rows are near up to {max(near)} KiB, {min(set(each) - set(near))} are not"
+
+
 def table(target: targets.Target, element: str) -> list[str]:
     is_float = "f" in element
     unary = UNARY if is_float else UNARY_OF_INTEGERS
     ops = [*unary, *BINARY, *(BINARY_OF_FLOATS if is_float else BINARY_OF_INTEGERS)]
-    for path in pathlib.Path(DUMP.name).iterdir():
-        path.unlink()
-    targets.compile_text(module(ops, set(unary), element), target)
-    (before,) = pathlib.Path(DUMP.name).glob("*before_priority-fusion.txt")
-    (log,) = pathlib.Path(DUMP.name).glob("*priority_fusion_dump.txt")
-    entry = before.read_text().partition("\nENTRY")[2]
-    known = {found[0]: found for found in INSTRUCTION.findall(entry)}
-    steps: dict[str, float] = {}
-    for name, unfused in STEP.findall(log.read_text()):
-        steps.setdefault(name, float(unfused) * 1000 - 2000)
+    known, steps = logged(module(ops, set(unary), element), target)
 
     def names(found: tuple[str, ...]) -> list[str]:
         return [name.strip().removeprefix("%") for name in found[4].split(",")]
@@ -151,6 +185,7 @@ def main() -> int:
         return 0
     for element in args.elements:
         print("\n".join(table(target, element)), flush=True)
+    print(nearest(target))
     return 0
 
 

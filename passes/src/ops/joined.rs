@@ -3,7 +3,17 @@
 //! What is put together again.
 
 use crate::ir;
-use melior::ir::OperationRef;
+use melior::ir::operation::OperationLike;
+use melior::ir::{OperationRef, Value, ValueLike};
+use slimhlo_dialect::types::Tensor;
+use smallvec::SmallVec;
+
+/// Which dimension a concatenate goes along, and how many elements of it each operand has.
+pub fn sizes(op: OperationRef<'_, '_>) -> Option<(usize, SmallVec<[i64; 8]>)> {
+    let dim = usize::try_from(ir::constant_attribute(op, "dimension")?).ok()?;
+    let size = |operand: Value<'_, '_>| Tensor::new(operand.r#type())?.shape.get(dim).copied();
+    Some((dim, op.operands().map(size).collect::<Option<_>>()?))
+}
 
 /// What a concatenate has all slices of, side by side, of its type or not; `slices` are what makes its operands, and what each is a slice
 /// of. Back ends take that instead, whoever else reads the slices: the members of a population, which evolution strategies keep

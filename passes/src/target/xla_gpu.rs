@@ -14,17 +14,12 @@ pub(super) static STORAGE: Storage = XLA;
 
 /// An A100's cuBLAS has less: 4 MiB for a product of 1,024 by 1,024 complex<f64>. Its order is by memory: of the two programs in
 /// `test/print-memory/gpu-exchanges.mlir` it has 80 MiB for both, where an H100 has 88 for the first (`test/oracle/referee.py --target a100`).
-pub(super) static AMPERE: Storage =
-    Storage { library_workspace: 4 << 20, orders_for_collectives: false, ..XLA };
+pub(super) static AMPERE: Storage = XLA_AMPERE;
+const XLA_AMPERE: Storage = Storage { library_workspace: 4 << 20, orders_for_collectives: false, ..XLA };
 
 /// The same with kernels merged one after the other as XLA merges them (`memory/fuse/priority.rs`).
 pub(super) static H100_BY_PRIORITY: Storage = Storage { priorities: Some(&reckoning::H100), ..XLA };
-pub(super) static A100_BY_PRIORITY: Storage = Storage {
-    library_workspace: 4 << 20,
-    orders_for_collectives: false,
-    priorities: Some(&reckoning::A100),
-    ..XLA
-};
+pub(super) static A100_BY_PRIORITY: Storage = Storage { priorities: Some(&reckoning::A100), ..XLA_AMPERE };
 pub(super) static B200_BY_PRIORITY: Storage = Storage { priorities: Some(&reckoning::B200), ..XLA };
 
 const XLA: Storage = Storage {

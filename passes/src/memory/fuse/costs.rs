@@ -2,7 +2,7 @@
 
 //! What it takes to compute a value where it is needed: bytes that are read for it, and elementwise operations.
 
-use super::super::graph::{Class, Id, Map, Node};
+use super::super::graph::{Class, Id, Node};
 use super::{EXPENSIVE, Fusion, Homes};
 use crate::ir::i64_array;
 use crate::rewrite::ops_in;
@@ -419,7 +419,12 @@ impl Fusion<'_, '_, '_> {
     }
 
     /// Operations of a node for one of its elements, where the back end says how many that are.
-    fn counted(&self, node: &Node<'_, '_>, operations: fn(&str, Type<'_>) -> f64, known: &mut Counts) -> f64 {
+    pub(super) fn counted(
+        &self,
+        node: &Node<'_, '_>,
+        operations: fn(&str, Type<'_>) -> f64,
+        known: &mut Counts,
+    ) -> f64 {
         let Some(op) = node.op else { return 0.0 };
         let mut of = |op: OperationRef<'_, '_>, name: &str| counted_as(op, name, operations, known);
         let mut local = |op: OperationRef<'_, '_>| of(op, local_name(op));
@@ -455,27 +460,4 @@ fn counted_as(
 fn local_name<'c>(op: OperationRef<'c, '_>) -> &'c str {
     let name = op_name(op);
     name.split_once('.').map_or(name, |(_, local)| local)
-}
-
-/// Operations of an elementwise op for one of its elements, as a back end reckons with them.
-pub(super) fn reckoned(
-    op: OperationRef<'_, '_>,
-    map: Map,
-    operations: fn(&str, Type<'_>) -> f64,
-    known: &mut Counts,
-) -> f32 {
-    // By something that all elements share: its inverse is multiplied with.
-    let is_product = !map.expensive && op_name(op) == "stablehlo.divide";
-    counted_as(op, if is_product { "multiply" } else { local_name(op) }, operations, known) as f32
-}
-
-/// The same of what a reduction does with two elements.
-pub(super) fn reckoned_in(
-    op: OperationRef<'_, '_>,
-    operations: fn(&str, Type<'_>) -> f64,
-    known: &mut Counts,
-) -> f32 {
-    let body = op.regions().next().and_then(|region| region.first_block());
-    let ops = body.into_iter().flat_map(ops_in).filter(|op| op.result_count() > 0);
-    ops.map(|op| counted_as(op, local_name(op), operations, known) as f32).sum()
 }

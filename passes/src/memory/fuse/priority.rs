@@ -20,23 +20,25 @@
 
 mod group;
 
+use super::super::blocks::moves_last;
 use super::super::graph::{Class, Id, Node, Reduce, is_splat};
 use super::Fusion;
-use super::costs::{Counts, reckoned, reckoned_in};
-use crate::ir::{constant_attribute, i64_array, splat_element};
+use super::costs::Counts;
+use super::siblings::MOST_OPERANDS;
+use crate::ir::splat_element;
+use crate::ops::joined;
 use crate::target::Reckoning;
 use group::{Asked, Group, Operand, Reader, at_root};
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::operation::OperationLike;
-use melior::ir::{AttributeLike, OperationRef, Type, TypeLike, ValueLike};
+use melior::ir::{AttributeLike, TypeLike, ValueLike};
 use rustc_hash::FxHashMap;
 use slimhlo_dialect::ffi::{attribute_of, element_type, op_name};
 use slimhlo_dialect::types::Tensor;
 use smallvec::SmallVec;
 use std::collections::BinaryHeap;
 
-/// Operands and results of a kernel; ops, each for each place of the code that it is at; operations that reduce many elements to one.
-const MOST_OPERANDS: usize = 96;
+/// Ops of a kernel, each for each place of the code that it is at; elements that are many to be reduced to one.
 const MOST_CODE: f32 = 10_000.0;
 const MANY: f32 = 16.0;
 
@@ -200,10 +202,8 @@ impl<'f, 'g, 'c, 'a> Merging<'f, 'g, 'c, 'a> {
         let parts = self.joined_sizes(node);
         let table = self.by.cycles;
         let cycles = match node.class {
-            Class::Map(map) => made * node.op.map_or(0.0, |op| reckoned(op, map, table, known)),
-            Class::Reduce(_) => {
-                (elements - made).max(0.0) * node.op.map_or(0.0, |op| reckoned_in(op, table, known))
-            }
+            Class::Map(_) => made * fusion.counted(node, table, known) as f32,
+            Class::Reduce(_) => (elements - made).max(0.0) * fusion.counted(node, table, known) as f32,
             Class::Join { .. } if parts.iter().any(|part| part % WARP != 0) => made * JOINED_UNEVENLY,
             Class::Join { .. } => made * JOINED,
             _ => 0.0,
@@ -236,7 +236,7 @@ impl<'f, 'g, 'c, 'a> Merging<'f, 'g, 'c, 'a> {
         is_along_rows: bool,
     ) -> Vec<Operand> {
         let is_given = node.operands.first().is_some_and(|&value| self.fusion.is_given_from_outside(value));
-        let turned = is_given && node.op.is_some_and(turns);
+        let turned = is_given && node.op.is_some_and(moves_last);
         let is_square = node.op.is_some_and(|op| op_name(op) == "chlo.square");
         let mut operands: Vec<Operand> = Vec::with_capacity(node.operands.len());
         let scaled = self.scaled_twice(node);
@@ -303,16 +303,15 @@ impl<'f, 'g, 'c, 'a> Merging<'f, 'g, 'c, 'a> {
     /// Elements of the parts of a concatenation along what it goes along, unless that is the first dimension.
     fn joined_sizes(&self, node: &Node<'_, '_>) -> SmallVec<[u64; 8]> {
         let op = node.op.filter(|_| matches!(node.class, Class::Join { .. }));
-        let dim = op.and_then(|op| constant_attribute(op, "dimension"));
-        let dim = dim.and_then(|dim| usize::try_from(dim).ok()).filter(|&dim| dim > 0);
-        let (Some(op), Some(dim)) = (op, dim) else { return SmallVec::new() };
-        let size = |ty: Type<'_>| u64::try_from(*Tensor::new(ty)?.shape.get(dim)?).ok();
-        if op.operand_count() == node.operands.len() {
-            return op.operands().filter_map(|operand| size(operand.r#type())).collect();
+        let Some((dim, mut sizes)) = op.and_then(joined::sizes).filter(|&(dim, _)| dim > 0) else {
+            return SmallVec::new();
+        };
+        if sizes.len() != node.operands.len() {
+            // Some of its parts.
+            let types = node.operands.iter().map(|&value| self.fusion.graph.values[value as usize].ty);
+            sizes = types.filter_map(|ty| Tensor::new(ty)?.shape.get(dim).copied()).collect();
         }
-        // Some of its parts.
-        let types = node.operands.iter().map(|&value| self.fusion.graph.values[value as usize].ty);
-        types.filter_map(size).collect()
+        sizes.iter().map(|&size| size.unsigned_abs()).collect()
     }
 
     /// Nanoseconds to read so many bytes of a value.
@@ -497,17 +496,4 @@ impl<'f, 'g, 'c, 'a> Merging<'f, 'g, 'c, 'a> {
         touched.dedup();
         touched.into_iter().for_each(|id| self.put(id));
     }
-}
-
-/// Whether an op makes another dimension the last.
-fn turns(op: OperationRef<'_, '_>) -> bool {
-    if op_name(op) != "stablehlo.transpose" {
-        return false;
-    }
-    let of = op.operands().next().and_then(|operand| Tensor::new(operand.r#type()));
-    let from = i64_array(op, "permutation");
-    let (Some(shape), Some(from)) = (of.map(|tensor| tensor.shape), from) else { return false };
-    let last = shape.iter().rposition(|&size| size != 1);
-    let now = from.iter().rev().find(|&&dim| shape[dim as usize] != 1);
-    last.map(|last| last as i64) != now.copied()
 }

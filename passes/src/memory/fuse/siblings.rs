@@ -30,7 +30,7 @@ use slimhlo_dialect::types::Tensor;
 use smallvec::{SmallVec, smallvec};
 
 /// Results and operands of a kernel, and its reductions, that XLA lets come together.
-const MOST_OPERANDS: usize = 96;
+pub(super) const MOST_OPERANDS: usize = 96;
 const MOST_REDUCTIONS: usize = 8;
 
 /// Bytes of a value below which slices of it need nothing in common to be worth one kernel: XLA's figure.

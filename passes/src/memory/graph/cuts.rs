@@ -5,9 +5,9 @@
 //! read two joined arrays where the program has one. Only where kernels are merged by priority: by that alone passes would choose worse for the
 //! public ocean model (docs/design.md).
 
-use super::super::lists::Ids;
 use super::{Class, Id, Scope};
-use crate::ir::{constant_attribute, i64_array};
+use crate::ir::i64_array;
+use crate::ops::joined;
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, ValueLike};
 use slimhlo_dialect::ffi::op_name;
@@ -28,6 +28,7 @@ struct Source {
 impl<'c: 'a, 'a> Scope<'c, 'a> {
     /// Adds a slice of what its operand is made of, if that is another one or joined; whether it has.
     pub(super) fn cut(&mut self, op: OperationRef<'c, 'a>) -> bool {
+        // What a barrier holds is there as it is.
         if self.storage.priorities.is_none() || self.after.is_some() {
             return false;
         }
@@ -50,33 +51,22 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             self.forward(op, &[value]);
             return true;
         }
-        let known = self.cuts_of.get(&(value, cut.clone())).copied();
-        let node = match known {
-            Some(node) => node,
-            None if value == of => return self.note(op, value, cut),
+        let node = match self.cuts_of.get(&(value, cut.clone())) {
+            Some(&node) => node,
             None => {
                 let node = self.add(Class::Move, op, smallvec![value], false);
                 self.cuts_of.insert((value, cut.clone()), node);
                 self.cuts.insert(node, (value, cut));
-                return true;
+                node
             }
         };
-        let results: Ids = self.graph.results_of(node).collect();
-        self.forward(op, &results);
+        self.forward(op, &[self.graph.nodes[node as usize].first]);
         true
     }
 
     /// Whether a slice takes of its node's operand what its attributes say.
     pub(super) fn takes_as_written(&self, node: Id, op: OperationRef<'c, 'a>) -> bool {
         self.cuts.get(&node).is_none_or(|(_, cut)| cut_of(op).as_ref() == Some(cut))
-    }
-
-    /// Adds a slice as it is, and notes what it takes.
-    fn note(&mut self, op: OperationRef<'c, 'a>, value: Id, cut: Cut) -> bool {
-        let node = self.add(Class::Move, op, smallvec![value], false);
-        self.cuts_of.insert((value, cut.clone()), node);
-        self.cuts.insert(node, (value, cut));
-        true
     }
 
     fn shape(&self, value: Id) -> &'c [i64] {
@@ -94,9 +84,12 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             own if matches!(own.class, Class::Join { .. }) => (own.op?, own.operands.clone()),
             _ => return None,
         };
-        let dim = usize::try_from(constant_attribute(op, "dimension")?).ok()?;
         let whole = self.shape(value);
-        let sizes = self.joined_sizes(node, op, dim)?;
+        let (dim, all) = joined::sizes(op)?;
+        let sizes = self.sizes_of.get(&node).cloned().unwrap_or(all);
+        if sizes.len() != operands.len() {
+            return None;
+        }
         let mut at = 0;
         let mut parts: SmallVec<[Range<i64>; 8]> = SmallVec::new();
         for size in &sizes {
@@ -132,19 +125,6 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let node = self.graph.values[narrow as usize].node;
         self.sizes_of.insert(node, sizes[first..=last].iter().copied().collect());
         Some((Source { value: narrow, is_reshaped: false }, within))
-    }
-
-    /// Sizes of what a concatenation joins, along what it goes along.
-    fn joined_sizes(&self, node: Id, op: OperationRef<'c, 'a>, dim: usize) -> Option<SmallVec<[i64; 8]>> {
-        if let Some(sizes) = self.sizes_of.get(&node) {
-            return Some(sizes.clone());
-        }
-        if op_name(op) != "stablehlo.concatenate"
-            || op.operand_count() != self.graph.nodes[node as usize].operands.len()
-        {
-            return None;
-        }
-        op.operands().map(|operand| Tensor::new(operand.r#type())?.shape.get(dim).copied()).collect()
     }
 }
 

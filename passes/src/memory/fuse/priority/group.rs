@@ -178,7 +178,9 @@ impl Group {
 
     fn add_way(&self, operand: &mut Operand, way: u32) {
         if operand.ways.contains(&way) {
-        } else if operand.ways.len() < MOST_WAYS {
+            return;
+        }
+        if operand.ways.len() < MOST_WAYS {
             operand.ways.push(way);
         } else {
             operand.own = operand.own.and(self.roots[way as usize]);
