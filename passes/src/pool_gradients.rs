@@ -44,7 +44,7 @@
 //!
 //! # When it must not fire
 //!
-//! * Back ends that do not number places (`Storage::numbers_places`).
+//! * Back ends that do not number places (`Storage::selects`).
 //! * Windows of more than [`LARGEST`] places: each element of the result asks for all of them.
 //! * Padding: what is outside of the operand is never chosen, whatever it is compared with.
 //! * Floats of 8 bits, some of which have no -0.0, whose sums begin with something else than 0.0.
@@ -55,7 +55,7 @@ use crate::ir::{self, Builder, plain};
 use crate::rewrite::walk;
 use crate::shards::is_partitioned;
 use crate::splat::Splat;
-use crate::target::Target;
+use crate::target::{Selects, Target};
 use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, WalkResult};
@@ -95,7 +95,7 @@ impl Pass for PoolGradients {
     const STATISTICS: &'static [Statistic] = &[MADE];
 
     fn run<'c>(&self, root: OperationRef<'c, '_>, context: &PassContext<'_>) -> PassResult<'c> {
-        if !self.target.storage().numbers_places || is_partitioned(root) {
+        if self.target.storage().selects != Selects::Places || is_partitioned(root) {
             return Ok(Changed::No);
         }
         let mut found = Vec::new();

@@ -57,6 +57,7 @@ FREE = frozenset(
         "opt-barrier",
         "domain",
         "copy-done",
+        "slice-done",
         "fusion-done",
         "call-done",
         "custom-call-done",
@@ -556,6 +557,10 @@ class Reader:
         written = self.size(each)
         if each.opcode == "copy-start":
             written = self.arrays_size(each.arrays[:1])
+        elif each.opcode == "slice-start":
+            # Its results are the operand, what is cut out, and a context.
+            written = self.arrays_size(each.arrays[1:2])
+            read = min(read, sum(array.size for array in each.arrays[1:2]))
         elif each.opcode in SLICES:
             read = min(read, written)
         elif each.opcode in IN_PLACE:
@@ -573,7 +578,9 @@ class Reader:
         part = read / max(1.0, self.moved(operands))
         felt = self.felt(each, self.reads(operands, part), written, whole=each.opcode not in IN_PLACE)
         seconds = max(felt / self.rates.bandwidth, steps / self.rates.scalar)
-        return self.kernel("other", seconds, read + written)
+        # What is fetched ahead, into a TPU's vector memory or out of it, takes bandwidth from the kernels beside it, and has no pipeline to fill.
+        ahead = not self.gpu and each.opcode in ("copy-start", "slice-start")
+        return self.kernel("other", seconds, read + written, launches=0 if ahead else 1)
 
     def to_host(self, each: hlo.Instruction, operands: list[hlo.Instruction]) -> bool:
         spaces = {array.space for one in (each, *operands) for array in one.arrays}

@@ -311,6 +311,12 @@ def check_others() -> None:
   ROOT %s = f32[64]{0} custom-call(%a), custom_call_target="their_kernel" """)
     same("a strange call", dict(hlo_time.estimate(text, H100).unknown), {"library call their_kernel": 1})
     same("tiles of a TPU", hlo.arrays_of("f32[3,130]{1,0:T(8,128)}")[0].size, 8 * 256 * 4)
+    text = entry("""  %a = f32[1024,1024]{1,0:T(8,128)} parameter(0)
+  %s = (f32[1024,1024]{1,0:T(8,128)S(1)}, f32[1024,1024]{1,0:T(8,128)}, u32[]{:S(2)}) copy-start(%a)
+  ROOT %d = f32[1024,1024]{1,0:T(8,128)S(1)} copy-done(%s)""")
+    fetched = hlo_time.estimate(text, V5P)
+    same("kernels of what is fetched ahead", fetched.kernels, 0)
+    same("microseconds of its 4 MiB", round(fetched.microseconds, 2), round(2**22 / 2765e9 * 1e6, 2))
     same("its vector memory", hlo.arrays_of("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}")[0].space, 1)
 
 

@@ -319,8 +319,8 @@ pub(super) fn kernels(graph: &Graph<'_, '_>, storage: &'static Storage) -> Kerne
         }
     }
     let mut kernels = fusion.collect();
-    if storage.joins_kernels {
-        kernels = kernels.joined(graph, storage, &fusion.slower);
+    if let Some(joins) = storage.joins_kernels {
+        kernels = kernels.joined(graph, (storage, joins), &fusion.slower);
     }
     fusion.settle(kernels)
 }
@@ -366,13 +366,13 @@ impl Fusion<'_, '_, '_> {
             return self.storage.weighs_copies && self.is_free(producer);
         }
         let fusible = match self.class(producer) {
+            Class::Gather => !self.storage.gathers_alone,
             Class::Map(_)
             | Class::Broadcast
             | Class::Iota
             | Class::Move
             | Class::Pad
             | Class::Read
-            | Class::Gather
             | Class::Update => true,
             Class::Join { alone } => !alone,
             Class::Reduce(Reduce::Tiles | Reduce::Reader) => true,
@@ -384,9 +384,10 @@ impl Fusion<'_, '_, '_> {
         fusible
             && !self.apart[producer as usize].is_some_and(|update| self.happens_in_place(update))
             && match self.class(user) {
-                Class::Map(_) | Class::Broadcast | Class::Move | Class::Read | Class::Gather => true,
+                Class::Map(_) | Class::Broadcast | Class::Move | Class::Read => true,
                 Class::Pad => !self.storage.pads_alone,
-                Class::Join { alone } => !alone,
+                Class::Gather => !self.storage.gathers_alone,
+                Class::Join { alone } => !alone && !self.storage.gathers_alone,
                 // An update happens in the memory of what is updated, unless it is computed on the fly itself.
                 Class::Update => {
                     index != 0
@@ -428,9 +429,10 @@ impl Fusion<'_, '_, '_> {
                 continue;
             }
             let &[base, update, ..] = &self.graph.nodes[node as usize].operands[..] else { continue };
+            let updating = self.node_of(update);
             // Only as far as one kernel could go, and a kernel is not large.
             const FARTHEST: usize = 64;
-            let mut pending = vec![self.node_of(update)];
+            let mut pending = vec![updating];
             let mut seen = 0;
             while let Some(producer) = pending.pop() {
                 seen += 1;
@@ -458,7 +460,8 @@ impl Fusion<'_, '_, '_> {
                         self.replaced[producer as usize] = true;
                         continue;
                     }
-                    self.apart[producer as usize] = Some(node);
+                    let stored = if self.storage.stores_updates { updating } else { producer };
+                    self.apart[stored as usize] = Some(node);
                 } else {
                     pending.extend(operands.iter().map(|&operand| self.node_of(operand)));
                 }
@@ -571,9 +574,18 @@ impl Fusion<'_, '_, '_> {
 
     /// Adds those for whom `user` asks for its operand to the askers from `first` on, each once.
     fn ask(&self, user: Id, askers: &mut Vec<Id>, first: usize) {
+        // Reductions of as many elements become one kernel, which computes what all of them reduce once.
+        let merges = self.storage.joins_kernels.is_some_and(|joins| !joins.alike);
+        let reduced = |node: Id| {
+            let of = self.graph.nodes[node as usize].operands.first().copied()?;
+            let reduces = merges && matches!(self.class(node), Class::Reduce(_));
+            reduces.then(|| self.graph.values[of as usize].elements)
+        };
         let add = |askers: &mut Vec<Id>, asker| {
+            let own = reduced(asker);
+            let is_known = |&other: &Id| other == asker || own.is_some() && reduced(other) == own;
             // More are too many anyway.
-            if askers.len() - first < MOST_ASKERS && !askers[first..].contains(&asker) {
+            if askers.len() - first < MOST_ASKERS && !askers[first..].iter().any(is_known) {
                 askers.push(asker);
             }
         };

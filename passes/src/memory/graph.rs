@@ -29,6 +29,7 @@ mod control;
 mod cuts;
 mod exchanges;
 mod host;
+mod lying;
 mod moves;
 mod products;
 mod sums;
@@ -130,6 +131,8 @@ pub(super) struct Node<'c, 'a> {
 pub(super) struct Content<'c> {
     pub node: Id,
     pub bytes: u64,
+    /// As many if it were not made narrower than the program says, by which it is decided what is stored.
+    pub full: u64,
     pub elements: u64,
     pub ty: Type<'c>,
 }
@@ -172,22 +175,6 @@ pub(super) fn bytes_of(ty: Type<'_>) -> (u64, u64) {
         count = count.saturating_mul(u64::try_from(size).unwrap_or(0));
     }
     (count.saturating_mul(element_bytes(tensor.element)), count)
-}
-
-/// The same where the innermost two dimensions are rounded up to a tile, in whichever order of theirs that takes less; `None` where that
-/// makes no difference. Fewer rows than a tile has are rounded up to a power of two.
-fn tiled(ty: Type<'_>, (rows, columns): (u64, u64)) -> Option<(u64, u64)> {
-    let tensor = Tensor::new(ty).filter(|tensor| tensor.is_static() && columns > 1)?;
-    let (bytes, elements) = bytes_of(ty);
-    let (outer, &[height, width]) = tensor.shape.split_last_chunk::<2>()?;
-    let [height, width] = [height, width].map(|size| u64::try_from(size).unwrap_or(0));
-    let outer = outer.iter().fold(1u64, |all, &size| all.saturating_mul(u64::try_from(size).unwrap_or(0)));
-    let padded = |height: u64, width: u64| {
-        let height = if height < rows { height.next_power_of_two() } else { height.next_multiple_of(rows) };
-        height.saturating_mul(width.next_multiple_of(columns))
-    };
-    let plane = padded(height, width).min(padded(width, height));
-    Some((outer.saturating_mul(plane).saturating_mul(bytes / elements.max(1)), elements))
 }
 
 pub(super) fn element_bytes(element: Type<'_>) -> u64 {
@@ -306,6 +293,12 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
         scope.even_results(block);
         let mut graph = scope.graph;
         prune(&mut graph);
+        if self.target.storage().rows_lie {
+            lying::lay_rows(&mut graph, self.target.storage().tile);
+        }
+        if self.target.storage().narrows_products {
+            lying::narrow(&mut graph);
+        }
         Some(graph)
     }
 
@@ -437,9 +430,9 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
 
     fn value(&mut self, node: Id, ty: Type<'c>) -> Id {
         let tile = self.storage.tile;
-        let size = || tiled(ty, tile).unwrap_or_else(|| bytes_of(ty));
+        let size = || lying::tiled(ty, tile).unwrap_or_else(|| bytes_of(ty));
         let (bytes, elements) = *self.sizes.entry(ty.to_raw().ptr as usize).or_insert_with(size);
-        self.graph.values.push(Content { node, bytes, elements, ty });
+        self.graph.values.push(Content { node, bytes, full: bytes, elements, ty });
         self.graph.values.len() as Id - 1
     }
 

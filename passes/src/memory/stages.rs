@@ -185,7 +185,7 @@ pub(super) fn transforming(op: OperationRef<'_, '_>) -> f64 {
 pub(super) fn comparing(op: OperationRef<'_, '_>, storage: &Storage) -> f64 {
     // Steps of a comparison and what follows on it (`SORT_STEPS` of `test/oracle/hlo_time.py`).
     const STEPS: f64 = 28.0;
-    if storage.operations.is_none() || op_name(op) != "stablehlo.sort" {
+    if !storage.counts_steps || op_name(op) != "stablehlo.sort" {
         return 0.0;
     }
     let stages = f64::from(sorted(op).unwrap_or(2).max(2).unsigned_abs().next_power_of_two().ilog2());
@@ -209,7 +209,7 @@ pub(crate) fn in_library(op: OperationRef<'_, '_>, storage: &Storage) -> f64 {
     const TOGETHER: f64 = 256.0;
     const TOGETHER_COLUMN: f64 = 1e-6;
     const TOP_K: f64 = 31e9;
-    if storage.operations.is_none() {
+    if !storage.counts_steps {
         return 0.0;
     }
     let name = op_name(op);

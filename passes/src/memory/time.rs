@@ -124,6 +124,9 @@ impl<'g, 'c, 'a> Own<'g, 'c, 'a> {
             if !is_own(graph.nodes[kernel.node as usize].class) {
                 return (0.0, 0.0);
             }
+            if storage.numbers_free && is_of_numbers(graph, plan, *kernel) {
+                return (0.0, 0.0);
+            }
             let work = work(graph, plan, *kernel, &in_place, near[index], (storage, rates));
             (launches(graph, plan, *kernel, storage), work)
         };
@@ -140,6 +143,13 @@ impl<'g, 'c, 'a> Own<'g, 'c, 'a> {
         let (launches, work) = self.each[index];
         Time { seconds: launches * self.launch + work, launches }
     }
+}
+
+/// Whether a kernel makes single numbers of such.
+fn is_of_numbers(graph: &Graph<'_, '_>, plan: &Plan, kernel: Kernel) -> bool {
+    let is_number = |id: Id| graph.values[id as usize].elements <= 1;
+    plan.kernels.made(graph, kernel).all(is_number)
+        && plan.kernels.reads(kernel).iter().all(|read| is_number(read.value))
 }
 
 /// Kernels that a kernel falls into.
@@ -292,6 +302,8 @@ fn work(
         }
         None => (kernel.work / rates.elementwise, 1.0),
     };
+    let product = kernel.inside.product.and_then(|id| graph.nodes[id as usize].op);
+    let moved = if product.is_some_and(|op| cuts_images(op, storage)) { moved * CUT } else { moved };
     let near = near.min(moved);
     let moving = (moved - near) / rates.bytes + near / rates.cached + again;
     let moving = moving.max(in_columns(graph, plan, kernel, (read, near), (storage, rates)));
@@ -303,6 +315,34 @@ fn work(
     multiplying * shared_mask(graph, plan, kernel)
         + starting
         + node.op.map_or(0.0, |op| in_library(op, storage))
+}
+
+/// How many times as many bytes a convolution moves that cuts its images into parts, for what is copied before and after it (see
+/// `target/xla_tpu.rs`).
+const CUT: f64 = 3.0;
+
+/// Whether a convolution is of so few images that they are cut into parts.
+fn cuts_images(op: OperationRef<'_, '_>, storage: &Storage) -> bool {
+    if storage.fewest_images == 0 || op_name(op) != "stablehlo.convolution" {
+        return false;
+    }
+    let shape = |value: Option<Type<'_>>| value.and_then(|ty| Some(Tensor::new(ty)?.shape.to_vec()));
+    let image = shape(op.operand(0).ok().map(|value| value.r#type()));
+    let made = shape(op.result(0).ok().map(|value| value.r#type()));
+    let numbers = attribute_of(op, "dimension_numbers")
+        .and_then(|numbers| ConvDimensionNumbers::try_from(numbers).ok());
+    let (Some(image), Some(made), Some(numbers)) = (image, made, numbers) else { return false };
+    let space = |shape: &[i64], dims: &[i64]| dims.iter().map(|&dim| shape[dim as usize]).product::<i64>();
+    let before = space(&image, numbers.input_spatial_dimensions());
+    let after = space(&made, numbers.output_spatial_dimensions());
+    // A filter's gradient contracts the images, and makes as many elements as a filter has.
+    const FILTER: i64 = 64;
+    let images = if after <= FILTER && before > FILTER {
+        numbers.input_feature_dimension()
+    } else {
+        numbers.input_batch_dimension()
+    };
+    image[images as usize].unsigned_abs() < storage.fewest_images
 }
 
 /// Seconds in which a scatter can add its updates to what it changes: a place takes one after another, the cache so many of any, and
@@ -509,7 +549,7 @@ fn product_rate(op: OperationRef<'_, '_>, ty: Option<Type<'_>>, rates: &Rates) -
 }
 
 /// Whether a product or convolution asks for more precision than it would be given.
-fn is_exact(op: OperationRef<'_, '_>) -> bool {
+pub(super) fn is_exact(op: OperationRef<'_, '_>) -> bool {
     let config = attribute_of(op, "precision_config").and_then(|each| ArrayAttribute::try_from(each).ok());
     config.is_some_and(|config| {
         let mut asked =

@@ -3,7 +3,7 @@
 //! slimhlo's own kernels (`gpu/`): what they compute on the fly is decided where they are formed; this is what passes
 //! that run before need to know.
 
-use super::{Beside, Description, Rates, Reductions, Schedule, Storage, xla_gpu};
+use super::{Beside, Description, Rates, Reductions, Schedule, Selects, Storage, xla_gpu};
 use crate::gpu::emit::roots::slowness_of_product;
 
 /// Elements of the longest row that one kernel keeps from one of its reductions to the next (`gpu/emit/roots/rows.rs`):
@@ -14,6 +14,7 @@ pub(super) static STORAGE: Storage = Storage {
     widens: false,
     reductions: Reductions::Kernels { few: 32, together: false },
     fuses_into_scatters: true,
+    chooses_single: false,
     scatters_into_sums: false,
     beside_products: Beside::Nothing,
     // Kernels have rows of up to LONGEST_ROW; but a model that sees them so plans worse: what the default pipeline may
@@ -36,29 +37,36 @@ pub(super) static STORAGE: Storage = Storage {
     orders_products: false,
     batches_first: false,
     library_convolves: false,
+    fewest_images: 0,
     library_workspace: 0,
+    stores_updates: false,
+    narrows_products: false,
+    numbers_free: false,
     pads_alone: false,
+    gathers_alone: false,
     copied_rows: i64::MAX,
     most_joined: usize::MAX,
     stages_running_sums: false,
     // They are gone before kernels are made; but a branch would be a read-back.
     barriers_hold: true,
     host_memory: false,
-    joins_kernels: false,
+    joins_kernels: None,
     shares_splats: false,
     takes_joined_apart: false,
     puts_off_updates: false,
     hides_collectives: false,
     orders_for_collectives: false,
     operations: Some(xla_gpu::operations),
+    counts_steps: false,
     divides_work: false,
     splits_products: None,
     slowness: Some(|op| slowness_of_product(op).unwrap_or(1.0)),
-    numbers_places: false,
+    selects: Selects::Numbers,
     one_waits: false,
     sorts_places: false,
     column_blocks: None,
     schedule: Schedule::OwnOrWalk,
+    rows_lie: false,
     tile: (1, 1),
 };
 

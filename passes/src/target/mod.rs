@@ -59,6 +59,8 @@ pub struct Storage {
     pub reductions: Reductions,
     /// Indices and updates of a scatter are computed within it.
     pub fuses_into_scatters: bool,
+    /// A scatter of one element into each row is computed element by element: all ask for the place in their row.
+    pub chooses_single: bool,
     /// What is scattered into zeros and then added to something is scattered into that.
     pub scatters_into_sums: bool,
     /// What the kernel of a product takes along.
@@ -96,10 +98,20 @@ pub struct Storage {
     /// A library convolves and multiplies complex numbers, and reads what it is given from memory. Filters are copied so that the features they make come first; all that
     /// reads them reads the copy.
     pub library_convolves: bool,
+    /// Convolutions of fewer images than these are of parts of them, which are copied together and apart again.
+    pub fewest_images: u64,
     /// Bytes that a library takes beside a product of complex numbers.
     pub library_workspace: u64,
+    /// What is put into an array that it is made of is stored before; else the slices of the array that are read for it are.
+    pub stores_updates: bool,
+    /// What only products of f32 read that are multiplied as narrower floats is made of these.
+    pub narrows_products: bool,
+    /// Kernels that make single numbers of single numbers cost nothing: they run beside others.
+    pub numbers_free: bool,
     /// A pad is a kernel of its own, which reads its operand from memory.
     pub pads_alone: bool,
+    /// So is a gather, and what is joined is read from memory.
+    pub gathers_alone: bool,
     /// A concatenation along rows of so many elements and more is copied, not computed within what reads it; `i64::MAX` if none is.
     pub copied_rows: i64,
     /// One of more operands is copied whatever it goes along.
@@ -111,8 +123,9 @@ pub struct Storage {
     pub barriers_hold: bool,
     /// Values may wait in the host's memory: custom calls `annotate_device_placement` send them there and have them back.
     pub host_memory: bool,
-    /// Kernels that read the same and go over as many elements become one, and so do one that makes a value and one that reads it.
-    pub joins_kernels: bool,
+    /// How kernels that read the same and go over as many elements become one, and so do one that makes a value and one that reads it;
+    /// `None` if they never do.
+    pub joins_kernels: Option<Joins>,
     /// A splat that is in memory for one op is read there by all others.
     pub shares_splats: bool,
     /// Of what is joined, slices are made of the parts that they take, joined without the others; and what several kernels read
@@ -127,14 +140,16 @@ pub struct Storage {
     /// Operations that the back end counts for an element of an op, by the op's name without its dialect and the type of its operand's
     /// elements; `None` where all count alike, but for those that are known to be costly.
     pub operations: Option<fn(&str, Type<'_>) -> f64>,
+    /// Besides, what a reduction loads takes operations, and so does finding where each element lies.
+    pub counts_steps: bool,
     /// A kernel's work is divided among cores, unless it ends in an update in place.
     pub divides_work: bool,
     /// Products of few results are computed in parts; `None` if never.
     pub splits_products: Option<Splits>,
     /// How many times as long a product takes as one whose tiles busy the whole chip; `None` where nobody knows.
     pub slowness: Option<fn(OperationRef<'_, '_>) -> f64>,
-    /// What a `select_and_scatter` chooses is found by numbering all places of its operand.
-    pub numbers_places: bool,
+    /// How what a `select_and_scatter` chooses is found.
+    pub selects: Selects,
     /// Of results that are made in the memory of each other's arguments one waits in memory of its own, not all.
     pub one_waits: bool,
     /// What sorts and keeps the order of equal elements takes along the place of each.
@@ -145,6 +160,18 @@ pub struct Storage {
     pub schedule: Schedule,
     /// Bytes that the innermost two dimensions of an array are rounded up to: elements of (second last, last); (1, 1) if none.
     pub tile: (u64, u64),
+    /// Rows that are gathered or scattered lie as rows, and so does all that is made of them element by element; else any two dimensions
+    /// may be those of a tile.
+    pub rows_lie: bool,
+}
+
+/// Which kernels become one that stores several results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joins {
+    /// Those of products take along who reads what they make.
+    pub products: bool,
+    /// Of reductions only those over the same dimensions of arrays of the same shape.
+    pub alike: bool,
 }
 
 /// Who reduces, and so what is stored on the way.
@@ -162,6 +189,17 @@ pub enum Reductions {
         /// Rows of a number of elements that `few` is a multiple of are no such: several are reduced together.
         together: bool,
     },
+}
+
+/// How a back end finds what a `select_and_scatter` chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selects {
+    /// By the numbers of all places of its operand, an array for each dimension.
+    Numbers,
+    /// By such numbers that one kernel makes as it goes; it stores those of what it chooses.
+    Places,
+    /// In the kernel that adds to what is chosen.
+    AsOne,
 }
 
 /// Which elementwise ops before and after it a product's kernel computes.

@@ -5,7 +5,9 @@
 
 mod reckoning;
 
-use super::{Beside, ColumnBlocks, Columns, Rates, Reductions, Rereads, Schedule, Splits, Storage};
+use super::{
+    Beside, ColumnBlocks, Columns, Joins, Rates, Reductions, Rereads, Schedule, Selects, Splits, Storage,
+};
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Type, TypeLike};
 use slimhlo_dialect::quant::complex_part;
@@ -27,6 +29,7 @@ const XLA: Storage = Storage {
     // A warp reduces one row, or several whose elements divide its threads evenly (`IsUnnestedReductionFasterThanElemental` in openxla/xla).
     reductions: Reductions::Kernels { few: 32, together: true },
     fuses_into_scatters: true,
+    chooses_single: false,
     scatters_into_sums: true,
     beside_products: Beside::Given,
     // Softmax of rows of f32 is one kernel up to here, and five for rows of 20,000 (`test/oracle/referee.py --target h100`).
@@ -48,25 +51,31 @@ const XLA: Storage = Storage {
     batches_first: false,
     library_convolves: true,
     // cuBLAS by XLA for an H100 and a B200.
+    fewest_images: 0,
     library_workspace: 32 << 20,
+    stores_updates: false,
+    narrows_products: false,
+    numbers_free: false,
     pads_alone: false,
+    gathers_alone: false,
     copied_rows: i64::MAX,
     most_joined: usize::MAX,
     stages_running_sums: false,
     barriers_hold: true,
     host_memory: true,
-    joins_kernels: true,
+    joins_kernels: Some(Joins { products: false, alike: true }),
     shares_splats: true,
     takes_joined_apart: true,
     puts_off_updates: true,
     hides_collectives: true,
     orders_for_collectives: true,
     operations: Some(operations),
+    counts_steps: true,
     divides_work: false,
     // As `test/oracle/products.py` finds them, but for some of 64 columns and some that contract 65,536 elements.
     splits_products: Some(Splits { most: 1 << 21, fewest: 4, small: 1 << 14 }),
     slowness: None,
-    numbers_places: true,
+    selects: Selects::Places,
     // As `referee.py --target h100` says of `test/print-memory/gpu-rings.mlir` and `gpu-sorts.mlir`.
     one_waits: true,
     sorts_places: true,
@@ -74,6 +83,7 @@ const XLA: Storage = Storage {
     // `test/print-memory/gpu-sums-of-few-blocks.mlir` has what XLA makes of three sums.
     column_blocks: Some(ColumnBlocks { row_bytes: 256.0, busy: 3.35e12 / (32.0 * 1.98e9) }),
     schedule: Schedule::ListOrWalk,
+    rows_lie: false,
     tile: (1, 1),
 };
 

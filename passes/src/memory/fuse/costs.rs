@@ -21,7 +21,7 @@ impl Fusion<'_, '_, '_> {
     pub(super) fn moves_more(&self, node: Id) -> bool {
         let kernels = self.users.of(node).len() as u64;
         let node = &self.graph.nodes[node as usize];
-        let own = self.graph.values[node.first as usize].bytes;
+        let own = self.graph.values[node.first as usize].full;
         let mut taken = 0u64;
         for (at, &operand) in node.operands.iter().enumerate() {
             let content = &self.graph.values[operand as usize];
@@ -29,7 +29,7 @@ impl Fusion<'_, '_, '_> {
                 // Of what is sliced or gathered from no more than comes of it.
                 let all = matches!(node.class, Class::Map(_) | Class::Reduce(_));
                 let most = if all { u64::MAX } else { own };
-                taken = taken.saturating_add(content.bytes.min(most));
+                taken = taken.saturating_add(content.full.min(most));
             }
         }
         self.is_less_stored(own, taken, kernels)
@@ -46,7 +46,7 @@ impl Fusion<'_, '_, '_> {
     /// dropout and for its gradient, say.
     pub(super) fn is_worth_storing(&self, node: Id, homes: Homes) -> bool {
         let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
-        let each = value.bytes as f32 / value.elements.max(1) as f32;
+        let each = value.full as f32 / value.elements.max(1) as f32;
         let kernels = homes.told_apart().len() as f32;
         // Of a chain some is stored on the way, which is not known yet.
         const SURE: f32 = 4.0;
@@ -119,7 +119,7 @@ impl Fusion<'_, '_, '_> {
     /// Whether computing an element at so many places of a kernel takes longer than to store it and read it there.
     pub(super) fn computes_more(&self, node: Id, places: u32) -> bool {
         let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
-        let each = value.bytes as f32 / value.elements.max(1) as f32;
+        let each = value.full as f32 / value.elements.max(1) as f32;
         !self.is_free(node) && self.chain[node as usize] * places as f32 > each * self.storage.work_per_byte
     }
 
@@ -195,7 +195,7 @@ impl Fusion<'_, '_, '_> {
     fn work_for_once(&self, node: Id, often: f32) -> f32 {
         let value = &self.graph.values[self.graph.nodes[node as usize].first as usize];
         let again = value.elements as f32 * (often - 1.0);
-        let bytes = value.bytes.saturating_add(self.storage.launch_bytes) as f32;
+        let bytes = value.full.saturating_add(self.storage.launch_bytes) as f32;
         bytes * self.storage.work_per_byte / again
     }
 
@@ -334,7 +334,7 @@ impl Fusion<'_, '_, '_> {
     fn loads(&self, node: Id) -> f64 {
         // `LOAD_STEPS` of `test/oracle/hlo_time.py`, which says what shows it.
         const LOAD: f64 = 3.0;
-        if self.storage.operations.is_none() {
+        if !self.storage.counts_steps {
             return 0.0;
         }
         let node = &self.graph.nodes[node as usize];
@@ -360,7 +360,7 @@ impl Fusion<'_, '_, '_> {
     fn stepping(&self, node: Id) -> f64 {
         // `arithmetic.py` says what shows it.
         const LOOP: f64 = 4.0;
-        if self.storage.operations.is_none() {
+        if !self.storage.counts_steps {
             return 0.0;
         }
         let node = &self.graph.nodes[node as usize];

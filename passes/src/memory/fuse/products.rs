@@ -39,6 +39,13 @@ impl Fusion<'_, '_, '_> {
                 members.push(user);
                 last = user;
             }
+            // What is only made wider in the end is stored as it was, and made wider by whoever reads it.
+            if self.storage.beside_products == Beside::Anything {
+                while last != product && self.widens(last) {
+                    members.pop();
+                    last = members[members.len() - 1];
+                }
+            }
             if last != product {
                 members.iter().for_each(|&member| last_of[member as usize] = Some(last));
             }
@@ -52,7 +59,9 @@ impl Fusion<'_, '_, '_> {
         node.live
             && matches!(node.class, Class::Dot { .. })
             && node.op.is_some_and(|op| {
-                matches!(op_name(op), "stablehlo.dot_general" | "stablehlo.dot")
+                let convolves = self.storage.beside_products == Beside::Anything;
+                (matches!(op_name(op), "stablehlo.dot_general" | "stablehlo.dot")
+                    || convolves && op_name(op) == "stablehlo.convolution")
                     && op
                         .operand(0)
                         .is_ok_and(|value| element_type(value.r#type()).is_some_and(|ty| ty.is_float()))

@@ -21,7 +21,7 @@ use super::super::stages::left_for_one;
 use super::collect::once;
 use super::{Kernel, Kernels, NOBODY, Piece, Read};
 use crate::ir::i64_array;
-use crate::target::Storage;
+use crate::target::{Joins, Storage};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, ValueLike};
 use rustc_hash::FxHashSet;
@@ -64,6 +64,8 @@ struct Group {
     /// More than one op.
     fused: bool,
     reductions: usize,
+    /// One of its kernels multiplies.
+    product: bool,
     /// Results and operands.
     operands: usize,
 }
@@ -72,6 +74,7 @@ struct Joining<'k, 'g, 'c, 'a> {
     graph: &'g Graph<'c, 'a>,
     kernels: &'k Kernels,
     storage: &'static Storage,
+    joins: Joins,
     /// Kernels that read a value.
     readers: Lists,
     /// Barriers that a value goes into, and kernels that wait for a barrier.
@@ -90,13 +93,18 @@ struct Joining<'k, 'g, 'c, 'a> {
 }
 
 impl Kernels {
-    /// The same with kernels joined as XLA for GPUs joins them.
-    pub(super) fn joined(self, graph: &Graph<'_, '_>, storage: &'static Storage, slower: &[bool]) -> Self {
-        let mut joining = Joining::new(graph, &self, storage);
+    /// The same with kernels joined as the back end joins them.
+    pub(super) fn joined(
+        self,
+        graph: &Graph<'_, '_>,
+        (storage, joins): (&'static Storage, Joins),
+        slower: &[bool],
+    ) -> Self {
+        let mut joining = Joining::new(graph, &self, (storage, joins));
         for node in (0..graph.nodes.len() as Id).rev() {
             if let Some(kernel) = self.of[node as usize]
                 && !matches!(graph.nodes[node as usize].class, Class::Constant)
-                && !is_apart(graph, self.kernels[kernel as usize])
+                && (joins.products || !is_apart(graph, self.kernels[kernel as usize]))
             {
                 graph.results_of(node).for_each(|value| joining.join_readers(value));
                 if !slower[node as usize] {
@@ -109,7 +117,11 @@ impl Kernels {
 }
 
 impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
-    fn new(graph: &'g Graph<'c, 'a>, kernels: &'k Kernels, storage: &'static Storage) -> Self {
+    fn new(
+        graph: &'g Graph<'c, 'a>,
+        kernels: &'k Kernels,
+        (storage, joins): (&'static Storage, Joins),
+    ) -> Self {
         let count = kernels.kernels.len();
         let readers = Lists::new(graph.values.len(), |add| {
             for (id, &kernel) in kernels.kernels.iter().enumerate() {
@@ -126,12 +138,14 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
                 kernel.inside.after.into_iter().for_each(|barrier| add(barrier, id as Id));
             }
         });
-        let groups = (0..count as Id).map(|kernel| group_of(graph, kernels, kernel, storage)).collect();
+        let groups =
+            (0..count as Id).map(|kernel| group_of(graph, kernels, kernel, (storage, joins))).collect();
         let all: Vec<Id> = (0..count as Id).collect();
         Self {
             graph,
             kernels,
             storage,
+            joins,
             readers,
             barriers,
             behind,
@@ -173,7 +187,7 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
             return;
         }
         let mut siblings = self.reading(value);
-        siblings.retain(|&mut leader| !self.is_last(leader));
+        siblings.retain(|&mut leader| !self.is_last(leader) && !self.multiplies(leader));
         let mut first = 0;
         while let Some(&one) = siblings.get(first) {
             first += 1;
@@ -222,11 +236,15 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
         }
         reading.sort_by_key(|&leader| std::cmp::Reverse(self.rank(leader)));
         for reader in reading {
-            let fit = self.reads_once(kernel, reader) && self.fit(leader, reader);
+            let fit = self.reads_once(kernel, reader) && !self.multiplies(reader) && self.fit(leader, reader);
             if fit && self.has_blocks_for(kernel, reader) && self.join(leader, reader, true) {
                 break;
             }
         }
+    }
+
+    fn multiplies(&self, leader: Id) -> bool {
+        self.groups[leader as usize].as_ref().is_some_and(|group| group.product)
     }
 
     /// Whether a group takes each element that a kernel makes no more than once: it would compute it as often.
@@ -275,12 +293,15 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
             return false;
         };
         let heroes = match (first.hero, second.hero) {
-            (Hero::Reduction(one), Hero::Reduction(other)) => reduce_alike(self.graph, one, other),
+            (Hero::Reduction(one), Hero::Reduction(other)) => {
+                !self.joins.alike || reduce_alike(self.graph, one, other)
+            }
             (Hero::Reduction(_), Hero::Transposed) | (Hero::Transposed, Hero::Reduction(_)) => false,
             _ => true,
         };
         // Over the same dimensions, or two kernels that nobody has joined.
-        let alike = first.flat == second.flat || first.kernels.len() + second.kernels.len() == 2;
+        let alike =
+            !self.joins.alike || first.flat == second.flat || first.kernels.len() + second.kernels.len() == 2;
         heroes
             && alike
             && one != other
@@ -353,6 +374,7 @@ impl<'k, 'g, 'c, 'a> Joining<'k, 'g, 'c, 'a> {
             group.fused = true;
             group.flat |= second.flat;
             group.reductions += second.reductions;
+            group.product |= second.product;
             group.operands = united;
             // A reduction binds most.
             if group.hero == Hero::Plain || matches!(second.hero, Hero::Reduction(_)) {
@@ -462,17 +484,24 @@ fn is_apart(graph: &Graph<'_, '_>, kernel: Kernel) -> bool {
 }
 
 /// A kernel as a group of its own, if it can be joined with others.
-fn group_of(graph: &Graph<'_, '_>, kernels: &Kernels, id: Id, storage: &Storage) -> Option<Group> {
+fn group_of(
+    graph: &Graph<'_, '_>,
+    kernels: &Kernels,
+    id: Id,
+    (storage, joins): (&Storage, Joins),
+) -> Option<Group> {
     let kernel = kernels.kernels[id as usize];
     let node = &graph.nodes[kernel.node as usize];
     let inside = kernel.inside;
-    if inside.rows || inside.product.is_some() || node.count != 1 {
+    let product = inside.product.is_some();
+    if inside.rows || product && !joins.products || node.count != 1 {
         return None;
     }
     let is_transpose = node.op.is_some_and(|op| op_name(op) == "stablehlo.transpose");
     let hero = match node.class {
         Class::Map(_) => inside.reduction.map_or(Hero::Plain, Hero::Reduction),
         Class::Reduce(Reduce::Kernel) => Hero::Reduction(kernel.node),
+        Class::Dot { .. } => Hero::Plain,
         Class::Move if is_transpose => Hero::Transposed,
         Class::Broadcast
         | Class::Iota
@@ -500,6 +529,7 @@ fn group_of(graph: &Graph<'_, '_>, kernels: &Kernels, id: Id, storage: &Storage)
         flat: matches!(hero, Hero::Reduction(reduction) if is_flat(graph, reduction, storage)),
         fused: inside.fused,
         reductions,
+        product,
         operands: 1 + kernel.reads.count as usize,
     })
 }

@@ -3,12 +3,12 @@
 //! What back ends make of reductions, running sums and scatters.
 
 use super::super::lists::Ids;
-use super::{Class, Reduce, Scope, body, bytes_of};
+use super::{Class, Id, Map, Reduce, Scope, body, bytes_of};
 use crate::ir::{element_bytes, i64_array, key};
 use crate::ops::columns::Columns;
 use crate::rewrite::{has_one_use, users};
 use crate::splat::Splat;
-use crate::target::Reductions;
+use crate::target::{Reductions, Selects};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
@@ -138,6 +138,9 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             self.add(Class::Update, op, ids![base, update, indices], false);
             return;
         }
+        if self.storage.chooses_single && self.chooses_by_place(op, &operands) {
+            return;
+        }
         let computes = body(op, 0)
             .and_then(|block| block.first_operation())
             .is_some_and(|first| first.result_count() > 0);
@@ -149,6 +152,30 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             *operand = self.widen(op, *operand);
         }
         self.add_wide(Class::Scatter, op, operands);
+    }
+
+    /// Takes a scatter of one element into each row for a choice between that and what is there, by the place in the row; whether it is one.
+    fn chooses_by_place(&mut self, op: OperationRef<'c, 'a>, operands: &[Id]) -> bool {
+        let numbers = attribute_of(op, "scatter_dimension_numbers")
+            .and_then(|numbers| ScatterDimensionNumbers::try_from(numbers).ok());
+        let (Some(numbers), &[base, indices, update]) = (numbers, operands) else { return false };
+        let content = self.graph.values[base as usize];
+        let Some(tensor) = Tensor::new(content.ty) else { return false };
+        let &[dim] = numbers.scatter_dims_to_operand_dims() else { return false };
+        let each = usize::try_from(dim)
+            .ok()
+            .and_then(|dim| tensor.shape.get(dim))
+            .map_or(0, |size| size.unsigned_abs());
+        let rows = self.graph.values[update as usize].elements;
+        if numbers.input_batching_dims().len() + 1 != tensor.rank()
+            || rows.saturating_mul(each) != content.elements
+        {
+            return false;
+        }
+        let spread = [indices, update].map(|id| self.one(Class::Broadcast, op, ids![id], content.ty));
+        let choice = Class::Map(Map { expensive: false, library: false });
+        self.add(choice, op, ids![base, spread[0], spread[1]], false);
+        true
     }
 
     /// Whether windows of a scatter cover some of a dimension that is cut, but not all: partitioners bring all pieces of what
@@ -180,10 +207,14 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             self.add(Class::Opaque, op, operands, false);
             return;
         };
+        if self.storage.selects == Selects::AsOne {
+            self.add(Class::Opaque, op, operands, false);
+            return;
+        }
         let context = crate::rewrite::context_of(op);
         let i32 = IntegerType::new(context, 32).into();
         let numbered = || (0..input.rank()).map(|_| Tensor::get(source.shape, i32, None));
-        if self.storage.numbers_places {
+        if self.storage.selects == Selects::Places {
             // One kernel, which numbers places as it goes and keeps the values that it compares, wide; the scatter reads one number after another.
             let is_narrow =
                 source.element.is_float() && element_bytes(source.element).is_some_and(|bytes| bytes < 4);
