@@ -54,6 +54,7 @@ use crate::framework::{
 };
 use crate::functions::{functions, name_of};
 use crate::rewrite::{borrowed, copy_of, move_body};
+use crate::shards::is_partitioned;
 use crate::sparse;
 use crate::split_sums;
 use crate::target::Target;
@@ -168,7 +169,21 @@ pub fn optimize<'c>(
         return Ok(Changed::No);
     }
     let tried = Tried::default();
-    search(module, options, &tried, |module, options| optimize_once(module, options, &tried, run, observe))
+    // What may take no memory is not worth any time.
+    let free = options.memory_limit.is_none()
+        && options.max_slowdown == Limit::Usual
+        && has_near(module, options.target);
+    let free = free.then(|| Optimize { max_slowdown: Limit::Times(1.0), ..options.clone() });
+    search(module, free.as_ref().unwrap_or(options), &tried, |module, options| {
+        optimize_once(module, options, &tried, run, observe)
+    })
+}
+
+/// Whether all temporaries of a program for one device may lie in memory that is nearer than the device's.
+fn has_near(module: OperationRef<'_, '_>, target: Target) -> bool {
+    let near = target.storage().near_memory;
+    let temporaries = |function| Cost::of(function, target).map_or(0, |cost| cost.footprint.temporaries);
+    near > 0 && !is_partitioned(module) && functions(module).all(|function| temporaries(function) <= near)
 }
 
 /// Optimizes within the bound of time that `options` have, where other runs on the same program have `tried` something.

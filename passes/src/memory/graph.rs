@@ -294,7 +294,7 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
         let mut graph = scope.graph;
         prune(&mut graph);
         if self.target.storage().rows_lie {
-            lying::lay_rows(&mut graph, self.target.storage().tile);
+            lying::lay(&mut graph, self.target.storage().tile);
         }
         if self.target.storage().narrows_products {
             lying::narrow(&mut graph);

@@ -66,6 +66,7 @@ pub(super) static STORAGE: Storage = Storage {
     sorts_places: false,
     column_blocks: None,
     schedule: Schedule::OwnOrWalk,
+    near_memory: 0,
     rows_lie: false,
     tile: (1, 1),
 };

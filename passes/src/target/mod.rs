@@ -160,9 +160,11 @@ pub struct Storage {
     pub schedule: Schedule,
     /// Bytes that the innermost two dimensions of an array are rounded up to: elements of (second last, last); (1, 1) if none.
     pub tile: (u64, u64),
-    /// Rows that are gathered or scattered lie as rows, and so does all that is made of them element by element; else any two dimensions
-    /// may be those of a tile.
+    /// Rows that are gathered or scattered lie as rows, images and features of what is convolved are in tiles, and so does all lie that is
+    /// made of such element by element; else any two dimensions may be those of a tile.
     pub rows_lie: bool,
+    /// Bytes of temporaries on which no time is spent, if a program for one device has no more of them: they may lie in nearer memory.
+    pub near_memory: u64,
 }
 
 /// Which kernels become one that stores several results.

@@ -58,6 +58,7 @@ pub(super) static STORAGE: Storage = Storage {
     sorts_places: false,
     column_blocks: None,
     schedule: Schedule::FirstReady,
+    near_memory: 0,
     rows_lie: false,
     tile: (1, 1),
 };

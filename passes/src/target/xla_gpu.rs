@@ -83,6 +83,7 @@ const XLA: Storage = Storage {
     // `test/print-memory/gpu-sums-of-few-blocks.mlir` has what XLA makes of three sums.
     column_blocks: Some(ColumnBlocks { row_bytes: 256.0, busy: 3.35e12 / (32.0 * 1.98e9) }),
     schedule: Schedule::ListOrWalk,
+    near_memory: 0,
     rows_lie: false,
     tile: (1, 1),
 };

@@ -136,7 +136,10 @@ impl Fusion<'_, '_, '_> {
                     || node.operands.len() == 2
                         && node.operands.iter().any(|&operand| self.repeats_given(operand))
             }
-            (Beside::Anything, Class::Map(_) | Class::Join { .. }) => true,
+            (
+                Beside::Anything,
+                Class::Map(_) | Class::Join { .. } | Class::Pad | Class::Move | Class::Read,
+            ) => true,
             _ => false,
         }
     }

@@ -10,86 +10,116 @@ use super::super::lists::Lists;
 use super::super::time::is_exact;
 use super::{Class, Graph, Id, bytes_of};
 use melior::ir::operation::OperationLike;
-use melior::ir::{Type, TypeLike, ValueLike};
+use melior::ir::{OperationRef, Type, TypeLike, ValueLike};
+use slimhlo_dialect::ffi::{attribute_of, op_name};
+use slimhlo_dialect::stablehlo::attrs::ConvDimensionNumbers;
 use slimhlo_dialect::types::Tensor;
 use smallvec::SmallVec;
 
 /// Bytes and elements of a value of this type where two dimensions are rounded up to a tile, those of which it takes the least, since a
 /// back end that has tiles orders dimensions as they fit; `None` where there are none. Fewer rows than a tile has are rounded up to a
 /// power of two.
-pub(super) fn tiled(ty: Type<'_>, (rows, columns): (u64, u64)) -> Option<(u64, u64)> {
-    let tensor = Tensor::new(ty).filter(|tensor| tensor.is_static() && columns > 1)?;
+pub(super) fn tiled(ty: Type<'_>, tile: (u64, u64)) -> Option<(u64, u64)> {
+    let tensor = Tensor::new(ty).filter(|tensor| tensor.is_static() && tile.1 > 1)?;
     let (bytes, elements) = bytes_of(ty);
-    let sizes: SmallVec<[u64; 6]> =
-        tensor.shape.iter().map(|&size| u64::try_from(size).unwrap_or(0)).collect();
-    if sizes.len() < 2 || elements == 0 {
-        return None;
-    }
-    let high = |size: u64| high(size, rows);
-    let wide = |size: u64| size.next_multiple_of(columns);
-    // Of each order the share that is padding is the product of two numbers, each of one dimension.
-    let share = |padded: u64, size: u64| padded as f64 / size as f64;
+    let sizes = sizes_of(tensor);
     let pairs = (0..sizes.len()).flat_map(|row| (0..sizes.len()).map(move |column| (row, column)));
-    let each = pairs.filter(|(row, column)| row != column);
-    let of = |(row, column): (usize, usize)| {
-        (share(high(sizes[row]), sizes[row]), share(wide(sizes[column]), sizes[column]))
-    };
-    let least = each.min_by(|&one, &other| {
-        let [(a, b), (c, d)] = [one, other].map(of);
-        (a * b).total_cmp(&(c * d))
-    });
-    let (row, column) = least?;
-    let rest = elements / (sizes[row] * sizes[column]);
-    let padded = rest.saturating_mul(high(sizes[row])).saturating_mul(wide(sizes[column]));
-    Some((padded.saturating_mul(bytes / elements), elements))
+    let each = pairs.filter(|(row, column)| row != column).map(|pair| padded(&sizes, pair, tile));
+    Some((each.min()?.saturating_mul(bytes / elements.max(1)), elements))
 }
 
-/// Rounds arrays of rows up as they are written, the last two dimensions: what is gathered or scattered, and all of the same shape that is
-/// made of such, or such of it, element by element. What is given and what is handed out lies as it fits.
-pub(super) fn lay_rows(graph: &mut Graph<'_, '_>, (rows, columns): (u64, u64)) {
-    let mut lies = vec![false; graph.values.len()];
-    mark_rows(graph, &mut lies, 0..graph.nodes.len());
-    mark_rows(graph, &mut lies, (0..graph.nodes.len()).rev());
-    mark_rows(graph, &mut lies, 0..graph.nodes.len());
-    graph.parameters.iter().chain(&graph.results).for_each(|&id| lies[id as usize] = false);
-    for (content, _) in graph.values.iter_mut().zip(lies).filter(|(_, lies)| *lies) {
-        let Some(tensor) = Tensor::new(content.ty).filter(|tensor| tensor.is_static()) else { continue };
-        let Some((_, &[height, width])) = tensor.shape.split_last_chunk::<2>() else { continue };
-        let [height, width] = [height, width].map(|size| u64::try_from(size).unwrap_or(0));
-        let (bytes, elements) = bytes_of(content.ty);
-        let outer = elements / (height * width).max(1);
-        let all = outer.saturating_mul(high(height, rows)).saturating_mul(width.next_multiple_of(columns));
-        content.bytes = all.saturating_mul(bytes / elements.max(1));
+/// The two dimensions of an array that lie in tiles: rows, then columns, or either.
+#[derive(Clone, Copy)]
+enum Lying {
+    /// As they are written, the last two.
+    Rows,
+    /// These two, in the order that takes less.
+    Pair(usize, usize),
+}
+
+/// Rounds up what may not lie as it fits: rows that are gathered or scattered lie as rows, and what is convolved has images and features in
+/// its tiles; and so does all of the same shape that is made of such, or such of it, element by element. What is given and what is handed
+/// out lies as it fits.
+pub(super) fn lay(graph: &mut Graph<'_, '_>, tile: (u64, u64)) {
+    let mut lies = vec![None; graph.values.len()];
+    mark(graph, &mut lies, 0..graph.nodes.len());
+    mark(graph, &mut lies, (0..graph.nodes.len()).rev());
+    mark(graph, &mut lies, 0..graph.nodes.len());
+    graph.parameters.iter().chain(&graph.results).for_each(|&id| lies[id as usize] = None);
+    for (content, lying) in graph.values.iter_mut().zip(lies) {
+        let sizes = Tensor::new(content.ty).filter(|tensor| tensor.is_static()).map(sizes_of);
+        let Some((lying, sizes)) = lying.zip(sizes).filter(|(_, sizes)| sizes.len() > 1) else { continue };
+        let padded = |row, column| padded(&sizes, (row, column), tile);
+        let elements = match lying {
+            Lying::Rows => padded(sizes.len() - 2, sizes.len() - 1),
+            Lying::Pair(one, other) if one.max(other) < sizes.len() => {
+                padded(one, other).min(padded(other, one))
+            }
+            Lying::Pair(..) => continue,
+        };
+        let (bytes, all) = bytes_of(content.ty);
+        content.bytes = elements.saturating_mul(bytes / all.max(1));
         content.full = content.bytes;
     }
     for node in &mut graph.nodes {
-        node.regions.iter_mut().for_each(|region| lay_rows(region, (rows, columns)));
+        node.regions.iter_mut().for_each(|region| lay(region, tile));
     }
 }
 
-/// Marks what is gathered or scattered, and what is connected to such element by element, as far as going through the nodes once in this
-/// order tells.
-fn mark_rows(graph: &Graph<'_, '_>, lies: &mut [bool], order: impl Iterator<Item = usize>) {
+/// Marks how values lie, as far as going through the nodes once in this order tells; what is known first stays.
+fn mark(graph: &Graph<'_, '_>, lies: &mut [Option<Lying>], order: impl Iterator<Item = usize>) {
     let elements = |id: Id| graph.values.get(id as usize).map_or(0, |value| value.elements);
     for node in order.map(|at| &graph.nodes[at]).filter(|node| node.live) {
         let made = node.first..node.first + node.count;
+        let mut put = |id: Id, lying: Lying| _ = lies[id as usize].get_or_insert(lying);
         match node.class {
-            Class::Gather => made.for_each(|id| lies[id as usize] = true),
+            Class::Gather => made.for_each(|id| put(id, Lying::Rows)),
             Class::Scatter => {
                 let indices = node.operands.get(node.count as usize);
                 let all = node.operands.iter().filter(|&id| Some(id) != indices).copied().chain(made);
-                all.for_each(|id| lies[id as usize] = true);
+                all.for_each(|id| put(id, Lying::Rows));
+            }
+            Class::Dot { .. } => {
+                let pairs = node.op.and_then(convolved).into_iter().flatten();
+                let all = node.operands.iter().copied().take(2).chain(made);
+                all.zip(pairs).for_each(|(id, (one, other))| put(id, Lying::Pair(one, other)));
             }
             Class::Map(_) => {
                 let all = || node.operands.iter().copied().chain(made.clone());
                 let same = || all().filter(|&id| elements(id) == elements(node.first));
-                if same().any(|id| lies[id as usize]) {
-                    same().for_each(|id| lies[id as usize] = true);
+                if let Some(lying) = same().find_map(|id| lies[id as usize]) {
+                    same().for_each(|id| _ = lies[id as usize].get_or_insert(lying));
                 }
             }
             _ => {}
         }
     }
+}
+
+/// Of the operands and the result of a convolution the two dimensions that are no space.
+fn convolved(op: OperationRef<'_, '_>) -> Option<[(usize, usize); 3]> {
+    let numbers = attribute_of(op, "dimension_numbers").filter(|_| op_name(op) == "stablehlo.convolution")?;
+    let numbers = ConvDimensionNumbers::try_from(numbers).ok()?;
+    let pair = |one: i64, other: i64| Some((usize::try_from(one).ok()?, usize::try_from(other).ok()?));
+    Some([
+        pair(numbers.input_batch_dimension(), numbers.input_feature_dimension())?,
+        pair(numbers.kernel_input_feature_dimension(), numbers.kernel_output_feature_dimension())?,
+        pair(numbers.output_batch_dimension(), numbers.output_feature_dimension())?,
+    ])
+}
+
+fn sizes_of(tensor: Tensor<'_>) -> SmallVec<[u64; 6]> {
+    tensor.shape.iter().map(|&size| u64::try_from(size).unwrap_or(0)).collect()
+}
+
+/// Elements of an array of these sizes, if those of a row and of a column are rounded up to a tile.
+fn padded(sizes: &[u64], (row, column): (usize, usize), (rows, columns): (u64, u64)) -> u64 {
+    let each = sizes.iter().enumerate().map(|(dim, &size)| match dim {
+        dim if dim == row => high(size, rows),
+        dim if dim == column => size.next_multiple_of(columns),
+        _ => size,
+    });
+    each.fold(1, u64::saturating_mul)
 }
 
 /// Rows of a tile's height and more, or fewer.
@@ -133,7 +163,8 @@ pub(super) fn narrow(graph: &mut Graph<'_, '_>) {
                 Class::Dot { .. } => user
                     .op
                     .is_some_and(|op| !is_exact(op) && op.operands().all(|operand| of_f32(operand.r#type()))),
-                Class::Move => is_narrow[user.first as usize],
+                Class::Move | Class::Pad => is_narrow[user.first as usize],
+                Class::Map(_) => user.operands.len() == 1 && is_half(graph.values[user.first as usize].ty),
                 _ => false,
             }
         };
@@ -148,6 +179,10 @@ pub(super) fn narrow(graph: &mut Graph<'_, '_>) {
     for node in &mut graph.nodes {
         node.regions.iter_mut().for_each(narrow);
     }
+}
+
+fn is_half(ty: Type<'_>) -> bool {
+    Tensor::new(ty).is_some_and(|tensor| tensor.element.is_bf16() || tensor.element.is_f16())
 }
 
 fn of_f32(ty: Type<'_>) -> bool {
