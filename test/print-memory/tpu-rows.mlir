@@ -25,3 +25,15 @@ func.func public @main(%at: tensor<8192x1x1xi32>, %x: tensor<8192x1xf32>, %y: te
   %r = stablehlo.multiply %hot, %y : tensor<8192x4096xf32>
   return %r : tensor<8192x4096xf32>
 }
+
+// -----
+
+// Single elements are no rows: they lie as they fit, 4 MiB.
+// CHECK: temporaries 4194304
+func.func public @main(%table: tensor<65536xf32>, %at: tensor<1048576x1xi32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %each = "stablehlo.gather"(%table, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<65536xf32>, tensor<1048576x1xi32>) -> tensor<1048576x1xf32>
+  %exp = stablehlo.exponential %each : tensor<1048576x1xf32>
+  %r = stablehlo.reduce(%exp init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<1048576x1xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}

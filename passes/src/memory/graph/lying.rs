@@ -31,7 +31,7 @@ pub(super) fn tiled(ty: Type<'_>, tile: (u64, u64)) -> Option<(u64, u64)> {
 /// The two dimensions of an array that lie in tiles: rows, then columns, or either.
 #[derive(Clone, Copy)]
 enum Lying {
-    /// As they are written, the last two.
+    /// As they are written, the last two that have more than one element.
     Rows,
     /// These two, in the order that takes less.
     Pair(usize, usize),
@@ -50,8 +50,13 @@ pub(super) fn lay(graph: &mut Graph<'_, '_>, tile: (u64, u64)) {
         let sizes = Tensor::new(content.ty).filter(|tensor| tensor.is_static()).map(sizes_of);
         let Some((lying, sizes)) = lying.zip(sizes).filter(|(_, sizes)| sizes.len() > 1) else { continue };
         let padded = |row, column| padded(&sizes, (row, column), tile);
+        // Dimensions of one element are no rows.
+        let mut last = (0..sizes.len()).rev().filter(|&dim| sizes[dim] != 1);
         let elements = match lying {
-            Lying::Rows => padded(sizes.len() - 2, sizes.len() - 1),
+            Lying::Rows => match last.next().zip(last.next()) {
+                Some((column, row)) => padded(row, column),
+                None => continue,
+            },
             Lying::Pair(one, other) if one.max(other) < sizes.len() => {
                 padded(one, other).min(padded(other, one))
             }
