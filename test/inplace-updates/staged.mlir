@@ -1,5 +1,9 @@
 // RUN: slimhlo-opt %s --slimhlo-inplace-updates=min-bytes=1 | FileCheck %s
 // RUN: slimhlo-opt %s --slimhlo-inplace-updates=min-bytes=1 --canonicalize --cse --slimhlo-dus-to-pad --slimhlo-inplace-updates=min-bytes=1 | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-inplace-updates="min-bytes=1 target=v5p" | FileCheck %s --check-prefix=TILES
+
+// Where arrays lie in tiles, pieces of them that are staged flat are copies, and updates stay as they are.
+// TILES-NOT: optimization_barrier
 
 // Copied edges: both rows are read before the first update, by one value.
 // CHECK-LABEL: func @copied
