@@ -11,6 +11,9 @@
 //! reckoning that takes longer than both one after the other (`GpuPerformanceModel` there). Sums over several dimensions go over their
 //! operand as if these were one; such a kernel is joined with one that goes over the dimensions as they are, and no more.
 //!
+//! XLA for TPUs does so with the kernels of products, too, which take along reductions of what they make, and joins reductions along any
+//! dimensions (`Joins`). Two products it does not join, nor what a product is made of with it.
+//!
 //! Values are gone through from the last to the first. Kernels lie in an order in which they could run, and two of them are joined only
 //! if no third one has to run between them; those that have to run after the first, of all between the two, then go behind both.
 
