@@ -577,9 +577,9 @@ impl Fusion<'_, '_, '_> {
         // Reductions of as many elements become one kernel, which computes what all of them reduce once.
         let merges = self.storage.joins_kernels.is_some_and(|joins| !joins.alike);
         let reduced = |node: Id| {
-            let of = self.graph.nodes[node as usize].operands.first().copied()?;
-            let reduces = merges && matches!(self.class(node), Class::Reduce(_));
-            reduces.then(|| self.graph.values[of as usize].elements)
+            let is_merged = merges && matches!(self.class(node), Class::Reduce(_));
+            let of = self.graph.nodes[node as usize].operands.first().filter(|_| is_merged)?;
+            Some(self.graph.values[*of as usize].elements)
         };
         let add = |askers: &mut Vec<Id>, asker| {
             let own = reduced(asker);

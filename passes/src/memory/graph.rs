@@ -293,10 +293,11 @@ impl<'c: 'a, 'a> Import<'c, 'a> {
         scope.even_results(block);
         let mut graph = scope.graph;
         prune(&mut graph);
-        if self.target.storage().rows_lie {
-            lying::lay(&mut graph, self.target.storage().tile);
+        let storage = self.target.storage();
+        if storage.is_tiled() {
+            lying::lay(&mut graph, storage.tile);
         }
-        if self.target.storage().narrows_products {
+        if storage.narrows_products {
             lying::narrow(&mut graph);
         }
         Some(graph)

@@ -19,7 +19,7 @@ use super::stages::{
 use crate::counted::Counter;
 use crate::ir::{constant_attribute, i64_array};
 use crate::ops::class::is_collective;
-use crate::ops::products::{contracted, dot_numbers};
+use crate::ops::products::{contracted, dot_numbers, makes_filter};
 use crate::target::{Rates, Storage};
 use melior::ir::attribute::ArrayAttribute;
 use melior::ir::operation::OperationLike;
@@ -326,23 +326,16 @@ fn cuts_images(op: OperationRef<'_, '_>, storage: &Storage) -> bool {
     if storage.fewest_images == 0 || op_name(op) != "stablehlo.convolution" {
         return false;
     }
-    let shape = |value: Option<Type<'_>>| value.and_then(|ty| Some(Tensor::new(ty)?.shape.to_vec()));
-    let image = shape(op.operand(0).ok().map(|value| value.r#type()));
-    let made = shape(op.result(0).ok().map(|value| value.r#type()));
+    let image = op.operand(0).ok().and_then(|value| Tensor::new(value.r#type()));
     let numbers = attribute_of(op, "dimension_numbers")
         .and_then(|numbers| ConvDimensionNumbers::try_from(numbers).ok());
-    let (Some(image), Some(made), Some(numbers)) = (image, made, numbers) else { return false };
-    let space = |shape: &[i64], dims: &[i64]| dims.iter().map(|&dim| shape[dim as usize]).product::<i64>();
-    let before = space(&image, numbers.input_spatial_dimensions());
-    let after = space(&made, numbers.output_spatial_dimensions());
-    // A filter's gradient contracts the images, and makes as many elements as a filter has.
-    const FILTER: i64 = 64;
-    let images = if after <= FILTER && before > FILTER {
-        numbers.input_feature_dimension()
-    } else {
-        numbers.input_batch_dimension()
+    let (Some(image), Some(numbers)) = (image, numbers) else { return false };
+    // The gradient of a filter contracts the images.
+    let images = match makes_filter(&numbers) {
+        true => numbers.input_feature_dimension(),
+        false => numbers.input_batch_dimension(),
     };
-    image[images as usize].unsigned_abs() < storage.fewest_images
+    image.shape[images as usize].unsigned_abs() < storage.fewest_images
 }
 
 /// Seconds in which a scatter can add its updates to what it changes: a place takes one after another, the cache so many of any, and

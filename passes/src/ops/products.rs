@@ -7,7 +7,7 @@ use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, OperationRef, Type, TypeLike, ValueLike};
 use slimhlo_dialect::ffi::{self, op_name};
-use slimhlo_dialect::stablehlo::attrs::{DotAlgorithm, DotDimensionNumbers};
+use slimhlo_dialect::stablehlo::attrs::{ConvDimensionNumbers, DotAlgorithm, DotDimensionNumbers};
 use slimhlo_dialect::types::Tensor;
 
 /// Contracted elements up to which a dot is computed as easily as what follows it.
@@ -16,6 +16,12 @@ const THIN: i64 = 32;
 /// Which dimensions a `dot_general` batches over and which it sums over; `None` for other ops.
 pub fn dot_numbers<'c>(op: OperationRef<'c, '_>) -> Option<DotDimensionNumbers<'c>> {
     ffi::attribute_of(op, "dot_dimension_numbers")?.try_into().ok()
+}
+
+/// Whether a convolution makes the gradient of a filter, which contracts the images: JAX and others write it so that these, the first
+/// dimension of what the layer read, are its features.
+pub fn makes_filter(numbers: &ConvDimensionNumbers<'_>) -> bool {
+    numbers.input_feature_dimension() == 0
 }
 
 /// Whether a product is one of matrices, batch by batch, for a library that reduces on its way to it: either operand has

@@ -57,7 +57,7 @@ pub(super) static STORAGE: Storage = Storage {
     hides_collectives: false,
     orders_for_collectives: false,
     operations: Some(xla_gpu::operations),
-    counts_steps: false,
+    counts_steps: true,
     divides_work: false,
     splits_products: None,
     slowness: Some(|op| slowness_of_product(op).unwrap_or(1.0)),
@@ -67,7 +67,6 @@ pub(super) static STORAGE: Storage = Storage {
     column_blocks: None,
     schedule: Schedule::OwnOrWalk,
     near_memory: 0,
-    rows_lie: false,
     tile: (1, 1),
 };
 

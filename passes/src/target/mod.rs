@@ -158,11 +158,9 @@ pub struct Storage {
     pub column_blocks: Option<ColumnBlocks>,
     /// In which order what is ready runs.
     pub schedule: Schedule,
-    /// Bytes that the innermost two dimensions of an array are rounded up to: elements of (second last, last); (1, 1) if none.
+    /// Elements that two dimensions of an array are rounded up to, rows and columns of a tile; (1, 1) if none. Which two is a matter of what
+    /// makes and reads it (`memory/graph/lying.rs`).
     pub tile: (u64, u64),
-    /// Rows that are gathered or scattered lie as rows, images and features of what is convolved are in tiles, and so does all lie that is
-    /// made of such element by element; else any two dimensions may be those of a tile.
-    pub rows_lie: bool,
     /// Bytes of temporaries on which no time is spent, if a program for one device has no more of them: they may lie in nearer memory.
     pub near_memory: u64,
 }
@@ -414,7 +412,12 @@ impl Storage {
     /// along rows, and where rows lie in tiles. Of the stencil in `test/print-memory/gpu-halos.mlir` two slices of four go along rows:
     /// 63.3 MiB for XLA for CPU, 105.5 for a v5p, 0.3 for an H100 (`test/oracle/referee.py --target`).
     pub fn copies_halos_of(&self, shape: &[i64], dim: usize) -> bool {
-        self.copies_rows_of(shape, dim) || (self.tile != (1, 1) && dim + 1 == shape.len())
+        self.copies_rows_of(shape, dim) || (self.is_tiled() && dim + 1 == shape.len())
+    }
+
+    /// Whether arrays lie in tiles.
+    pub fn is_tiled(&self) -> bool {
+        self.tile != (1, 1)
     }
 }
 

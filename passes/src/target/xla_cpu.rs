@@ -59,6 +59,5 @@ pub(super) static STORAGE: Storage = Storage {
     column_blocks: None,
     schedule: Schedule::FirstReady,
     near_memory: 0,
-    rows_lie: false,
     tile: (1, 1),
 };

@@ -84,7 +84,6 @@ const XLA: Storage = Storage {
     column_blocks: Some(ColumnBlocks { row_bytes: 256.0, busy: 3.35e12 / (32.0 * 1.98e9) }),
     schedule: Schedule::ListOrWalk,
     near_memory: 0,
-    rows_lie: false,
     tile: (1, 1),
 };
 

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 /// back end that has tiles orders dimensions as they fit; `None` where there are none. Fewer rows than a tile has are rounded up to a
 /// power of two.
 pub(super) fn tiled(ty: Type<'_>, tile: (u64, u64)) -> Option<(u64, u64)> {
-    let tensor = Tensor::new(ty).filter(|tensor| tensor.is_static() && tile.1 > 1)?;
+    let tensor = Tensor::new(ty).filter(|tensor| tensor.is_static() && tile != (1, 1))?;
     let (bytes, elements) = bytes_of(ty);
     let sizes = sizes_of(tensor);
     let pairs = (0..sizes.len()).flat_map(|row| (0..sizes.len()).map(move |column| (row, column)));
@@ -161,7 +161,6 @@ pub(super) fn narrow(graph: &mut Graph<'_, '_>) {
         else {
             continue;
         };
-        let is_single = Tensor::new(content.ty).is_some_and(|tensor| tensor.element.is_f32());
         let takes_half = |&user: &Id| {
             let user = &graph.nodes[user as usize];
             match user.class {
@@ -174,9 +173,10 @@ pub(super) fn narrow(graph: &mut Graph<'_, '_>) {
             }
         };
         let users = users.of(value);
-        if is_single && !users.is_empty() && !is_result[value as usize] && users.iter().all(takes_half) {
-            is_narrow[value as usize] = true;
-        }
+        is_narrow[value as usize] = of_f32(content.ty)
+            && !users.is_empty()
+            && !is_result[value as usize]
+            && users.iter().all(takes_half);
     }
     for (content, _) in graph.values.iter_mut().zip(is_narrow).filter(|(_, is_narrow)| *is_narrow) {
         content.bytes /= 2;

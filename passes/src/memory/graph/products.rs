@@ -8,7 +8,7 @@
 use super::classes::class_of;
 use super::{Class, Id, Ids, Reduce, Scope, bytes_of, element_bytes, is_transpose, key};
 use crate::ir::constant_attribute;
-use crate::ops::products::{contracted, dot_numbers, is_matrix_product};
+use crate::ops::products::{contracted, dot_numbers, is_matrix_product, makes_filter};
 use crate::rewrite::defining_op;
 use crate::target::Reductions;
 use melior::ir::operation::OperationLike;
@@ -87,7 +87,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         };
         let orders_filters = self.storage.library_convolves && is_one_group(op);
         // The gradient of a filter reads what the layer read and the gradient of what it made as they lie.
-        let makes_filter = orders_filters && numbers.input_feature_dimension() == 0;
+        let makes_filter = orders_filters && makes_filter(&numbers);
         if !makes_filter {
             let batch = Some(numbers.input_batch_dimension());
             let feature = Some(numbers.input_feature_dimension());
