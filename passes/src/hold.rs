@@ -8,6 +8,7 @@ use crate::ir::{self, Builder, element_of};
 use crate::ops::class::{is_costly, is_elementwise};
 use crate::rewrite::defining_op;
 use crate::shards::partition_id;
+use crate::splat::Splat;
 use crate::target::Storage;
 use melior::ir::operation::OperationLike;
 use melior::ir::r#type::IntegerType;
@@ -333,4 +334,47 @@ pub fn zero_of<'c: 'a, 'a>(build: &Builder<'c, 'a>, value: Value<'c, 'a>) -> Val
     let zero = build.number(0.0, element_of(bits.r#type()), location);
     let zero = build.insert("stablehlo.clamp", &[zero, bits, zero], &[], bits.r#type(), location);
     build.convert(zero, Tensor::get(&[], build.i64_type(), None), location)
+}
+
+/// How many ops a zero that something waits for is told by.
+const ZERO_OPS: usize = 16;
+
+/// Whether two places are one, whatever is waited for there: zeros that [`zero_of`] made and passes added do not count.
+pub fn is_same_place<'c: 'a, 'a>(left: Value<'c, 'a>, right: Value<'c, 'a>) -> bool {
+    let is_none = |place| is_zero(place) || Splat::is_zero(place);
+    let (left, right) = (without_zeros(left), without_zeros(right));
+    left == right || is_none(left) && is_none(right)
+}
+
+/// What a place was before zeros were added to it.
+fn without_zeros<'c: 'a, 'a>(mut place: Value<'c, 'a>) -> Value<'c, 'a> {
+    for _ in 0..ZERO_OPS {
+        let Some(sum) = defining_op(place).filter(|op| op_name(*op) == "stablehlo.add") else { break };
+        let (Ok(left), Ok(right)) = (sum.operand(0), sum.operand(1)) else { break };
+        place = match (is_zero(left), is_zero(right)) {
+            (_, true) => left,
+            (true, _) => right,
+            _ => break,
+        };
+    }
+    place
+}
+
+/// Whether a value is what [`zero_of`] makes, or a sum of such.
+fn is_zero<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
+    let mut pending = vec![value];
+    for _ in 0..ZERO_OPS {
+        let Some(op) = pending.pop().map(defining_op) else { return true };
+        match op.map(|op| (op_name(op), op)) {
+            Some(("stablehlo.convert" | "stablehlo.add", op)) => pending.extend(op.operands()),
+            Some(("stablehlo.clamp", op)) => {
+                let bounds = [op.operand(0), op.operand(2)];
+                if !bounds.into_iter().flatten().all(Splat::is_zero) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+    }
+    pending.is_empty()
 }

@@ -60,7 +60,8 @@
 //! ```
 //!
 //! Neither is a part computed with later that is put somewhere when the array has been updated: it is cut out inside of a branch before that, and
-//! where the update goes depends on it.
+//! where the update goes depends on it. Numbers that say where the part is go along: in which order a block has them is nobody's meaning, and
+//! `--slimhlo-take-turns` changes it.
 //!
 //! ```mlir
 //! %new = stablehlo.dynamic_update_slice %x, %got, %place, ...
@@ -110,7 +111,7 @@
 //!
 //! * One op reads it, or one array is joined or padded for it: that is stored in its place, unless it is updated next.
 //! * An update wrote as many dimensions as the array has, or nothing is updated after the part is cut out, or just that
-//!   part is.
+//!   part is, whatever one of the two waits for.
 //! * Elements that are no integers or floats of 8 to 64 bits.
 //! * Outside of manual computations: it is decided by the number of the device, and programs for one device are what
 //!   the other passes leave.
@@ -291,17 +292,16 @@ fn hold_one<'c: 'a, 'a>(
 /// Has a part cut out in a branch before an update, which waits for it.
 fn hold_before<'c: 'a, 'a>(
     build: &Builder<'c, 'a>,
-    &Late { cut, update, is_behind }: &Late<'c, 'a>,
+    Late { cut, update, behind }: &Late<'c, 'a>,
     always: Value<'c, 'a>,
 ) -> bool {
+    let (cut, update) = (*cut, *update);
     let Some(part) = ir::first_result(cut).filter(|part| hold::has_bits(*part)) else { return false };
     let shapes: Vec<_> = update.operands().take(2).map(|operand| ffi::shape(operand.r#type())).collect();
     let [Some(array), Some(put)] = shapes[..] else { return false };
     let Some(dim) = (0..array.len()).find(|&dim| put[dim] < array[dim]) else { return false };
     let Some(place) = update.operands().nth(2 + dim) else { return false };
-    if is_behind {
-        build.move_before(cut, update);
-    }
+    behind.iter().for_each(|op| build.move_before(*op, update));
     build.set_insertion_point_before(cut);
     let location = cut.location();
     let held = hand_on(build, part, always, location, || again(build, cut));

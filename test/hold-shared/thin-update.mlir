@@ -67,3 +67,28 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %0 : tensor<16x8xf32>
   }
 }
+
+// -----
+
+// A part is put back where it was, and waits for what another field has got: that is the same place all the same.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  // CHECK-LABEL: func.func @waits
+  // CHECK-NOT: stablehlo.if
+  // CHECK: return
+  func.func @waits(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %bits: tensor<i64>) -> (tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0 = sdy.manual_computation(%x, %bits) in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, []>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%own: tensor<8x8xf32>, %told: tensor<i64>) {
+      %c0 = stablehlo.constant dense<0> : tensor<i64>
+      %c7 = stablehlo.constant dense<7> : tensor<i64>
+      %none = stablehlo.clamp %c0, %told, %c0 : tensor<i64>
+      %then = stablehlo.add %c7, %none : tensor<i64>
+      %row = stablehlo.slice %own [4:5, 0:8] : (tensor<8x8xf32>) -> tensor<1x8xf32>
+      %new = stablehlo.dynamic_update_slice %own, %row, %c0, %c0 : (tensor<8x8xf32>, tensor<1x8xf32>, tensor<i64>, tensor<i64>) -> tensor<8x8xf32>
+      %part = stablehlo.dynamic_slice %new, %then, %none, sizes = [1, 8] : (tensor<8x8xf32>, tensor<i64>, tensor<i64>) -> tensor<1x8xf32>
+      %got = "stablehlo.collective_permute"(%part) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1x8xf32>) -> tensor<1x8xf32>
+      %next = stablehlo.dynamic_update_slice %new, %got, %c7, %c0 : (tensor<8x8xf32>, tensor<1x8xf32>, tensor<i64>, tensor<i64>) -> tensor<8x8xf32>
+      sdy.return %next : tensor<8x8xf32>
+    } : (tensor<16x8xf32>, tensor<i64>) -> tensor<16x8xf32>
+    return %0 : tensor<16x8xf32>
+  }
+}

@@ -10,8 +10,8 @@ use crate::shards::is_manual_throughout;
 use crate::simplify::site::is_kept_argument;
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationLike;
-use melior::ir::{BlockRef, OperationRef, Value};
-use rustc_hash::FxHashMap;
+use melior::ir::{BlockRef, OperationRef, Value, ValueLike};
+use rustc_hash::{FxHashMap, FxHashSet};
 use slimhlo_dialect::ffi::{self, op_name};
 
 const UPDATE: &str = "stablehlo.dynamic_update_slice";
@@ -21,8 +21,8 @@ pub struct Late<'c, 'a> {
     pub cut: OperationRef<'c, 'a>,
     /// The update that is first.
     pub update: OperationRef<'c, 'a>,
-    /// Whether the part is cut out behind that in the block: what is made of one before it may be there before it, too.
-    pub is_behind: bool,
+    /// What is behind that in the block and has to go before it, in order: the part, and the numbers that say where it is.
+    pub behind: Vec<OperationRef<'c, 'a>>,
 }
 
 /// Parts that are cut out of an array in a block and read when it has been updated: a back end that cuts a part out where it is read
@@ -37,15 +37,56 @@ pub fn read_late<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<Late<'c, 'a>> {
         let Some(array) = cut.operands().next().filter(|array| is_in_place(*array)) else { continue };
         let Some(last) = put_by(*cut) else { continue };
         let Some(update) = first_update(last, array).filter(|update| *update != last) else { continue };
-        // It has to be there before the update.
-        let place = places.get(&ir::op_key(update));
-        let is_before =
-            |value: Value<'c, 'a>| defining_op(value).is_none_or(|op| places.get(&ir::op_key(op)) < place);
-        if cut.operands().all(is_before) {
-            found.push(Late { cut: *cut, update, is_behind: places.get(&ir::op_key(*cut)) > place });
+        if let Some(behind) = behind(*cut, update, &places) {
+            found.push(Late { cut: *cut, update, behind });
         }
     }
+    let cuts: FxHashSet<usize> = found.iter().map(|late| ir::op_key(late.cut)).collect();
+    // Parts go into branches of their own, and no number back to where a later update is.
+    found.retain(|late| late.behind.iter().all(|op| *op == late.cut || !cuts.contains(&ir::op_key(*op))));
+    let mut moved: FxHashMap<usize, usize> = FxHashMap::default();
+    for Late { update, behind, .. } in &mut found {
+        let place = places[&ir::op_key(*update)];
+        behind.retain(|op| {
+            let first = moved.entry(ir::op_key(*op)).or_insert(usize::MAX);
+            place < std::mem::replace(first, place.min(*first))
+        });
+    }
     found
+}
+
+/// What a part is made of that is not there yet where an array is updated, and the part itself; none if that is more than
+/// numbers. In which order a block has what does not depend on each other is not for this to depend on.
+fn behind<'c: 'a, 'a>(
+    cut: OperationRef<'c, 'a>,
+    update: OperationRef<'c, 'a>,
+    places: &FxHashMap<usize, usize>,
+) -> Option<Vec<OperationRef<'c, 'a>>> {
+    let place = |op: OperationRef<'c, 'a>| places.get(&ir::op_key(op)).copied();
+    let first = place(update)?;
+    let mut behind = Vec::new();
+    let mut seen = FxHashSet::default();
+    let mut pending = vec![cut];
+    while let Some(op) = pending.pop() {
+        if place(op).is_none_or(|place| place < first) || !seen.insert(ir::op_key(op)) {
+            continue;
+        }
+        if op != cut && !is_number(op) || behind.len() >= NEAR {
+            return None;
+        }
+        behind.push(op);
+        pending.extend(op.operands().filter_map(defining_op));
+    }
+    behind.sort_by_key(|op| place(*op));
+    Some(behind)
+}
+
+/// Whether an op computes one number, of others.
+fn is_number(op: OperationRef<'_, '_>) -> bool {
+    let is_plain = || matches!(op_name(op), "stablehlo.constant" | "stablehlo.partition_id");
+    let one = ir::first_result(op).and_then(|value| ffi::shape(value.r#type()));
+    (class::is_fusible(op_name(op)) || is_plain())
+        && one.is_some_and(|shape| shape.iter().all(|size| *size == 1))
 }
 
 /// The update that puts what an op makes, or what is computed of it alone with what is there, somewhere.

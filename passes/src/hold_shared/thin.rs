@@ -4,6 +4,7 @@
 
 use super::NEAR;
 use crate::functions::is_public;
+use crate::hold::is_same_place;
 use crate::ir;
 use crate::rewrite::{defining_op, users};
 use crate::shards::is_manual_throughout;
@@ -35,8 +36,8 @@ fn is_updated_elsewhere<'c: 'a, 'a>(
     part: OperationRef<'c, 'a>,
 ) -> bool {
     let is_there = || {
-        let (own, others) = (update.operands().skip(2), part.operands().skip(1));
-        op_name(part) == "stablehlo.dynamic_slice" && own.eq(others)
+        let mut places = update.operands().skip(2).zip(part.operands().skip(1));
+        op_name(part) == "stablehlo.dynamic_slice" && places.all(|(own, other)| is_same_place(own, other))
     };
     op_name(update) == "stablehlo.dynamic_update_slice"
         && update.operands().next() == Some(array)
