@@ -215,7 +215,8 @@ fn hold_in<'c: 'a, 'a>(
     for block in blocks {
         for late in read_late(block) {
             let always = always_in(build, &mut conditions, block, late.cut.location());
-            held += u64::from(hold_before(build, &late, always));
+            hold_before(build, &late, always);
+            held += 1;
         }
     }
     for value in computed_before(computation, given) {
@@ -290,17 +291,9 @@ fn hold_one<'c: 'a, 'a>(
 }
 
 /// Has a part cut out in a branch before an update, which waits for it.
-fn hold_before<'c: 'a, 'a>(
-    build: &Builder<'c, 'a>,
-    Late { cut, update, behind }: &Late<'c, 'a>,
-    always: Value<'c, 'a>,
-) -> bool {
-    let (cut, update) = (*cut, *update);
-    let Some(part) = ir::first_result(cut).filter(|part| hold::has_bits(*part)) else { return false };
-    let shapes: Vec<_> = update.operands().take(2).map(|operand| ffi::shape(operand.r#type())).collect();
-    let [Some(array), Some(put)] = shapes[..] else { return false };
-    let Some(dim) = (0..array.len()).find(|&dim| put[dim] < array[dim]) else { return false };
-    let Some(place) = update.operands().nth(2 + dim) else { return false };
+fn hold_before<'c: 'a, 'a>(build: &Builder<'c, 'a>, late: &Late<'c, 'a>, always: Value<'c, 'a>) {
+    let &Late { cut, update, dim, ref behind } = late;
+    let (Some(part), Some(place)) = (ir::first_result(cut), update.operands().nth(2 + dim)) else { return };
     behind.iter().for_each(|op| build.move_before(*op, update));
     build.set_insertion_point_before(cut);
     let location = cut.location();
@@ -313,7 +306,6 @@ fn hold_before<'c: 'a, 'a>(
         false => build.convert(zero, place.r#type(), location),
     };
     build.set_operand(update, 2 + dim, build.binary("stablehlo.add", place, zero, location));
-    true
 }
 
 /// Whether several ops read what an op computes, and a back end would store two arrays or more, of half its size at least, to compute it for each.

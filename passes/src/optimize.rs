@@ -25,7 +25,8 @@
 //!
 //! Where bytes alone are judged: it ends when a whole round, the first stages included, has left every function's fingerprint as it was. A second run
 //! does that same round on the same IR, and all stages are deterministic. For the same reason a stage is not run on what it
-//! has left as it was before. There are at most [`ROUNDS`] rounds; what keeps changing
+//! has left as it was before. The first stage alone is freer there: what it does as a run begins is not judged, so that a call
+//! may be inlined that a later round kept for memory's sake. There are at most [`ROUNDS`] rounds; what keeps changing
 //! for so long ends there (no program known does). A stage that is tried with several sizes is not tried again either on functions that
 //! cost about what they did when none was of use: simplification has dropped a word since, no more.
 //!

@@ -174,3 +174,39 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %0#0, %0#1 : tensor<16x3xf32>, tensor<16x3xf32>
   }
 }
+
+// -----
+
+// Bits of complex numbers are not told: of the two parts the other is held, and the number goes before its update.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  // CHECK-LABEL: func.func @other_is_complex
+  // CHECK: stablehlo.dynamic_update_slice {{.*}}complex<f32>
+  // CHECK: %[[AT:[0-9]+]] = stablehlo.reshape %{{[0-9]+}} : (tensor<1xi64>) -> tensor<i64>
+  // CHECK: "stablehlo.if"
+  // CHECK: stablehlo.dynamic_slice %{{[a-z0-9]+}}, %[[AT]]
+  // CHECK: stablehlo.dynamic_update_slice
+  // CHECK-NOT: stablehlo.if
+  // CHECK: return
+  func.func @other_is_complex(%arg0: tensor<16x3xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>, tf.aliasing_output = 0 : i32}, %arg1: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>, tf.aliasing_output = 1 : i32}) -> (tensor<16x3xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0:2 = sdy.manual_computation(%arg0, %arg1) in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>] manual_axes={"x"} (%x: tensor<8x3xcomplex<f32>>, %y: tensor<8x3xf32>) {
+      %zero = stablehlo.constant dense<0> : tensor<i64>
+      %four = stablehlo.constant dense<4> : tensor<i64>
+      %places = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+      %row = stablehlo.slice %x [6:8, 0:3] : (tensor<8x3xcomplex<f32>>) -> tensor<2x3xcomplex<f32>>
+      %got = "stablehlo.collective_permute"(%row) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2x3xcomplex<f32>>) -> tensor<2x3xcomplex<f32>>
+      %new = stablehlo.dynamic_update_slice %x, %got, %zero, %zero : (tensor<8x3xcomplex<f32>>, tensor<2x3xcomplex<f32>>, tensor<i64>, tensor<i64>) -> tensor<8x3xcomplex<f32>>
+      %rest = stablehlo.real %got : (tensor<2x3xcomplex<f32>>) -> tensor<2x3xf32>
+      %other = stablehlo.dynamic_update_slice %y, %rest, %zero, %zero : (tensor<8x3xf32>, tensor<2x3xf32>, tensor<i64>, tensor<i64>) -> tensor<8x3xf32>
+      %device = stablehlo.partition_id : tensor<ui32>
+      %one = stablehlo.dynamic_slice %places, %device, sizes = [1] : (tensor<2xi64>, tensor<ui32>) -> tensor<1xi64>
+      %at = stablehlo.reshape %one : (tensor<1xi64>) -> tensor<i64>
+      %part = stablehlo.dynamic_slice %x, %at, %zero, sizes = [2, 3] : (tensor<8x3xcomplex<f32>>, tensor<i64>, tensor<i64>) -> tensor<2x3xcomplex<f32>>
+      %rows = stablehlo.dynamic_slice %y, %at, %zero, sizes = [2, 3] : (tensor<8x3xf32>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+      %next = stablehlo.dynamic_update_slice %new, %part, %four, %zero : (tensor<8x3xcomplex<f32>>, tensor<2x3xcomplex<f32>>, tensor<i64>, tensor<i64>) -> tensor<8x3xcomplex<f32>>
+      %then = stablehlo.dynamic_update_slice %other, %rows, %four, %zero : (tensor<8x3xf32>, tensor<2x3xf32>, tensor<i64>, tensor<i64>) -> tensor<8x3xf32>
+      sdy.return %next, %then : tensor<8x3xcomplex<f32>>, tensor<8x3xf32>
+    } : (tensor<16x3xcomplex<f32>>, tensor<16x3xf32>) -> (tensor<16x3xcomplex<f32>>, tensor<16x3xf32>)
+    return %0#0, %0#1 : tensor<16x3xcomplex<f32>>, tensor<16x3xf32>
+  }
+}

@@ -3,6 +3,7 @@
 //! Parts of arrays that are put somewhere else only after the array has been updated.
 
 use super::NEAR;
+use crate::hold::has_bits;
 use crate::ir;
 use crate::ops::class;
 use crate::rewrite::{defining_op, ops_in, uses};
@@ -21,6 +22,8 @@ pub struct Late<'c, 'a> {
     pub cut: OperationRef<'c, 'a>,
     /// The update that is first.
     pub update: OperationRef<'c, 'a>,
+    /// A dimension along which that puts less than the array has: where along it is what waits for the part.
+    pub dim: usize,
     /// What is behind that in the block and has to go before it, in order: the part, and the numbers that say where it is.
     pub behind: Vec<OperationRef<'c, 'a>>,
 }
@@ -34,15 +37,16 @@ pub fn read_late<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<Late<'c, 'a>> {
     let mut found = Vec::new();
     for cut in ops.iter().filter(|op| matches!(op_name(**op), "stablehlo.slice" | "stablehlo.dynamic_slice"))
     {
-        let Some(array) = cut.operands().next().filter(|array| is_in_place(*array)) else { continue };
+        let is_held = |array: &Value<'c, 'a>| has_bits(*array) && is_in_place(*array);
+        let Some(array) = cut.operands().next().filter(is_held) else { continue };
         let Some(last) = put_by(*cut) else { continue };
         let Some(update) = first_update(last, array).filter(|update| *update != last) else { continue };
-        if let Some(behind) = behind(*cut, update, &places) {
-            found.push(Late { cut: *cut, update, behind });
+        if let (Some(dim), Some(behind)) = (narrower(update), behind(*cut, update, &places)) {
+            found.push(Late { cut: *cut, update, dim, behind });
         }
     }
     let cuts: FxHashSet<usize> = found.iter().map(|late| ir::op_key(late.cut)).collect();
-    // Parts go into branches of their own, and no number back to where a later update is.
+    // All that is found is held. Parts go into branches of their own, and no number back to where a later update is.
     found.retain(|late| late.behind.iter().all(|op| *op == late.cut || !cuts.contains(&ir::op_key(*op))));
     let mut moved: FxHashMap<usize, usize> = FxHashMap::default();
     for Late { update, behind, .. } in &mut found {
@@ -55,8 +59,15 @@ pub fn read_late<'c: 'a, 'a>(block: BlockRef<'c, 'a>) -> Vec<Late<'c, 'a>> {
     found
 }
 
-/// What a part is made of that is not there yet where an array is updated, and the part itself; none if that is more than
-/// numbers. In which order a block has what does not depend on each other is not for this to depend on.
+/// A dimension along which an update puts less than the array has.
+fn narrower(update: OperationRef<'_, '_>) -> Option<usize> {
+    let mut shapes = update.operands().take(2).map(|operand| ffi::shape(operand.r#type()));
+    let (array, put) = (shapes.next()??, shapes.next()??);
+    (0..array.len()).find(|&dim| put[dim] < array[dim])
+}
+
+/// What a part is made of that is behind an update in the block, and the part itself if it is; none if that is more than numbers:
+/// these may be computed before it as well, wherever the block has them.
 fn behind<'c: 'a, 'a>(
     cut: OperationRef<'c, 'a>,
     update: OperationRef<'c, 'a>,
