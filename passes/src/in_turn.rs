@@ -69,6 +69,8 @@
 //! * Fewer than two results need, each for itself, a [`share`](InTurn::share)th of what is alive at the peak, or all
 //!   but the largest of
 //!   them together less than a [`LEAST_SHARE`]th.
+//! * In large steps ([`least-ops`](InTurn::least_ops)), which nobody judges by the model: strands with anything but
+//!   elementwise ops and moves, and blocks in which something waits for something else.
 //! * Programs for several devices: what a partitioner makes of barriers the model does not know.
 //! * Where everything is done as soon as it can be (`Schedule::FirstReady`), and so what is alive is not known well
 //!   enough: where strands have anything but
@@ -122,6 +124,10 @@ crate::pass_options! {
         pub moves: u64 = 8,
         /// What nothing else needs takes at least such a part of what is alive at the peak.
         pub share: u64 = 16,
+        /// Where this is not 0, just in large steps: blocks of so many ops or more, in which nothing takes turns yet and what is to take some
+        /// is elementwise or moved, for a back end that merges kernels that read the same. What it stores of such the memory model
+        /// does not see.
+        pub least_ops: u64 = 0,
     }
 }
 
@@ -176,6 +182,9 @@ impl InTurn {
         profile: &Profile<'c, 'a>,
     ) -> Vec<Strand> {
         let is_eager = matches!(self.target.storage().schedule, Schedule::FirstReady);
+        if self.least_ops > 0 && !self.is_large_step(body) {
+            return Vec::new();
+        }
         let alive = if is_eager { read_by_several(body) } else { profile.alive.clone() };
         let all: u64 = alive.values().sum();
         let mut strands = strands(body, &alive, all / self.share.max(1));
@@ -188,7 +197,7 @@ impl InTurn {
             // What follows waits for their bits.
             ir::first_result(body.ops[strand.end])
                 .is_some_and(|end| hold::has_bits(end) && ir::bytes(end) > 0)
-                && (!is_eager || strand.before.iter().all(is_light))
+                && (!(is_eager || self.least_ops > 0) || strand.before.iter().all(is_light))
         });
         // One of them will be there in any case.
         let alone = strands.iter().map(|strand| strand.alive).max().unwrap_or_default();
@@ -198,6 +207,15 @@ impl InTurn {
             strands.clear();
         }
         strands
+    }
+
+    /// Whether a block is a large step for a back end that merges kernels, and nothing in it waits for something else.
+    fn is_large_step(&self, body: &Body<'_, '_>) -> bool {
+        let waits = |op: &OperationRef<'_, '_>| {
+            op_name(*op) == "stablehlo.optimization_barrier" && op.operand_count() > 1
+        };
+        let is_merged = self.target.storage().joins_kernels.is_some_and(|joins| joins.alike);
+        is_merged && body.ops.len() as u64 >= self.least_ops && !body.ops.iter().any(waits)
     }
 }
 
