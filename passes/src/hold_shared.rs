@@ -112,6 +112,7 @@
 //! * One op reads it, or one array is joined or padded for it: that is stored in its place, unless it is updated next.
 //! * An update wrote as many dimensions as the array has, or nothing is updated after the part is cut out, or just that
 //!   part is, whatever one of the two waits for.
+//! * What is updated, and cut out only for a stencil of itself that is put into most of it: a kernel computes that as well.
 //! * Elements that are no integers or floats of 8 to 64 bits.
 //! * Outside of manual computations: it is decided by the number of the device, and programs for one device are what
 //!   the other passes leave.

@@ -136,7 +136,7 @@
 //! * No result element comes from another device and all devices do the same: the partitioner has nothing to do either.
 //! * Scalars put into narrow floats, or joined with what is left to the partitioner.
 //! * What a partitioner does with no more exchanges of no more elements, where ops say how they are laid out
-//!   (`shards/partitioner.rs`), and where it sends nothing; what would have more stored at once, sent and received,
+//!   (`shards/partitioner.rs`), and where it sends nothing, but for updates of what the program takes that have a constant beyond their ends; what would have more stored at once, sent and received,
 //!   than it has, if that is a good part of a tile. A slice alone has to send less, or less often: most are part of what is left alone.
 //! * What is left unreduced: devices have sums of it that are added up later, by whoever asks for that, and what is done with it
 //!   before is done with less, or with more, but is never to be added up twice.

@@ -71,4 +71,41 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     %3 = stablehlo.pad %2, %zero, low = [0, 0, 0], high = [0, 2, 0], interior = [0, 0, 0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}, {}]>]>} : (tensor<1x30x16xf32>, tensor<f32>) -> tensor<1x32x16xf32>
     return %3 : tensor<1x32x16xf32>
   }
+
+  // Rows that every device has are put on one of them, and nothing is sent; a partitioner would choose them, and what is beyond the end, in a
+  // kernel that writes all of the field anew, and have it copied to where the program gives it away.
+  // CHECK-LABEL: func.func @nothing_sent
+  // CHECK: %[[R:.*]] = sdy.manual_computation(%arg1, %arg0) {{.*}} (%{{.*}}: tensor<16x2xf32>, %[[OWN:.*]]: tensor<16x8xf32>)
+  // CHECK-NOT: collective_permute
+  // CHECK: %[[PUT:[0-9]+]] = stablehlo.dynamic_update_slice %[[OWN]], {{.*}} : (tensor<16x8xf32>, tensor<16x2xf32>
+  // CHECK: stablehlo.dynamic_update_slice %[[PUT]], {{.*}} : (tensor<16x8xf32>, tensor<16x2xf32>
+  // CHECK: {{^ *}}return %[[R]]
+  func.func @nothing_sent(%x: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>, tf.aliasing_output = 0 : i32},
+                          %y: tensor<16x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
+      -> (tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %at = stablehlo.constant dense<28> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %f = stablehlo.slice %x [0:16, 0:30] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<16x32xf32>) -> tensor<16x30xf32>
+    %0 = stablehlo.dynamic_update_slice %f, %y, %i, %at {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<16x30xf32>, tensor<16x2xf32>, tensor<i32>, tensor<i32>) -> tensor<16x30xf32>
+    %1 = stablehlo.pad %0, %zero, low = [0, 0], high = [0, 2], interior = [0, 0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<16x30xf32>, tensor<f32>) -> tensor<16x32xf32>
+    return %1 : tensor<16x32xf32>
+  }
+
+  // Of what is computed a kernel writes all in any case.
+  // CHECK-LABEL: func.func @nothing_sent_of_sum
+  // CHECK-NOT: manual_computation
+  // CHECK: return
+  func.func @nothing_sent_of_sum(%x: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+                                 %y: tensor<16x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
+      -> (tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %at = stablehlo.constant dense<28> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %f = stablehlo.slice %x [0:16, 0:30] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<16x32xf32>) -> tensor<16x30xf32>
+    %s = stablehlo.add %f, %f {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : tensor<16x30xf32>
+    %0 = stablehlo.dynamic_update_slice %s, %y, %i, %at {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<16x30xf32>, tensor<16x2xf32>, tensor<i32>, tensor<i32>) -> tensor<16x30xf32>
+    %1 = stablehlo.pad %0, %zero, low = [0, 0], high = [0, 2], interior = [0, 0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<16x30xf32>, tensor<f32>) -> tensor<16x32xf32>
+    return %1 : tensor<16x32xf32>
+  }
 }

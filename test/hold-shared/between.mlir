@@ -90,3 +90,51 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %0 : tensor<16x3xf32>
   }
 }
+
+// -----
+
+// A joined field is updated by a stencil of itself, and nothing else reads either: one kernel computes both, and writes all of the field anew.
+// What reads the stencil besides would have it computed again.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  // CHECK-LABEL: func.func @stencil_of_itself
+  // CHECK-NOT: stablehlo.if
+  // CHECK: return
+  func.func @stencil_of_itself(%arg0: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%x: tensor<8x3xf32>) {
+      %zero = stablehlo.constant dense<0> : tensor<i64>
+      %one = stablehlo.constant dense<1> : tensor<i64>
+      %low = stablehlo.slice %x [2:8, 0:3] : (tensor<8x3xf32>) -> tensor<6x3xf32>
+      %high = stablehlo.slice %x [0:2, 0:3] : (tensor<8x3xf32>) -> tensor<2x3xf32>
+      %joined = stablehlo.concatenate %low, %high, dim = 0 : (tensor<6x3xf32>, tensor<2x3xf32>) -> tensor<8x3xf32>
+      %twice = stablehlo.add %joined, %joined : tensor<8x3xf32>
+      %north = stablehlo.slice %twice [2:8, 0:3] : (tensor<8x3xf32>) -> tensor<6x3xf32>
+      %south = stablehlo.slice %twice [0:6, 0:3] : (tensor<8x3xf32>) -> tensor<6x3xf32>
+      %new = stablehlo.subtract %north, %south : tensor<6x3xf32>
+      %next = stablehlo.dynamic_update_slice %twice, %new, %one, %zero : (tensor<8x3xf32>, tensor<6x3xf32>, tensor<i64>, tensor<i64>) -> tensor<8x3xf32>
+      sdy.return %next : tensor<8x3xf32>
+    } : (tensor<16x3xf32>) -> tensor<16x3xf32>
+    return %0 : tensor<16x3xf32>
+  }
+
+  // CHECK-LABEL: func.func @stencil_sent
+  // CHECK: stablehlo.if
+  // CHECK: return
+  func.func @stencil_sent(%arg0: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, tensor<12x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0:2 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>] manual_axes={"x"} (%x: tensor<8x3xf32>) {
+      %zero = stablehlo.constant dense<0> : tensor<i64>
+      %one = stablehlo.constant dense<1> : tensor<i64>
+      %low = stablehlo.slice %x [2:8, 0:3] : (tensor<8x3xf32>) -> tensor<6x3xf32>
+      %high = stablehlo.slice %x [0:2, 0:3] : (tensor<8x3xf32>) -> tensor<2x3xf32>
+      %joined = stablehlo.concatenate %low, %high, dim = 0 : (tensor<6x3xf32>, tensor<2x3xf32>) -> tensor<8x3xf32>
+      %twice = stablehlo.add %joined, %joined : tensor<8x3xf32>
+      %north = stablehlo.slice %twice [2:8, 0:3] : (tensor<8x3xf32>) -> tensor<6x3xf32>
+      %south = stablehlo.slice %twice [0:6, 0:3] : (tensor<8x3xf32>) -> tensor<6x3xf32>
+      %new = stablehlo.subtract %north, %south : tensor<6x3xf32>
+      %next = stablehlo.dynamic_update_slice %twice, %new, %one, %zero : (tensor<8x3xf32>, tensor<6x3xf32>, tensor<i64>, tensor<i64>) -> tensor<8x3xf32>
+      %got = "stablehlo.collective_permute"(%new) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<6x3xf32>) -> tensor<6x3xf32>
+      sdy.return %next, %got : tensor<8x3xf32>, tensor<6x3xf32>
+    } : (tensor<16x3xf32>) -> (tensor<16x3xf32>, tensor<12x3xf32>)
+    return %0#0, %0#1 : tensor<16x3xf32>, tensor<12x3xf32>
+  }
+}
