@@ -86,9 +86,10 @@
 //! a device's own part on all devices is joined to it, and read by one slice.
 //!
 //! In such modules a scalar that is put across borders is chosen by place, nothing exchanged. What is only computed for
-//! one reader, of one array, is computed there, from what that array's neighbours send: several slices of a field are
-//! one exchange in each direction. An op that says another layout than what it is made of and all that reads it is laid
-//! out like them. `sdy.constant` becomes an ordinary constant. A slice of a padded array that takes nothing of what was padded is one
+//! one reader, of one array, is computed there, from what that array's neighbours send, also where ops in between say
+//! nothing of their layouts: several slices of a field are one exchange in each direction. An op that says another layout
+//! than what it is made of and all that reads it is laid out like them. `sdy.constant` becomes an ordinary constant. A slice
+//! of a padded array that takes nothing of what was padded is one
 //! of the array; so is one of joined arrays that takes just of one of them, if that is asked for: it is more or less that is sent then, and
 //! the pipeline tries both. A loop carries an array with what is beyond its ends
 //! (`shards/loops.rs`). A scalar that is put only beyond the ends of what is updated in place (the last pad of a

@@ -150,7 +150,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
     /// Whether a value that could be read as it is is needed by one op only, and may be made there of what it is made of.
     fn is_for_one(&self, op: OperationRef<'c, 'a>, value: Value<'c, 'a>) -> bool {
         let name = op_name(op);
-        !discardable_attributes(op).is_empty()
+        (self.known.by_op || !discardable_attributes(op).is_empty())
             && (is_elementwise(op)
                 || matches!(name, "stablehlo.broadcast_in_dim" | "stablehlo.reshape" | "stablehlo.transpose"))
             && !is_shared_through(value, |user, _| self.is_left_out(user))
