@@ -89,8 +89,7 @@
 //! one reader, of one array, is computed there, from what that array's neighbours send, also where ops in between say
 //! nothing of their layouts: several slices of a field are one exchange in each direction. An op that says another layout
 //! than what it is made of and all that reads it is laid out like them. `sdy.constant` becomes an ordinary constant. A slice
-//! of a padded array that takes nothing of what was padded is one
-//! of the array; so is one of joined arrays that takes just of one of them, if that is asked for: it is more or less that is sent then, and
+//! of a padded array that takes nothing of what was padded is one of the array; so is one of joined arrays that takes just of one of them, if that is asked for: it is more or less that is sent then, and
 //! the pipeline tries both. A loop carries an array with what is beyond its ends
 //! (`shards/loops.rs`). A scalar that is put only beyond the ends of what is updated in place (the last pad of a
 //! program that takes and gives even arrays) is one more update of it, also where dimensions change places or some of
@@ -137,8 +136,8 @@
 //! * No result element comes from another device and all devices do the same: the partitioner has nothing to do either.
 //! * Scalars put into narrow floats, or joined with what is left to the partitioner.
 //! * What a partitioner does with no more exchanges of no more elements, where ops say how they are laid out
-//!   (`shards/partitioner.rs`), and where it sends nothing, but for updates of what the program takes that have a constant beyond their ends; what would have more stored at once, sent and received,
-//!   than it has, if that is a good part of a tile. A slice alone has to send less, or less often: most are part of what is left alone.
+//!   (`shards/partitioner.rs`), and where it sends nothing, but for updates of what the program takes that have a
+//!   constant beyond their ends; what would have more stored at once, sent and received, than it has, if that is a good part of a tile. A slice alone has to send less, or less often: most are part of what is left alone.
 //! * What is left unreduced: devices have sums of it that are added up later, by whoever asks for that, and what is done with it
 //!   before is done with less, or with more, but is never to be added up twice.
 //! * Layouts that are not known or open, or do not come out even where ops do not say so themselves; meshes

@@ -39,20 +39,23 @@ fn is_stored(name: &str) -> bool {
 
 /// Whether an update is of a value, and a part of that is cut out for something else.
 fn is_cut_and_updated<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
-    let updates: Vec<_> = uses(value).filter(|used| is_update(used.user) && used.operand == 0).collect();
     let is_cut_out = |op| matches!(op_name(op), "stablehlo.slice" | "stablehlo.dynamic_slice");
-    let is_for_update = |part| updates.iter().any(|update| is_all_for(part, update.user));
-    !updates.is_empty()
-        && uses(value).any(|used| used.operand == 0 && is_cut_out(used.user) && !is_for_update(used.user))
+    let all = || uses(value).filter(|used| used.operand == 0).map(|used| used.user);
+    let mut updates = all().filter(|op| op_name(*op) == UPDATE).peekable();
+    let is_updated = updates.peek().is_some();
+    let anew: Vec<_> = updates.filter(|update| is_anew(*update)).collect();
+    is_updated && all().any(|op| is_cut_out(op) && !anew.iter().any(|update| is_all_for(op, *update)))
 }
 
-fn is_update(op: OperationRef<'_, '_>) -> bool {
-    op_name(op) == UPDATE
+/// Whether an update that one op reads puts something into most of its array: a kernel that computes it writes the array
+/// anew. A rotated field of 66 x 276 numbers on 16 devices, and a stencil of it, take a tile of temporaries so, and two where the field is held
+/// (`test/oracle/sharded_fields.py --seed 401 --number 300`); what is put into a small part is not computed with all of it.
+fn is_anew(update: OperationRef<'_, '_>) -> bool {
+    let bytes = |index| update.operand(index).map_or(0, ir::bytes);
+    2 * bytes(1) >= bytes(0) && ir::first_result(update).is_some_and(has_one_use)
 }
 
-/// Whether what an op makes is only computed with, for what an update that one op reads puts into most of its array: one kernel does all of
-/// that, and writes the array anew. A rotated field of 66 x 276 numbers on 16 devices, and a stencil of it, take a tile of temporaries so, and two
-/// else (`test/oracle/sharded_fields.py --seed 401 --number 300`); what is put into a small part is not computed with all of it.
+/// Whether what an op makes is only computed with, element by element, for what an update puts in.
 fn is_all_for<'c: 'a, 'a>(op: OperationRef<'c, 'a>, update: OperationRef<'c, 'a>) -> bool {
     let mut seen = FxHashSet::default();
     let mut pending = vec![op];
@@ -71,8 +74,7 @@ fn is_all_for<'c: 'a, 'a>(op: OperationRef<'c, 'a>, update: OperationRef<'c, 'a>
             }
         }
     }
-    let bytes = |index| update.operand(index).map_or(0, ir::bytes);
-    2 * bytes(1) >= bytes(0) && ir::first_result(update).is_some_and(has_one_use)
+    true
 }
 
 /// Whether what one kernel would compute an op from is, among others, made by an update, or joined or padded, and as large as half of

@@ -9,7 +9,8 @@ use super::moves::{
     self, Box_, Index, Moves, Piece, Source, is_bare, is_move, is_update, plain, starts_of, unconstrained,
     update_of,
 };
-use super::{CLASSES, Inputs, Link, Rewrite, Target, Update, is_trim};
+use super::uneven::trimmed_from;
+use super::{CLASSES, Inputs, Link, Rewrite, Target, Update};
 use crate::ir;
 use crate::rewrite::{defining_op, location_of, users};
 use melior::ir::operation::OperationLike;
@@ -297,13 +298,10 @@ fn is_carried_and_cut<'c: 'a, 'a>(target: &Target<'c, 'a>, base: Value<'c, 'a>) 
         && ir::first_result(target.root).is_some_and(moves::is_read_by_made)
 }
 
-/// Whether what a program takes for it is an array that comes out even, and a constant is put beyond the ends of what is updated of it: what a
-/// partitioner writes anew for that, and copies to where the program has the result, can be where it is.
+/// Whether what a program takes for it is an array that comes out even, and a constant is put beyond the ends of what is
+/// updated of it: what a partitioner writes anew for that, and copies to where the program has the result, can be where it is.
 fn is_written_anew<'c: 'a, 'a>(target: &Target<'c, 'a>, base: Value<'c, 'a>) -> bool {
-    let trim = defining_op(base).filter(|op| is_trim(*op));
-    let is_given =
-        |op: OperationRef<'c, 'a>| op.operands().next().is_some_and(|whole| whole.is_block_argument());
-    target.beyond.is_some() && trim.is_some_and(is_given)
+    target.beyond.is_some() && trimmed_from(base).is_some_and(|whole| whole.is_block_argument())
 }
 
 /// Whether what a box of the result reads meets a box of the array it is read from.
