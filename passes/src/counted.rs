@@ -33,15 +33,15 @@ impl Counter {
         let constant = |value: Value<'c, 'a>| i64::try_from(ir::constant_integer(value)?).ok();
         let compare = named(condition.terminator()?.operands().next()?, "stablehlo.compare")?;
         let less = ComparisonDirection::try_from(ffi::attribute_of(compare, "comparison_direction")?).ok()?;
-        let (counter, end) = (compare.operand(0).ok()?, constant(compare.operand(1).ok()?)?);
+        let (counter, end) = (ir::operand(compare, 0)?, constant(ir::operand(compare, 1)?)?);
         let number = (0..op.operand_count()).find(|&index| {
             condition.argument(index).is_ok_and(|argument| Value::from(argument) == counter)
         })?;
-        let start = constant(op.operand(number).ok()?)?;
+        let start = constant(ir::operand(op, number)?)?;
         let add = named(body.terminator()?.operand(number).ok()?, "stablehlo.add")?;
         let counted: Value = body.argument(number).ok()?.into();
-        let step = constant(add.operand(1).ok()?)?;
-        (less == ComparisonDirection::Lt && add.operand(0).ok()? == counted && step >= 1).then_some(Self {
+        let step = constant(ir::operand(add, 1)?)?;
+        (less == ComparisonDirection::Lt && ir::operand(add, 0)? == counted && step >= 1).then_some(Self {
             number,
             start,
             end,

@@ -241,7 +241,7 @@ impl<'c: 'a, 'a> Sum<'c, 'a> {
 
     /// Goes to what an op that sums go through has for an operand; what they do not go through is summed there.
     fn operand(&mut self, at: Operand<'c, 'a>, through: Option<Operand<'c, 'a>>) -> Option<()> {
-        let value = at.0.operand(at.1).ok()?;
+        let value = ir::operand(at.0, at.1)?;
         let goes_on = match defining_op(value) {
             Some(op) => hands_through(op),
             None => {
@@ -389,7 +389,7 @@ fn summed(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
         && combiner(op) == Some("stablehlo.add")
         && discardable_attributes(op).is_empty();
     // Whoever is asked for an operand that there is not says so with the whole op, in words.
-    let initial = sums.then(|| op.operand(1).ok())??;
+    let initial = sums.then(|| ir::operand(op, 1))??;
     let element = ir::element_of(initial.r#type());
     let is_either = |splat: Splat| splat.bytes().is_some_and(|bytes| is_float_zero(element, &bytes, true));
     let zero = Splat::is_zero(initial) || Splat::of(initial).is_some_and(is_either);

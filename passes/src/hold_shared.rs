@@ -383,7 +383,7 @@ fn across<'c: 'a, 'a>(value: Value<'c, 'a>, given: &Given<'c, 'a>) -> Option<Val
     let computation = defining_op(value).filter(|op| op_name(*op) == "sdy.manual_computation")?;
     let number = computation.results().position(|result| Value::from(result) == value)?;
     let last = computation.regions().next()?.first_block()?.terminator()?;
-    last.operand(number).ok()
+    ir::operand(last, number)
 }
 
 /// Whether several ops read a value as it is, or all in another shape; what a computation returns may be read outside of it, without

@@ -602,7 +602,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
 
 /// What a comparison of an index array with known numbers comes to, if that is the same for all.
 fn outcome<'c: 'a, 'a>(op: OperationRef<'c, 'a>, item: &Item<'c, 'a>) -> Option<bool> {
-    let (left, right) = (op.operand(0).ok()?, op.operand(1).ok()?);
+    let (left, right) = (ir::operand(op, 0)?, ir::operand(op, 1)?);
     let direction = ComparisonDirection::try_from(ffi::attribute_of(op, "comparison_direction")?).ok()?;
     let (other, direction) = match (left == item.value, direction) {
         (true, direction) => (right, direction),

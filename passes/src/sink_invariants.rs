@@ -226,7 +226,7 @@ impl<'c: 'a, 'a> Body<'c, 'a> {
         }
         let number = argument.argument_number();
         let left = self.op.result(number).is_ok_and(|result| users(result.into()).next().is_some());
-        let before = self.op.operand(number).ok();
+        let before = ir::operand(self.op, number);
         is_read
             || left
             || before

@@ -230,7 +230,7 @@ impl<'c: 'a, 'a> Carried<'c, 'a> {
         let argument = |block: BlockRef<'c, 'a>| block.argument(number).ok().map(Value::from);
         let is_free = |value: Value<'c, 'a>| uses(value).next().is_none();
         (is_free(op.result(number).ok()?.into()) && is_free(argument(condition)?)).then_some(())?;
-        Some(Self { number, argument: argument(body)?, value: op.operand(number).ok()? })
+        Some(Self { number, argument: argument(body)?, value: ir::operand(op, number)? })
     }
 }
 

@@ -56,7 +56,7 @@
 
 use crate::framework::{Changed, Pass, PassContext, PassError, PassResult, Statistic};
 use crate::hold;
-use crate::ir::{Builder, discardable_attributes, is_narrow, plain};
+use crate::ir::{self, Builder, discardable_attributes, is_narrow, plain};
 use crate::ops::columns::{Columns, SPLIT};
 use crate::ops::reducers::fresh_identity;
 use crate::rewrite::{context_of, remove_attribute, set_attribute, walk};
@@ -154,7 +154,7 @@ struct Sum<'c, 'a> {
 
 impl<'c: 'a, 'a> Sum<'c, 'a> {
     fn of(op: OperationRef<'c, 'a>, columns: Columns, parts: i64) -> Option<Self> {
-        let of = plain(op.operand(0).ok()?)?;
+        let of = plain(ir::operand(op, 0)?)?;
         let made = plain(op.result(0).ok()?.into())?;
         let identity = fresh_identity(op, columns.combine, of.element)?;
         discardable_attributes(op).is_empty().then_some(Self { op, columns, parts, of, made, identity })

@@ -71,8 +71,8 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
         for number in 0..op.operand_count() {
             let argument: Value = body.argument(number).ok()?.into();
             carried.insert(ir::key(argument), (number, end.operand(number) == Ok(argument)));
-            let Some(update) = slot_update(argument, end.operand(number).ok()?) else { continue };
-            let at: Value = update.operand(2).ok()?;
+            let Some(update) = slot_update(argument, ir::operand(end, number)?) else { continue };
+            let at: Value = ir::operand(update, 2)?;
             let tensor = plain(argument)?;
             let asked = uses(condition.argument(number).ok()?.into()).next().is_some();
             if asked || tensor.shape[0] != turns || turn.is_some_and(|(turn, _)| turn != at) {
@@ -81,7 +81,7 @@ impl<'c: 'a, 'a> Writer<'c, 'a> {
             let known = turn.or_else(|| Some((at, order(&counter, body, at)?)));
             let Some(known) = known else { continue };
             turn = Some(known);
-            stacks.push(Stack { number, slot: update.operand(1).ok()? });
+            stacks.push(Stack { number, slot: ir::operand(update, 1)? });
         }
         let (turn, order) = turn?;
         Some(Self { op, body, turns, counter, turn, order, stacks, carried })
@@ -162,7 +162,7 @@ impl<'c: 'a, 'a> Stack<'c, 'a> {
         let inner = || {
             let op = defining_op(self.slot)?;
             let same = matches!(op_name(op), "stablehlo.reshape" | "stablehlo.broadcast_in_dim");
-            let value: Value = op.operand(0).ok().filter(|_| same && op.operand_count() == 1)?;
+            let value: Value = ir::operand(op, 0).filter(|_| same && op.operand_count() == 1)?;
             let (slot, tensor) = (plain(self.slot)?, plain(value)?);
             (slot.shape[1..] == *tensor.shape && is_in_order(op)).then_some(value)
         };
@@ -232,7 +232,7 @@ fn slot_update<'c: 'a, 'a>(argument: Value<'c, 'a>, next: Value<'c, 'a>) -> Opti
     let op = defining_op(next).filter(|op| op_name(*op) == "stablehlo.dynamic_update_slice")?;
     let alone = |value: Value<'c, 'a>| uses(value).count() == 1;
     let whole = plain(argument)?;
-    let slot = plain(op.operand(1).ok()?)?;
+    let slot = plain(ir::operand(op, 1)?)?;
     let fine = op.operand(0) == Ok(argument)
         && alone(argument)
         && alone(next)
@@ -249,9 +249,9 @@ fn slot_read<'c: 'a, 'a>(op: OperationRef<'c, 'a>, body: BlockRef<'c, 'a>) -> Op
         && op.block() == Some(body)
         && ir::discardable_attributes(op).is_empty()
         && starts_at_zero(op, 2);
-    let whole = plain(op.operand(0).ok().filter(|_| fine)?)?;
+    let whole = plain(ir::operand(op, 0).filter(|_| fine)?)?;
     let slot = plain(op.result(0).ok()?.into())?;
-    (slot.shape[0] == 1 && slot.shape[1..] == whole.shape[1..]).then(|| op.operand(1).ok())?
+    (slot.shape[0] == 1 && slot.shape[1..] == whole.shape[1..]).then(|| ir::operand(op, 1))?
 }
 
 /// Whether all operands from a number on are 0.
@@ -290,7 +290,7 @@ fn line<'c: 'a, 'a>(counted: Value<'c, 'a>, value: Value<'c, 'a>) -> Option<(i12
             return Some((factor, offset));
         }
         let op = defining_op(current)?;
-        let (left, right) = (op.operand(0).ok()?, op.operand(1).ok()?);
+        let (left, right) = (ir::operand(op, 0)?, ir::operand(op, 1)?);
         let (known, other) = match ir::constant_integer(left) {
             Some(known) => (known, right),
             None => (ir::constant_integer(right)?, left),

@@ -125,8 +125,8 @@ fn again<'c: 'a, 'a>(
 /// take more time for what has been turned before.
 fn turned_filter<'c: 'a, 'a>(op: OperationRef<'c, 'a>, operand: usize) -> Option<Value<'c, 'a>> {
     let is_filter = op_name(op) == "stablehlo.convolution" && operand == 1;
-    let reverse = defining_op(op.operand(operand).ok().filter(|_| is_filter)?)?;
-    (op_name(reverse) == "stablehlo.reverse").then(|| reverse.operand(0).ok()).flatten()
+    let reverse = defining_op(ir::operand(op, operand).filter(|_| is_filter)?)?;
+    (op_name(reverse) == "stablehlo.reverse").then(|| ir::operand(reverse, 0)).flatten()
 }
 
 /// Whether slices of a value from outside are made of nothing.

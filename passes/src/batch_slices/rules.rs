@@ -182,8 +182,8 @@ impl<'c: 'a, 'a> Rules<'c, 'a> {
                 };
                 let updates = Along { dim, ..along };
                 let indices = Along { dim: indices_dim(numbers, dim), ..along };
-                let whole = self.all_of(op.operand(2).ok()?, dim) == Some(updates)
-                    && self.all_of(op.operand(1).ok()?, indices.dim) == Some(indices);
+                let whole = self.all_of(ir::operand(op, 2)?, dim) == Some(updates)
+                    && self.all_of(ir::operand(op, 1)?, indices.dim) == Some(indices);
                 let operands = vec![None, Some(indices), Some(updates)];
                 whole.then_some(Role { operands, results: Results::Added(Sum::Scatter) })?
             }

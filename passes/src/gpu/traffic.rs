@@ -42,7 +42,7 @@ pub fn traffic<'c: 'a, 'a>(function: OperationRef<'c, 'a>) -> Option<u64> {
                 for (number, value) in op.operands().enumerate().skip(targets) {
                     asked.all(value);
                     let Some(target) = number.checked_sub(targets + 1) else { continue };
-                    let touched = size_of(value).1.min(size_of(op.operand(target).ok()?).1);
+                    let touched = size_of(value).1.min(size_of(ir::operand(op, target)?).1);
                     written = written.saturating_add(touched);
                     if body
                         .argument(target)

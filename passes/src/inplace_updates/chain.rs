@@ -164,7 +164,7 @@ impl<'c: 'a, 'a> Chain<'c, 'a> {
             }
             // Shards of an argument are in its memory, and those of what takes its place should be.
             "sdy.manual_computation" => {
-                let from = parent.operand(number).ok();
+                let from = ir::operand(parent, number);
                 match from.filter(|from| ffi::as_block_argument(*from).is_none()) {
                     Some(from) => has_one_use(from) && returned(None),
                     None => manual_places(parent).is_some_and(|(_, places)| {
@@ -354,7 +354,7 @@ fn runs_once(op: OperationRef<'_, '_>) -> bool {
     let found = || {
         let test = defining_op(last(0)?.operand(0).ok()?).filter(|op| op_name(*op) == "stablehlo.compare")?;
         let less = ComparisonDirection::try_from(ffi::attribute_of(test, "comparison_direction")?).ok()?;
-        let counter = ffi::as_block_argument(test.operand(0).ok()?)?;
+        let counter = ffi::as_block_argument(ir::operand(test, 0)?)?;
         let step = defining_op(last(1)?.operand(counter.argument_number()).ok()?)
             .filter(|op| op_name(*op) == "stablehlo.add")?;
         let is_counter = |value| {
@@ -362,11 +362,11 @@ fn runs_once(op: OperationRef<'_, '_>) -> bool {
                 .is_some_and(|argument| argument.argument_number() == counter.argument_number())
         };
         let first = ir::constant_integer(op.operand(counter.argument_number()).ok()?)?;
-        let limit = ir::constant_integer(test.operand(1).ok()?)?;
-        let added = ir::constant_integer(step.operand(1).ok()?)?;
+        let limit = ir::constant_integer(ir::operand(test, 1)?)?;
+        let added = ir::constant_integer(ir::operand(step, 1)?)?;
         Some(
             less == ComparisonDirection::Lt
-                && is_counter(step.operand(0).ok()?)
+                && is_counter(ir::operand(step, 0)?)
                 && first.checked_add(added)? >= limit,
         )
     };

@@ -110,7 +110,7 @@ impl<'c: 'a, 'a> Fill<'c, 'a> {
             None => {
                 let mut maker = defining_op(self.array);
                 while let Some(op) = maker.filter(|op| op_name(*op) == "stablehlo.reshape") {
-                    maker = op.operand(0).ok().and_then(defining_op);
+                    maker = ir::operand(op, 0).and_then(defining_op);
                 }
                 maker.is_some_and(|op| op.block() == self.op.block() && !NOT_UPDATED.contains(&op_name(op)))
             }

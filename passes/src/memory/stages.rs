@@ -5,7 +5,7 @@
 
 use super::fuse::{Kernel, Kernels};
 use super::graph::{Class, Graph, Id};
-use crate::ir::{constant_attribute, i64_array, string_attribute};
+use crate::ir::{self, constant_attribute, i64_array, string_attribute};
 use crate::ops::products::is_complex_product;
 use crate::target::Storage;
 use melior::ir::attribute::BoolAttribute;
@@ -235,7 +235,7 @@ fn first_elements(op: OperationRef<'_, '_>) -> f64 {
 
 /// Elements along the dimension that is sorted.
 fn sorted(op: OperationRef<'_, '_>) -> Option<i64> {
-    let shape = Tensor::new(op.operand(0).ok()?.r#type())?.shape;
+    let shape = Tensor::new(ir::operand(op, 0)?.r#type())?.shape;
     let dim = constant_attribute(op, "dimension").unwrap_or(-1);
     let dim = if dim < 0 { dim + shape.len() as i64 } else { dim };
     shape.get(usize::try_from(dim).ok()?).copied()

@@ -17,7 +17,7 @@ use super::stages::{
     comparing, in_library, left_by_first, passes, places, stages, transformed, transforming,
 };
 use crate::counted::Counter;
-use crate::ir::{constant_attribute, i64_array};
+use crate::ir::{self, constant_attribute, i64_array};
 use crate::ops::class::is_collective;
 use crate::ops::products::{contracted, dot_numbers, makes_filter};
 use crate::target::{Rates, Storage};
@@ -326,7 +326,7 @@ fn cuts_images(op: OperationRef<'_, '_>, storage: &Storage) -> bool {
     if storage.fewest_images == 0 || op_name(op) != "stablehlo.convolution" {
         return false;
     }
-    let image = op.operand(0).ok().and_then(|value| Tensor::new(value.r#type()));
+    let image = ir::operand(op, 0).and_then(|value| Tensor::new(value.r#type()));
     let numbers = attribute_of(op, "dimension_numbers")
         .and_then(|numbers| ConvDimensionNumbers::try_from(numbers).ok());
     let (Some(image), Some(numbers)) = (image, numbers) else { return false };
@@ -467,7 +467,7 @@ fn sharing(graph: &Graph<'_, '_>, node: &Node<'_, '_>, op: OperationRef<'_, '_>)
             .into_iter()
             .collect(),
     };
-    let all = op.operand(0).ok().and_then(|value| Tensor::new(value.r#type()));
+    let all = ir::operand(op, 0).and_then(|value| Tensor::new(value.r#type()));
     let own = node.operands.first().and_then(|&id| Tensor::new(graph.values[id as usize].ty));
     let Some((all, own)) = all.zip(own).filter(|(all, own)| all.rank() == own.rank()) else { return 1.0 };
     let size =
@@ -496,7 +496,7 @@ pub(crate) fn product(op: OperationRef<'_, '_>, elements: u64, rates: &Rates) ->
 
 /// Multiplications for each element of a product or convolution, and the type of its operands.
 fn multiplications<'c>(op: OperationRef<'c, '_>) -> (f64, Option<Type<'c>>) {
-    let Some(left) = op.operand(0).ok().and_then(|value| Tensor::new(value.r#type())) else {
+    let Some(left) = ir::operand(op, 0).and_then(|value| Tensor::new(value.r#type())) else {
         return (1.0, None);
     };
     let size = |shape: &[i64], dim: i64| {
@@ -505,7 +505,7 @@ fn multiplications<'c>(op: OperationRef<'c, '_>) -> (f64, Option<Type<'c>>) {
     if let Some(contracted) = contracted(op) {
         return (contracted as f64, Some(left.element));
     }
-    let kernel = op.operand(1).ok().and_then(|value| Tensor::new(value.r#type()));
+    let kernel = ir::operand(op, 1).and_then(|value| Tensor::new(value.r#type()));
     let numbers = attribute_of(op, "dimension_numbers")
         .and_then(|numbers| ConvDimensionNumbers::try_from(numbers).ok());
     let each = match (kernel, numbers) {

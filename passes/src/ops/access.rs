@@ -384,8 +384,8 @@ pub fn start_of_one<'c: 'a, 'a>(
     value: Value<'c, 'a>,
     dim: usize,
 ) -> Option<Value<'c, 'a>> {
-    let cuts = op_name(op) == "stablehlo.dynamic_slice" && op.operand(0).ok() == Some(value);
-    let start = op.operand(1 + dim).ok().filter(|_| cuts)?;
+    let cuts = op_name(op) == "stablehlo.dynamic_slice" && ir::operand(op, 0) == Some(value);
+    let start = ir::operand(op, 1 + dim).filter(|_| cuts)?;
     let integer = IntegerType::try_from(ir::element_of(start.r#type())).ok()?;
     let counts = integer.is_signless() && integer.width() >= 32 && ir::discardable_attributes(op).is_empty();
     (counts && ir::i64_array(op, "slice_sizes")?.get(dim) == Some(&1)).then_some(start)

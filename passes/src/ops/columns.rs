@@ -3,7 +3,7 @@
 //! Reductions of columns: what a back end's blocks of threads are divided among, and in how many parts there are enough of them.
 
 use super::reducers::combiner;
-use crate::ir::{element_bytes, first_result, i64_array, plain};
+use crate::ir::{self, element_bytes, first_result, i64_array, plain};
 use crate::target::{Rates, Storage};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, TypeLike};
@@ -37,7 +37,7 @@ impl Columns {
         if op_name(op) != "stablehlo.reduce" || op.operand_count() != 2 {
             return None;
         }
-        let operand = plain(op.operand(0).ok()?)?;
+        let operand = plain(ir::operand(op, 0)?)?;
         let (shape, dims) = (operand.shape, i64_array(op, "dimensions")?);
         let (&least, &most) = (dims.iter().min()?, dims.iter().max()?);
         let (from, to) = (usize::try_from(least).ok()?, usize::try_from(most).ok()? + 1);

@@ -205,7 +205,7 @@ impl<'c: 'a, 'a> Search<'c, 'a> {
     /// Follows all that is wanted to what it is computed from.
     fn settle(&mut self, units: i64) -> Option<()> {
         while let Some((user, number, along)) = self.pending.pop() {
-            let value = user.operand(number).ok()?;
+            let value = ir::operand(user, number)?;
             if let Some(&index) = self.arguments.get(&ir::key(value)) {
                 self.carry(index, along)?;
                 continue;

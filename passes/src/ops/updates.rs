@@ -25,7 +25,7 @@ pub fn is_update(op: OperationRef<'_, '_>) -> bool {
 
 /// The array that an update puts into another.
 pub fn update_of<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<Value<'c, 'a>> {
-    op.operand(if op_name(op) == "stablehlo.scatter" { 2 } else { 1 }).ok()
+    ir::operand(op, if op_name(op) == "stablehlo.scatter" { 2 } else { 1 })
 }
 
 /// The dimension that each number of the only index vector of a scatter is about, if it sets a window as deep as the array.

@@ -206,7 +206,7 @@ fn is_growing(op: OperationRef<'_, '_>) -> bool {
     let read: i64 = op.operands().map(bytes).sum();
     let depth = || {
         let numbers = crate::ops::products::dot_numbers(op)?;
-        let left = plain(op.operand(0).ok()?)?;
+        let left = plain(ir::operand(op, 0)?)?;
         let sizes = numbers.lhs_contracting_dimensions().iter().map(|&dim| left.shape[dim as usize]);
         Some(sizes.product::<i64>())
     };

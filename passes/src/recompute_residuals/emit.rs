@@ -51,7 +51,7 @@ pub fn rewrite<'c: 'a, 'a>(
         .collect();
     let outside = |given: Given, value: Value<'c, 'a>| match given {
         Given::Outside => Some(value),
-        Given::HandedOn(number) => op.operand(number).ok(),
+        Given::HandedOn(number) => ir::operand(op, number),
         Given::Stack(stack) => Some(result(writer.stacks[stack].number)),
         Given::Constant | Given::Turn => None,
     };

@@ -88,7 +88,7 @@ impl<'c: 'a, 'a> Turns<'c, 'a> {
             while let Some(number) = open.pop() {
                 // What it counts follows from the turn.
                 if number != counter.number && numbers.insert(number) {
-                    pending.push(end.operand(number).ok()?);
+                    pending.push(ir::operand(end, number)?);
                 }
             }
             let Some(value) = pending.pop() else { break };

@@ -77,7 +77,7 @@ pub fn concatenate_of_concatenate<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'
 pub fn concatenate_of_all_slices<'c, 'a>(site: &Site<'c, 'a>) -> Option<Value<'c, 'a>> {
     let slices = site.op.operands().map(|part| {
         let slice = producer(part, "stablehlo.slice")?;
-        Some((slice, slice.operand(0).ok()?))
+        Some((slice, ir::operand(slice, 0)?))
     });
     // Parts that have all elements along one dimension, and make up an array of the same type, are whole along the others.
     whole_of_slices(site.op, slices).and_then(|whole| site.forward(whole))

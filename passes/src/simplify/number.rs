@@ -155,7 +155,7 @@ fn is_sum<'c: 'a, 'a>(mut value: Value<'c, 'a>) -> bool {
             }
             "stablehlo.reduce" => {
                 let zero = || {
-                    let initial = op.operand(1).ok()?;
+                    let initial = ir::operand(op, 1)?;
                     let bytes = Splat::of(initial)?.bytes()?;
                     Some(is_float_zero(plain(initial)?.element, &bytes, false))
                 };

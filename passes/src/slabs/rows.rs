@@ -153,8 +153,8 @@ pub fn all_of(value: Value<'_, '_>, dim: usize) -> Rows {
 
 /// The rows that a `dynamic_update_slice` replaces, and whether it replaces all of them; `None` if that is not known.
 pub fn updated(op: OperationRef<'_, '_>, dim: usize) -> Option<(Rows, bool)> {
-    let (array, update) = (plain(op.operand(0).ok()?)?, plain(op.operand(1).ok()?)?);
-    let from = ir::window_start(op.operand(2 + dim).ok(), update.shape[dim], array.shape[dim])?;
+    let (array, update) = (plain(ir::operand(op, 0)?)?, plain(ir::operand(op, 1)?)?);
+    let from = ir::window_start(ir::operand(op, 2 + dim), update.shape[dim], array.shape[dim])?;
     let whole = (0..array.rank()).all(|other| other == dim || array.shape[other] == update.shape[other]);
     Some((Rows { from, to: from + update.shape[dim] }, whole))
 }
@@ -179,7 +179,7 @@ pub fn unpadded(op: OperationRef<'_, '_>, dim: usize) -> Option<Rows> {
         return None;
     }
     let low = ir::i64_array(op, "edge_padding_low")?[dim];
-    Some(Rows { from: low, to: low + all_of(op.operand(0).ok()?, dim).to })
+    Some(Rows { from: low, to: low + all_of(ir::operand(op, 0)?, dim).to })
 }
 
 /// Of the parts that an op's result falls into along `dim` the largest: its number among the operands, and its rows. Slabs inside are

@@ -112,7 +112,7 @@ pub fn repeated<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Value<'c, 'a>> {
         return Some(value);
     }
     let op = defining_op(value).filter(|op| op_name(*op) == "stablehlo.broadcast_in_dim")?;
-    op.operand(0).ok().filter(|operand| ir::is_rank_zero(*operand))
+    ir::operand(op, 0).filter(|operand| ir::is_rank_zero(*operand))
 }
 
 /// Which reductions of a loop's body compute some of what they read for themselves. They are numbered by their chunk, and

@@ -119,7 +119,7 @@ impl<'c: 'a, 'a> Nest<'c, 'a> {
         let (inner_condition, inner_body) = blocks(inner)?;
         let (outer_counter, inner_counter) = (Counter::of(outer)?, Counter::of(inner)?);
         let is_i64 = |counter: &Counter, op: OperationRef<'c, 'a>| {
-            let ty = op.operand(counter.number).ok().map(|value| ir::element_of(value.r#type()));
+            let ty = ir::operand(op, counter.number).map(|value| ir::element_of(value.r#type()));
             counter.start == 0 && counter.turns() > 0 && ty.is_some_and(|ty| ty.to_string() == "i64")
         };
         if !is_i64(&outer_counter, outer) || !is_i64(&inner_counter, inner) {
@@ -154,7 +154,7 @@ impl<'c: 'a, 'a> Nest<'c, 'a> {
             return Some(());
         }
         uses(result).next().is_none().then_some(())?;
-        let given = self.inner.operand(number).ok()?;
+        let given = ir::operand(self.inner, number)?;
         let slice = defining_op(given).filter(|op| op.block() == Some(self.outer_body))?;
         if op_name(slice) != SLICE {
             return ir::plain(given).filter(|tensor| tensor.rank() == 0).map(|_| ());
@@ -188,12 +188,12 @@ impl<'c: 'a, 'a> Nest<'c, 'a> {
         (only_use(carried)? == (part, 0) && only_use(next)?.0 == self.inner_body_end()).then_some(())?;
         let (whole, operand) = only_use(result)?;
         (op_name(whole) == UPDATE && operand == 1 && whole.block() == Some(self.outer_body)).then_some(())?;
-        let into = whole.operand(0).ok()?;
+        let into = ir::operand(whole, 0)?;
         let (end, number) = only_use(whole.result(0).ok()?.into())?;
         let carries = Some(end) == self.outer_body.terminator() && argument(self.outer_body, number)? == into;
         (carries && only_use(into)? == (whole, 0)).then_some(())?;
         let counter = argument(self.inner_body, self.inner_counter.number)?;
-        let (of, by) = (ir::plain(carried)?, ir::plain(part.operand(1).ok()?)?);
+        let (of, by) = (ir::plain(carried)?, ir::plain(ir::operand(part, 1)?)?);
         let mut counted = 0;
         for (dim, start) in starts(part).into_iter().enumerate() {
             let (of, by) = (of.shape[dim], by.shape[dim]);
@@ -216,9 +216,9 @@ impl<'c: 'a, 'a> Nest<'c, 'a> {
         let counters = [(self.inner_body, self.inner_counter), (self.outer_body, self.outer_counter)];
         counters.into_iter().zip([Some(inner), outer]).all(|((body, counter), op)| {
             let Some(op) = op else { return true };
-            let of = op.operand(0).ok().and_then(ir::plain);
+            let of = ir::operand(op, 0).and_then(ir::plain);
             let part =
-                if op_name(op) == SLICE { op.result(0).ok().map(Value::from) } else { op.operand(1).ok() };
+                if op_name(op) == SLICE { op.result(0).ok().map(Value::from) } else { ir::operand(op, 1) };
             let (Some(of), Some(part)) = (of, part.and_then(ir::plain)) else { return false };
             starts(op).into_iter().enumerate().all(|(dim, start)| {
                 let last = match argument(body, counter.number) {
@@ -251,7 +251,7 @@ impl<'c: 'a, 'a> Nest<'c, 'a> {
         let Some((counter, [outer, inner])) = self.counters(build) else { return };
         let all: Vec<_> = ops_in(self.inner_body).collect();
         let end = self.inner_body_end();
-        let step = end.operand(self.inner_counter.number).ok().and_then(defining_op);
+        let step = ir::operand(end, self.inner_counter.number).and_then(defining_op);
         for op in all {
             if op != end && Some(op) != step && !self.placed.iter().any(|placed| placed.part == op) {
                 build.move_before(op, self.inner);
@@ -288,7 +288,7 @@ impl<'c: 'a, 'a> Nest<'c, 'a> {
             let given = if number == self.inner_counter.number {
                 Some(inner)
             } else {
-                self.inner.operand(number).ok()
+                ir::operand(self.inner, number)
             };
             if let (Some(carried), Some(given)) = (argument(self.inner_body, number), given) {
                 build.replace_all_uses_with(carried, given);

@@ -364,7 +364,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
                     [(operand(1), indices_dim(numbers, dim)), (operand(2), dim)]
                 };
                 let along = |link: &Link<'c, 'a>| {
-                    let shape = link.op.operand(2).ok().and_then(plain).map(|tensor| tensor.shape);
+                    let shape = ir::operand(link.op, 2).and_then(plain).map(|tensor| tensor.shape);
                     let mut dims = link.dims.iter().copied();
                     shape.and_then(|shape| dims.find(|&dim| shape[dim] == units))
                 };
@@ -405,7 +405,7 @@ impl<'c: 'a, 'a> Consumer<'c, 'a> {
 
 /// The scatter whose result this one goes on with, if nothing else needs that and both combine alike.
 fn link_before<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Option<OperationRef<'c, 'a>> {
-    let before = defining_op(op.operand(0).ok()?).filter(|before| op_name(*before) == "stablehlo.scatter")?;
+    let before = defining_op(ir::operand(op, 0)?).filter(|before| op_name(*before) == "stablehlo.scatter")?;
     (link_after(before)? == op).then_some(before)
 }
 

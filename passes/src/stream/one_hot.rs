@@ -121,14 +121,14 @@ fn first_of_count(column: Value<'_, '_>) -> Option<i64> {
                 steps.push((0, element));
                 break count;
             }
-            "stablehlo.convert" | "stablehlo.reshape" => (0, op.operand(0).ok()?),
+            "stablehlo.convert" | "stablehlo.reshape" => (0, ir::operand(op, 0)?),
             "stablehlo.broadcast_in_dim"
                 if ir::i64_array(op, "broadcast_dimensions")?.first() == Some(&0) =>
             {
-                (0, op.operand(0).ok()?)
+                (0, ir::operand(op, 0)?)
             }
             "stablehlo.add" => {
-                let (left, right) = (op.operand(0).ok()?, op.operand(1).ok()?);
+                let (left, right) = (ir::operand(op, 0)?, ir::operand(op, 1)?);
                 match ir::constant_integer(right) {
                     Some(by) => (i64::try_from(by).ok()?, left),
                     None => (i64::try_from(ir::constant_integer(left)?).ok()?, right),

@@ -423,7 +423,7 @@ fn reads_from_memory(op: OperationRef<'_, '_>, operand: usize, products: bool, s
             let taken = op.operand(0).map_or(0, bytes);
             let picked = op.result(0).map_or(0, |result| bytes(result.into()));
             let fusible =
-                op.operand(0).ok().and_then(defining_op).is_some_and(|op| class::is_fusible(op_name(op)));
+                ir::operand(op, 0).and_then(defining_op).is_some_and(|op| class::is_fusible(op_name(op)));
             !fusible || picked > taken / EXPORTED
         }
         "stablehlo.gather" | "stablehlo.dot_general" | "chlo.top_k" => true,

@@ -273,7 +273,7 @@ fn returned_as<'c: 'a, 'a>(op: OperationRef<'c, 'a>) -> Vec<Option<usize>> {
             let key = ir::key(result.into());
             let sliced = |value: &Value<'c, 'a>| {
                 let slice = defining_op(*value).filter(|slice| op_name(*slice) == "stablehlo.slice")?;
-                Some(ir::key(slice.operand(0).ok()?))
+                Some(ir::key(ir::operand(slice, 0)?))
             };
             let is_result = |value: &Value<'c, 'a>| ir::key(*value) == key || sliced(value) == Some(key);
             returned.iter().position(is_result)

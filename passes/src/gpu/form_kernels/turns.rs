@@ -63,7 +63,7 @@ pub fn note<'c: 'a, 'a>(module: OperationRef<'c, 'a>, main: OperationRef<'c, 'a>
     let mut found = Vec::new();
     walk(main, |op| {
         if let Some(counter) = Counter::of(op)
-            && let Some(most) = op.operand(counter.number).ok().and_then(largest)
+            && let Some(most) = ir::operand(op, counter.number).and_then(largest)
             && i128::from(counter.start) + i128::from(counter.turns()) * i128::from(counter.step) <= most
         {
             found.push((op, counter));
@@ -91,7 +91,7 @@ fn own<'c: 'a, 'a>(builder: &Builder<'c, 'a>, op: OperationRef<'c, 'a>, number: 
         return None;
     }
     for user in [op, end] {
-        let value = user.operand(number).ok()?;
+        let value = ir::operand(user, number)?;
         let maker = defining_op(value)?;
         if uses(value).nth(1).is_some() {
             builder.set_insertion_point_before(user);

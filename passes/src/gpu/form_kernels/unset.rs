@@ -85,12 +85,12 @@ fn is_covered(op: OperationRef<'_, '_>, index: usize) -> Option<()> {
     let update = only_update(array)?;
     let put: Value = update.result(0).ok()?.into();
     let end = body.terminator()?;
-    let returned = end.operand(index).ok()?;
+    let returned = ir::operand(end, index)?;
     if turns < 1 || !has_one_use(put) || key(returned) != key(put) {
         return None;
     }
     let (dim, size, extent) = slice_of(update)?;
-    let at = Affine::of(update.operand(2 + dim).ok()?, counter)?;
+    let at = Affine::of(ir::operand(update, 2 + dim)?, counter)?;
     let stride = at.times.checked_mul(counts.step)?;
     let first = at.times.checked_mul(counts.start)?.checked_add(at.plus)?;
     let last = stride.checked_mul(turns - 1)?.checked_add(first)?;
@@ -117,7 +117,7 @@ impl Covered {
     /// Adds what an update at a known place sets, if that meets the rest.
     fn add(&mut self, update: OperationRef<'_, '_>) -> Option<()> {
         let (dim, size, extent) = slice_of(update)?;
-        let at = ir::window_start(update.operand(2 + dim).ok(), size, extent)?;
+        let at = ir::window_start(ir::operand(update, 2 + dim), size, extent)?;
         let meets = at <= self.span.end && self.span.start <= at + size;
         (dim == self.dim && meets).then_some(())?;
         self.span = self.span.start.min(at)..self.span.end.max(at + size);
@@ -135,7 +135,7 @@ fn only_update<'c: 'a, 'a>(array: Value<'c, 'a>) -> Option<OperationRef<'c, 'a>>
 
 /// Along which dimension an update has but a part, how long that is, and how long the whole: all that it has of the others.
 fn slice_of(update: OperationRef<'_, '_>) -> Option<(usize, i64, i64)> {
-    let (array, slice) = (plain(update.operand(0).ok()?)?, plain(update.operand(1).ok()?)?);
+    let (array, slice) = (plain(ir::operand(update, 0)?)?, plain(ir::operand(update, 1)?)?);
     let mut parts = (0..array.rank()).filter(|&dim| slice.shape[dim] != array.shape[dim]);
     let dim = parts.next()?;
     parts.next().is_none().then(|| (dim, slice.shape[dim], array.shape[dim]))
@@ -165,7 +165,7 @@ impl Affine {
             return Some(Self { times: 0, plus: i64::try_from(plus).ok()? });
         }
         let op = defining_op(value)?;
-        let operand = |index| Self::within(op.operand(index).ok()?, counter, depth - 1);
+        let operand = |index| Self::within(ir::operand(op, index)?, counter, depth - 1);
         match op_name(op) {
             "stablehlo.convert" | "stablehlo.reshape" => operand(0),
             "stablehlo.add" => operand(0)?.plus(&operand(1)?, 1),

@@ -12,6 +12,7 @@
 
 use super::super::graph::{Class, Id};
 use super::Fusion;
+use crate::ir;
 use crate::ops::products::is_complex_product;
 use crate::target::Beside;
 use melior::ir::operation::OperationLike;
@@ -72,7 +73,7 @@ impl Fusion<'_, '_, '_> {
     /// Whether a product's kernel has nothing else in it: of f64 XLA for GPUs makes kernels by Triton, too, but takes along no
     /// more than what repeats an operand.
     fn is_alone(&self, op: OperationRef<'_, '_>) -> bool {
-        let element = op.operand(0).ok().and_then(|value| element_type(value.r#type()));
+        let element = ir::operand(op, 0).and_then(|value| element_type(value.r#type()));
         self.storage.beside_products == Beside::Given && element.is_some_and(|ty| ty.is_f64())
     }
 

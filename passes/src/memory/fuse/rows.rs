@@ -6,8 +6,7 @@ use super::super::blocks::moves_last;
 use super::super::graph::{Class, Id, Reduce};
 use super::Fusion;
 use super::collect::scatters;
-use crate::ir::i64_array;
-use melior::ir::operation::OperationLike;
+use crate::ir::{self, i64_array};
 use melior::ir::{OperationRef, ValueLike};
 use slimhlo_dialect::ffi::op_name;
 use slimhlo_dialect::types::Tensor;
@@ -125,6 +124,6 @@ impl Fusion<'_, '_, '_> {
 /// How long the rows are that a reduction makes one number of, if rows are of its operand's last dimension.
 fn last_dimension_reduced(op: OperationRef<'_, '_>) -> Option<u64> {
     let dims = i64_array(op, "dimensions")?;
-    let shape = Tensor::new(op.operand(0).ok()?.r#type())?.shape;
+    let shape = Tensor::new(ir::operand(op, 0)?.r#type())?.shape;
     (*dims == [shape.len() as i64 - 1]).then(|| *shape.last().unwrap_or(&1) as u64)
 }

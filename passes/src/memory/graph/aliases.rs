@@ -4,7 +4,7 @@
 
 use super::products::order_of;
 use super::{CONVERT, Class, Scope};
-use crate::ir::{constant_attribute, i64_array, is_dense};
+use crate::ir::{self, constant_attribute, i64_array, is_dense};
 use crate::rewrite::defining_op;
 use crate::splat::Splat;
 use melior::ir::operation::OperationLike;
@@ -114,7 +114,7 @@ fn keeps_order(dims: impl Iterator<Item = usize>, shape: &[i64]) -> bool {
 
 /// What zero is added to or taken from. We keep such an op of floats for the sake of -0.0; compilers drop it.
 pub(super) fn added_to_nothing<'c: 'a, 'a>(op: OperationRef<'c, 'a>, local: &str) -> Option<Value<'c, 'a>> {
-    let [left, right] = [op.operand(0).ok()?, op.operand(1).ok()?];
+    let [left, right] = [ir::operand(op, 0)?, ir::operand(op, 1)?];
     if Splat::is_zero(right) { Some(left) } else { (local == "add" && Splat::is_zero(left)).then_some(right) }
 }
 

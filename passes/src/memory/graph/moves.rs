@@ -5,7 +5,7 @@
 use super::super::lists::Ids;
 use super::super::shards::share;
 use super::{Class, Scope, is_splat, op_name};
-use crate::ir::{constant_attribute, i64_array, window_start};
+use crate::ir::{self, constant_attribute, i64_array, window_start};
 use crate::rewrite::defining_op;
 use crate::shards;
 use melior::ir::operation::OperationLike;
@@ -217,7 +217,7 @@ fn crosses_border(op: OperationRef<'_, '_>, update: &Tensor<'_>, pieces: &[i64],
     (0..moved.len()).filter(|&dim| moved[dim]).any(|dim| {
         let share = share(array.shape[dim], pieces[dim]).max(1);
         let size = update.shape[dim];
-        let start = window_start(op.operand(2 + dim).ok(), size, array.shape[dim]);
+        let start = window_start(ir::operand(op, 2 + dim), size, array.shape[dim]);
         size > 1 && start.is_none_or(|start| start / share != (start + size - 1) / share)
     })
 }

@@ -7,7 +7,7 @@
 
 use super::classes::class_of;
 use super::{Class, Id, Ids, Reduce, Scope, bytes_of, element_bytes, is_transpose, key};
-use crate::ir::constant_attribute;
+use crate::ir::{self, constant_attribute};
 use crate::ops::products::{contracted, dot_numbers, is_matrix_product, makes_filter};
 use crate::rewrite::defining_op;
 use crate::target::Reductions;
@@ -180,7 +180,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
         let Some(ty) = self.local_types(op).first().copied() else { return false };
         let Some(result) = Tensor::new(ty).filter(Tensor::is_static) else { return false };
         let [Some(left_type), Some(right_type)] = [0, 1]
-            .map(|index| op.operand(index).ok().and_then(|operand: Value| Tensor::new(operand.r#type())))
+            .map(|index| ir::operand(op, index).and_then(|operand: Value| Tensor::new(operand.r#type())))
         else {
             return false;
         };
@@ -232,7 +232,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
 pub(super) fn order_of(op: OperationRef<'_, '_>) -> Option<Vec<i64>> {
     let numbers = dot_numbers(op)?;
     let rank =
-        |at: usize| op.operand(at).ok().and_then(|value| Tensor::new(value.r#type())).map(|of| of.rank());
+        |at: usize| ir::operand(op, at).and_then(|value| Tensor::new(value.r#type())).map(|of| of.rank());
     let all = op.result(0).ok().and_then(|result| Tensor::new(result.r#type()))?.rank();
     let at = (0..2).find(|&at| rank(at) == Some(all))?;
     let batch = if at == 0 { numbers.lhs_batching_dimensions() } else { numbers.rhs_batching_dimensions() };

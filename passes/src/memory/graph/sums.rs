@@ -4,7 +4,7 @@
 
 use super::super::lists::Ids;
 use super::{Class, Id, Map, Reduce, Scope, body, bytes_of};
-use crate::ir::{element_bytes, i64_array, key};
+use crate::ir::{self, element_bytes, i64_array, key};
 use crate::ops::columns::Columns;
 use crate::rewrite::{has_one_use, users};
 use crate::splat::Splat;
@@ -126,7 +126,7 @@ impl<'c: 'a, 'a> Scope<'c, 'a> {
             return;
         }
         // In one place only, it is an update.
-        let indices = op.operand(operands.len() / 2).ok().and_then(|indices| Tensor::new(indices.r#type()));
+        let indices = ir::operand(op, operands.len() / 2).and_then(|indices| Tensor::new(indices.r#type()));
         let places =
             indices.zip(attribute_of(op, "scatter_dimension_numbers")).and_then(|(indices, attribute)| {
                 let numbers = ScatterDimensionNumbers::try_from(attribute).ok()?;

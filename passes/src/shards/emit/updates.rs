@@ -169,8 +169,11 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
             && index.iter().enumerate().all(is_straight)
             && read.is_local()
             && self.reads_what_it_writes(class);
+        if !can {
+            return None;
+        }
         let mut moved = (0..rank).filter(|&dim| read.start[dim] != class.local[dim].0);
-        let (Some(dim), None) = (moved.next().filter(|_| can), moved.next()) else { return None };
+        let (Some(dim), None) = (moved.next(), moved.next()) else { return None };
         let by = class.local[dim].0 - read.start[dim];
         let mut parts = parts_of(class, index, dim, by.abs())?;
         if by > 0 {

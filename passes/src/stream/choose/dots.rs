@@ -109,7 +109,7 @@ pub(super) fn in_parts<'c: 'a, 'a>(
 fn whole_parts(splits: Splits, consumer: &Consumer<'_, '_>, units: i64, chunk: i64) -> Option<i64> {
     let numbers = dot_numbers(consumer.op)?;
     let [left, right] =
-        [0, 1].map(|index| consumer.op.operand(index).ok().and_then(|value| ir::plain(value)));
+        [0, 1].map(|index| ir::operand(consumer.op, index).and_then(|value| ir::plain(value)));
     let (left, right) = (left?, right?);
     let dims = numbers.lhs_contracting_dimensions();
     let contracted = dims.iter().map(|&dim| left.shape[dim as usize]).fold(1, i64::saturating_mul);

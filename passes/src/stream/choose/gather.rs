@@ -309,6 +309,6 @@ pub(super) fn condensed_before(plan: &mut Plan<'_, '_>) -> Keys {
 fn unmoved<'c: 'a, 'a>(value: Value<'c, 'a>) -> Value<'c, 'a> {
     let moved = defining_op(value)
         .filter(|op| matches!(op_name(*op), "stablehlo.transpose" | "stablehlo.reshape"))
-        .and_then(|op| op.operand(0).ok());
+        .and_then(|op| ir::operand(op, 0));
     moved.unwrap_or(value)
 }

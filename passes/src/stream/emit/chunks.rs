@@ -103,7 +103,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
                     .results()
                     .map(|result| self.plan.chunk_type(result.r#type(), chunk.along, size))
                     .collect();
-                let gathered = (op_name(op) == "stablehlo.gather").then(|| op.operand(0).ok()).flatten();
+                let gathered = (op_name(op) == "stablehlo.gather").then(|| ir::operand(op, 0)).flatten();
                 if let Some(sunk) = gathered.and_then(|from| self.sunk_of(from)) {
                     let indices = operands[1];
                     types[0] = with_element(types[0], element_of(sunk.from.r#type()));
@@ -181,7 +181,7 @@ impl<'c: 'a, 'a> Loop<'c, 'a, '_> {
     ) -> Option<Value<'c, 'a>> {
         let sliced = defining_op(chunk).filter(|op| op_name(*op) == "stablehlo.dynamic_slice")?;
         let (first, strides) = (ir::i64_array(op, "start_indices")?, ir::i64_array(op, "strides")?);
-        let from = sliced.operand(0).ok()?;
+        let from = ir::operand(sliced, 0)?;
         if strides.iter().any(|&stride| stride != 1) {
             return None;
         }
