@@ -33,7 +33,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let mut updates: Vec<Update<'c, 'a>> = Vec::with_capacity(free);
         for (op, starts) in ops.iter().rev().take(free) {
             moves.rest();
-            let Some(pieces) = moves.of_update(update_of(*op)?, starts) else { break };
+            let Some(pieces) = pieces_of(&mut moves, *op, starts) else { break };
             updates.push(Update { op: *op, pieces });
         }
         updates.reverse();
@@ -162,7 +162,7 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
             }
             if free.is_none() {
                 let mut moves = Moves::new(&self.known, &mut self.splats);
-                if update_of(op).and_then(|update| moves.of_update(update, &starts)).is_none() {
+                if pieces_of(&mut moves, op, &starts).is_none() {
                     free = Some(links.len());
                 }
             }
@@ -256,6 +256,17 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 || moves::is_elementwise(user))
                 && user.results().all(|result| self.known.layout(result.into()).is_none())
     }
+}
+
+/// What an update puts somewhere is made of.
+fn pieces_of<'c: 'a, 'a>(
+    moves: &mut Moves<'c, 'a, '_>,
+    op: OperationRef<'c, 'a>,
+    starts: &[i64],
+) -> Option<Vec<Piece<'c, 'a>>> {
+    /// Of how many parts it may be made: each is a class or more.
+    const PARTS: usize = CLASSES / 2;
+    moves.of_update_or_itself(update_of(op)?, starts, PARTS)
 }
 
 /// What is beyond the ends of an array that is padded, along one dimension after the other.

@@ -80,6 +80,12 @@ impl Layout {
             && self.0.iter().zip(&other.0).all(|(own, other)| other.starts_with(own))
     }
 
+    /// Whether the dimensions that are cut are cut alike, in the same order, whatever whole ones are between them.
+    pub fn is_cut_like(&self, other: &Self) -> bool {
+        let [own, others] = [self, other].map(|layout| layout.0.iter().filter(|axes| !axes.is_empty()));
+        own.eq(others)
+    }
+
     /// Sizes of the part that one device holds; `None` if the parts do not come out even.
     pub fn local_shape(&self, shape: &[i64], grid: &Grid) -> Option<Vec<i64>> {
         if shape.len() != self.0.len() {

@@ -105,6 +105,44 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         Some(pieces)
     }
 
+    /// What an array put at `starts` is made of, or the array itself where it is made of more parts than `most`: of
+    /// levels that are computed one after the other, and joined.
+    pub fn of_update_or_itself(
+        &mut self,
+        value: Value<'c, 'a>,
+        starts: &[i64],
+        most: usize,
+    ) -> Option<Vec<Piece<'c, 'a>>> {
+        let (inputs, fills) = (self.inputs.len(), self.fills.len());
+        let pieces = self.of_update(value, starts);
+        let is_read = |(_, expr): &&Piece<'c, 'a>| {
+            let mut reads = Vec::new();
+            expr.reads(&mut reads);
+            !reads.is_empty()
+        };
+        if pieces.as_ref().is_some_and(|pieces| pieces.iter().filter(is_read).count() <= most) {
+            return pieces;
+        }
+        let itself = self.known.by_op && !self.known.is_partial(value);
+        let Some(layout) = self.layout_of(value).filter(|_| itself) else { return pieces };
+        self.inputs.truncate(inputs);
+        self.fills.truncate(fills);
+        let index =
+            starts.iter().enumerate().map(|(dim, start)| Index::Plus { dim, offset: -start }).collect();
+        let window =
+            starts.iter().zip(plain(value)?.shape).map(|(start, size)| (*start, start + size)).collect();
+        let number = self.input(value, layout);
+        Some(vec![(window, Expr::Read(Source::Input(number), index))])
+    }
+
+    /// The number of a value that is read.
+    fn input(&mut self, value: Value<'c, 'a>, layout: Layout) -> usize {
+        self.inputs.iter().position(|(other, _)| *other == value).unwrap_or_else(|| {
+            self.inputs.push((value, layout));
+            self.inputs.len() - 1
+        })
+    }
+
     fn value(
         &mut self,
         value: Value<'c, 'a>,
@@ -139,10 +177,7 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
             }
         }
         let layout = self.layout_of(value)?;
-        let number = self.inputs.iter().position(|(other, _)| *other == value).unwrap_or_else(|| {
-            self.inputs.push((value, layout));
-            self.inputs.len() - 1
-        });
+        let number = self.input(value, layout);
         into.push((window, Expr::Read(Source::Input(number), index.to_vec())));
         Some(())
     }

@@ -41,8 +41,9 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
         let devices = self.known.mesh.grid.devices();
         let mut reads = classes.iter().flat_map(|class| &class.reads);
         // What partitioners replicate they may find another way to.
-        let is_near =
-            |(value, layout): &(Value<'c, 'a>, Layout)| *layout == target.layout || value.is_block_argument();
+        let is_near = |(value, layout): &(Value<'c, 'a>, Layout)| {
+            layout.is_cut_like(&target.layout) || value.is_block_argument()
+        };
         target.at_boundary
             || reads.any(|read| !read.is_local())
             || (!self.known.by_op || !self.is_of_each(target, pieces) && inputs.iter().all(is_near))

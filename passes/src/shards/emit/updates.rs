@@ -36,22 +36,23 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         let mut next = 0;
         while let Some(class) = classes.get(next) {
             let can_pair = can_pair && !self.reads_what_it_writes(class);
+            let alike = if can_pair { alike(&classes[next..]) } else { 1 };
             let second = classes
                 .get(next + 1)
                 .filter(|other| can_pair && are_pair(class, other) && !self.reads_what_it_writes(other));
-            latest = match second {
-                Some(other) => self.put_both(class, other, latest),
-                None => self.put(class, latest),
+            let (value, count) = match second {
+                _ if alike > 1 => (self.put_alike(&classes[next..][..alike], latest), alike),
+                Some(other) => (self.put_both(class, other, latest), 2),
+                None => (self.put(class, latest), 1),
             };
+            latest = value;
             self.latest = Some(latest);
-            for class in [class].into_iter().chain(second) {
-                self.written.push(Written {
-                    version,
-                    local: class.local.clone(),
-                    devices: class.devices.clone(),
-                });
-                next += 1;
-            }
+            self.written.extend(classes[next..][..count].iter().map(|class| Written {
+                version,
+                local: class.local.clone(),
+                devices: class.devices.clone(),
+            }));
+            next += count;
         }
         self.versions.push(latest);
         latest
@@ -235,6 +236,27 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         self.build.dynamic_update_slice(array, value, &starts, self.location)
     }
 
+    /// `array` with what classes say that differ in where they put it: one update, at a place that depends on the device.
+    fn put_alike(&mut self, classes: &[Class], array: Value<'c, 'a>) -> Value<'c, 'a> {
+        let mut all = classes[0].clone();
+        for class in &classes[1..] {
+            all.devices.add(&class.devices);
+            for (read, other) in all.reads.iter_mut().zip(&class.reads) {
+                read.from.extend(&other.from);
+            }
+        }
+        let mut value = self.value(&all);
+        let starts = self.starts_by_device(|device| {
+            let class = classes.iter().find(|class| class.devices.contains(device));
+            corners(&class.unwrap_or(&all).local).0
+        });
+        if all.devices.count() < self.mesh.grid.devices() {
+            let kept = self.build.dynamic_slice(array, &starts, value.r#type(), self.location);
+            value = self.select(&all.devices, value, kept);
+        }
+        self.build.dynamic_update_slice(array, value, &starts, self.location)
+    }
+
     /// What the devices of two classes put into their boxes, which are of one size.
     fn value_of_both(&mut self, one: &Class, other: &Class) -> Value<'c, 'a> {
         match (self.exprs[one.piece], self.exprs[other.piece]) {
@@ -327,6 +349,23 @@ fn are_pair(one: &Class, other: &Class) -> bool {
     let (start, size) = corners(&one.local);
     let (other_start, other_size) = corners(&other.local);
     size == other_size && start != other_start && !one.devices.meets(&other.devices)
+}
+
+/// How many of the first classes do the same on different devices, of what these have themselves, and put it in different
+/// places: an update inside of an array, whose parts come out even, is in another corner of each shard.
+fn alike(classes: &[Class]) -> usize {
+    let is_alike = |at: &usize| {
+        let (one, other) = (&classes[0], &classes[*at]);
+        let is_same = |(read, other): (&Read, &Read)| {
+            (read.source, &read.start, &read.size) == (other.source, &other.start, &other.size)
+                && read.is_local()
+                && other.is_local()
+        };
+        one.piece == other.piece
+            && classes[..*at].iter().all(|before| are_pair(before, other))
+            && one.reads.iter().zip(&other.reads).all(is_same)
+    };
+    1 + (1..classes.len()).take_while(is_alike).count()
 }
 
 /// Updates of an array, one after the other, made one where they can be: what the second reads is not what the first writes,
