@@ -85,6 +85,9 @@
 //! (`shards/emit/by_device.rs`): a rotation by two columns is one exchange of two columns, on any mesh. What lies just before or behind
 //! a device's own part on all devices is joined to it, and read by one slice.
 //!
+//! So is an update of which parts are of more widths than there are steps for, which is not in place then. One of an array's inside whose parts come
+//! out even is one update, in another corner of each shard; one of levels that are computed one by one and joined is of what they are joined to.
+//!
 //! In such modules a scalar that is put across borders is chosen by place, nothing exchanged. What is only computed for
 //! one reader, of one array, is computed there, from what that array's neighbours send, also where ops in between say
 //! nothing of their layouts: several slices of a field are one exchange in each direction. An op that says another layout
@@ -368,6 +371,8 @@ impl<'c: 'a, 'a> Rewrite<'c, 'a, '_> {
                 self.assemble(target)
             }
             (true, _) if is_computed_anew(target) => self.assemble(target).or_else(|| self.chain(target)),
+            // Parts of more widths than there are steps for come from tables.
+            (true, _) if self.known.by_op => self.chain(target).or_else(|| self.assemble(target)),
             (true, _) => self.chain(target),
             (false, true) => self.assemble(target).or_else(|| self.chain(target)),
             (false, false) => self.assemble(target),

@@ -1,4 +1,4 @@
-// RUN: slimhlo-opt %s --slimhlo-exchange-shards | FileCheck %s
+// RUN: slimhlo-opt %s --slimhlo-exchange-shards --split-input-file | FileCheck %s
 
 // What is put inside of a field: its parts come out even, and each device has its part of it already.
 module attributes {mhlo.num_partitions = 4 : i32} {
@@ -71,5 +71,29 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     %j = stablehlo.concatenate %l0, %l1, %l2, %l3, %l4, %l5, %l6, %l7, %l8, %l9, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}, {"x"}]>]>} : (tensor<1x16x32xf32>, tensor<1x16x32xf32>, tensor<1x16x32xf32>, tensor<1x16x32xf32>, tensor<1x16x32xf32>, tensor<1x16x32xf32>, tensor<1x16x32xf32>, tensor<1x16x32xf32>, tensor<1x16x32xf32>, tensor<1x16x32xf32>) -> tensor<10x16x32xf32>
     %r = stablehlo.dynamic_update_slice %b, %j, %c1, %c2, %c4 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}, {"x"}]>]>} : (tensor<12x20x40xf32>, tensor<10x16x32xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<12x20x40xf32>
     return %r : tensor<12x20x40xf32>
+  }
+}
+
+// -----
+
+// 416 columns of 448 on 16 devices, in the middle: tiles of 28 and of 26 columns begin at other columns on each device, and
+// parts are of more widths than there are steps for. All of them are one exchange, and where it comes from and goes to is in tables.
+module attributes {mhlo.num_partitions = 16 : i32} {
+  sdy.mesh @wide = <["x"=16]>
+
+  // CHECK-LABEL: func.func @widths
+  // CHECK: sdy.manual_computation
+  // CHECK: stablehlo.collective_permute
+  // CHECK: sdy.return
+  // CHECK-NOT: stablehlo.dynamic_update_slice
+  // CHECK: return
+  func.func @widths(%a: tensor<3x8x448xf32> {sdy.sharding = #sdy.sharding<@wide, [{}, {}, {"x"}]>}, %s: tensor<1x8x416xf32> {sdy.sharding = #sdy.sharding<@wide, [{}, {}, {"x"}]>})
+      -> (tensor<3x8x448xf32> {sdy.sharding = #sdy.sharding<@wide, [{}, {}, {"x"}]>}) {
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c16 = stablehlo.constant dense<16> : tensor<i32>
+    %v = stablehlo.sine %s {sdy.sharding = #sdy.sharding_per_value<[<@wide, [{}, {}, {"x"}]>]>} : tensor<1x8x416xf32>
+    %r = stablehlo.dynamic_update_slice %a, %v, %c1, %c0, %c16 {sdy.sharding = #sdy.sharding_per_value<[<@wide, [{}, {}, {"x"}]>]>} : (tensor<3x8x448xf32>, tensor<1x8x416xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x8x448xf32>
+    return %r : tensor<3x8x448xf32>
   }
 }
