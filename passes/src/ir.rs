@@ -10,7 +10,6 @@ mod sizes;
 pub use builder::Builder;
 pub use sizes::{bytes, element_bytes, gcd, is_narrow, plain, real, tensor_bytes, type_bytes};
 
-use crate::ir;
 use crate::rewrite::defining_op;
 use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{DenseElementsAttribute, IntegerAttribute, StringAttribute};
@@ -155,7 +154,7 @@ pub fn window_start(start: Option<Value<'_, '_>>, size: i64, of: i64) -> Option<
 
 /// The same along all dimensions, for an op whose operands from number `first` on ask for them.
 pub fn window_starts(op: OperationRef<'_, '_>, first: usize, sizes: &[i64], of: &[i64]) -> Option<Vec<i64>> {
-    let along = |dim: usize| window_start(ir::operand(op, first + dim), sizes[dim], of[dim]);
+    let along = |dim: usize| window_start(operand(op, first + dim), sizes[dim], of[dim]);
     (0..sizes.len().min(of.len())).map(along).collect()
 }
 

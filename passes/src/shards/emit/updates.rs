@@ -36,7 +36,10 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         let mut next = 0;
         while let Some(class) = classes.get(next) {
             let can_pair = can_pair && !self.reads_what_it_writes(class);
-            let alike = if can_pair { alike(&classes[next..]) } else { 1 };
+            let alike = match can_pair {
+                true => alike(&classes[next..], |class| !self.reads_what_it_writes(class)),
+                false => 1,
+            };
             let second = classes
                 .get(next + 1)
                 .filter(|other| can_pair && are_pair(class, other) && !self.reads_what_it_writes(other));
@@ -353,7 +356,7 @@ fn are_pair(one: &Class, other: &Class) -> bool {
 
 /// How many of the first classes do the same on different devices, of what these have themselves, and put it in different
 /// places: an update inside of an array, whose parts come out even, is in another corner of each shard.
-fn alike(classes: &[Class]) -> usize {
+fn alike(classes: &[Class], can_be: impl Fn(&Class) -> bool) -> usize {
     let is_alike = |at: &usize| {
         let (one, other) = (&classes[0], &classes[*at]);
         let is_same = |(read, other): (&Read, &Read)| {
@@ -362,6 +365,7 @@ fn alike(classes: &[Class]) -> usize {
                 && other.is_local()
         };
         one.piece == other.piece
+            && can_be(other)
             && classes[..*at].iter().all(|before| are_pair(before, other))
             && one.reads.iter().zip(&other.reads).all(is_same)
     };
