@@ -203,7 +203,12 @@ pub fn is_before(first: OperationRef<'_, '_>, second: OperationRef<'_, '_>) -> b
 
 /// The element that a splat constant repeats, as its attribute.
 pub fn splat_constant<'c>(value: Value<'c, '_>) -> Option<Attribute<'c>> {
-    let op = defining_op(value).filter(|op| op_name(*op) == "stablehlo.constant")?;
+    splat_of(value, "stablehlo.constant")
+}
+
+/// The element that a constant of this name repeats: shardings' dialect has some of its own.
+pub fn splat_of<'c>(value: Value<'c, '_>, name: &str) -> Option<Attribute<'c>> {
+    let op = defining_op(value).filter(|op| op_name(*op) == name)?;
     splat_element(DenseElementsAttribute::try_from(ffi::attribute_of(op, "value")?).ok()?)
 }
 

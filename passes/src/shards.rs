@@ -85,8 +85,9 @@
 //! (`shards/emit/by_device.rs`): a rotation by two columns is one exchange of two columns, on any mesh. What lies just before or behind
 //! a device's own part on all devices is joined to it, and read by one slice.
 //!
-//! So is an update of which parts are of more widths than there are steps for, which is not in place then. One of an array's inside whose parts come
-//! out even is one update, in another corner of each shard; one of levels that are computed one by one and joined is of what they are joined to.
+//! An update of which parts are of more widths than there are steps for is made of tables, too, and not in place then. One of an array's inside,
+//! whose parts come out even, is one update in another corner of each shard; one of levels that are computed one by one and joined
+//! puts what they are joined to.
 //!
 //! In such modules a scalar that is put across borders is chosen by place, nothing exchanged. What is only computed for
 //! one reader, of one array, is computed there, from what that array's neighbours send, also where ops in between say

@@ -84,6 +84,7 @@ module attributes {mhlo.num_partitions = 16 : i32} {
   // CHECK-LABEL: func.func @widths
   // CHECK: sdy.manual_computation
   // CHECK: stablehlo.collective_permute
+  // CHECK-NOT: stablehlo.collective_permute
   // CHECK: sdy.return
   // CHECK-NOT: stablehlo.dynamic_update_slice
   // CHECK: return

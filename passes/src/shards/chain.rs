@@ -266,7 +266,7 @@ fn pieces_of<'c: 'a, 'a>(
 ) -> Option<Vec<Piece<'c, 'a>>> {
     /// Of how many parts it may be made: each is a class or more.
     const PARTS: usize = CLASSES / 2;
-    moves.of_update_or_itself(update_of(op)?, starts, PARTS)
+    moves.of_update(update_of(op)?, starts, PARTS)
 }
 
 /// What is beyond the ends of an array that is padded, along one dimension after the other.

@@ -94,43 +94,35 @@ impl<'c: 'a, 'a, 'r> Moves<'c, 'a, 'r> {
         Some(pieces)
     }
 
-    /// What an array put at `starts` is made of, in terms of the array that it is put into.
-    pub fn of_update(&mut self, value: Value<'c, 'a>, starts: &[i64]) -> Option<Vec<Piece<'c, 'a>>> {
-        let shape = plain(value)?.shape;
-        let index: Vec<_> =
-            starts.iter().enumerate().map(|(dim, start)| Index::Plus { dim, offset: -start }).collect();
-        let window = starts.iter().zip(shape).map(|(start, size)| (*start, start + size)).collect();
-        let mut pieces = Vec::new();
-        self.value(value, &index, window, 0, &mut pieces)?;
-        Some(pieces)
-    }
-
-    /// What an array put at `starts` is made of, or the array itself where it is made of more parts than `most`: of
-    /// levels that are computed one after the other, and joined.
-    pub fn of_update_or_itself(
+    /// What an array put at `starts` is made of, in terms of the array that it is put into. Where that is more parts than `most`,
+    /// or it cannot be taken apart, it is the array itself, if ops say their layouts: levels that are computed one after the
+    /// other and joined.
+    pub fn of_update(
         &mut self,
         value: Value<'c, 'a>,
         starts: &[i64],
         most: usize,
     ) -> Option<Vec<Piece<'c, 'a>>> {
+        let shape = plain(value)?.shape;
+        let index: Vec<_> =
+            starts.iter().enumerate().map(|(dim, start)| Index::Plus { dim, offset: -start }).collect();
+        let window: Box_ = starts.iter().zip(shape).map(|(start, size)| (*start, start + size)).collect();
         let (inputs, fills) = (self.inputs.len(), self.fills.len());
-        let pieces = self.of_update(value, starts);
+        let mut pieces = Vec::new();
+        let made = self.value(value, &index, window.clone(), 0, &mut pieces).map(|()| pieces);
         let is_read = |(_, expr): &&Piece<'c, 'a>| {
             let mut reads = Vec::new();
             expr.reads(&mut reads);
             !reads.is_empty()
         };
-        if pieces.as_ref().is_some_and(|pieces| pieces.iter().filter(is_read).count() <= most) {
-            return pieces;
+        let is_few = |pieces: &Vec<Piece<'c, 'a>>| pieces.iter().filter(is_read).count() <= most;
+        if made.as_ref().is_some_and(is_few) {
+            return made;
         }
         let itself = self.known.by_op && !self.known.is_partial(value);
-        let Some(layout) = self.layout_of(value).filter(|_| itself) else { return pieces };
+        let Some(layout) = self.layout_of(value).filter(|_| itself) else { return made };
         self.inputs.truncate(inputs);
         self.fills.truncate(fills);
-        let index =
-            starts.iter().enumerate().map(|(dim, start)| Index::Plus { dim, offset: -start }).collect();
-        let window =
-            starts.iter().zip(plain(value)?.shape).map(|(start, size)| (*start, start + size)).collect();
         let number = self.input(value, layout);
         Some(vec![(window, Expr::Read(Source::Input(number), index))])
     }

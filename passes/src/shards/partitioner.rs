@@ -24,7 +24,7 @@ use crate::functions::{callee, functions, name_of};
 use crate::ir;
 use crate::rewrite::{defining_op, ops_in, users};
 use crate::splat::Splat;
-use melior::ir::attribute::{DenseElementsAttribute, IntegerAttribute};
+use melior::ir::attribute::IntegerAttribute;
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, RegionLike, Value, ValueLike};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -406,8 +406,7 @@ fn is_splat<'c: 'a, 'a>(value: Value<'c, 'a>) -> bool {
 /// The scalar that a constant repeats as Reactant writes it, which is an ordinary one for passes (`settle.rs`), but not yet
 /// in a program as it came.
 fn said_splat<'c: 'a, 'a>(value: Value<'c, 'a>) -> Option<Attribute<'c>> {
-    let constant = defining_op(value).filter(|op| op_name(*op) == "sdy.constant")?;
-    ir::splat_element(DenseElementsAttribute::try_from(ffi::attribute_of(constant, "value")?).ok()?)
+    ir::splat_of(value, "sdy.constant")
 }
 
 /// Where an update begins, of which constants say it like that.

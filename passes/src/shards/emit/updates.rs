@@ -35,22 +35,21 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         let classes = self.in_parts(classes);
         let mut next = 0;
         while let Some(class) = classes.get(next) {
-            let can_pair = can_pair && !self.reads_what_it_writes(class);
-            let alike = match can_pair {
-                true => alike(&classes[next..], |class| !self.reads_what_it_writes(class)),
-                false => 1,
-            };
-            let second = classes
-                .get(next + 1)
-                .filter(|other| can_pair && are_pair(class, other) && !self.reads_what_it_writes(other));
-            let (value, count) = match second {
-                _ if alike > 1 => (self.put_alike(&classes[next..][..alike], latest), alike),
-                Some(other) => (self.put_both(class, other, latest), 2),
-                None => (self.put(class, latest), 1),
+            let can_join = |class: &Class| can_pair && !self.reads_what_it_writes(class);
+            let rest = &classes[next..];
+            let is_pair = matches!(rest, [one, other, ..] if are_pair(one, other) && can_join(other));
+            let (value, count) = match alike(rest, can_join) {
+                _ if !can_join(class) => (self.put(class, latest), 1),
+                1 if is_pair => {
+                    let value = self.value_of_both(class, &rest[1]);
+                    (self.put_at_each(&rest[..2], value, latest), 2)
+                }
+                1 => (self.put(class, latest), 1),
+                alike => (self.put_alike(&rest[..alike], latest), alike),
             };
             latest = value;
             self.latest = Some(latest);
-            self.written.extend(classes[next..][..count].iter().map(|class| Written {
+            self.written.extend(rest[..count].iter().map(|class| Written {
                 version,
                 local: class.local.clone(),
                 devices: class.devices.clone(),
@@ -223,23 +222,7 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
         Some(self.build.select(mask, wide, array, self.location))
     }
 
-    /// `array` with what two classes of different devices say: one update, at a place that depends on the device.
-    fn put_both(&mut self, one: &Class, other: &Class, array: Value<'c, 'a>) -> Value<'c, 'a> {
-        let mut both = one.devices.clone();
-        both.add(&other.devices);
-        let mut value = self.value_of_both(one, other);
-        let starts = self.starts_by_device(|device| {
-            let class = if other.devices.contains(device) { other } else { one };
-            corners(&class.local).0
-        });
-        if both.count() < self.mesh.grid.devices() {
-            let kept = self.build.dynamic_slice(array, &starts, value.r#type(), self.location);
-            value = self.select(&both, value, kept);
-        }
-        self.build.dynamic_update_slice(array, value, &starts, self.location)
-    }
-
-    /// `array` with what classes say that differ in where they put it: one update, at a place that depends on the device.
+    /// `array` with what classes say that differ in where they put it: computed once, of what each device has itself.
     fn put_alike(&mut self, classes: &[Class], array: Value<'c, 'a>) -> Value<'c, 'a> {
         let mut all = classes[0].clone();
         for class in &classes[1..] {
@@ -248,14 +231,28 @@ impl<'c: 'a, 'a, 'r> Body<'c, 'a, 'r> {
                 read.from.extend(&other.from);
             }
         }
-        let mut value = self.value(&all);
+        let value = self.value(&all);
+        self.put_at_each(classes, value, array)
+    }
+
+    /// `array` with `value` where classes of different devices have their boxes, which are of its size: one update, at a place
+    /// that depends on the device.
+    fn put_at_each(
+        &mut self,
+        classes: &[Class],
+        value: Value<'c, 'a>,
+        array: Value<'c, 'a>,
+    ) -> Value<'c, 'a> {
+        let mut devices = classes[0].devices.clone();
+        classes[1..].iter().for_each(|class| devices.add(&class.devices));
         let starts = self.starts_by_device(|device| {
             let class = classes.iter().find(|class| class.devices.contains(device));
-            corners(&class.unwrap_or(&all).local).0
+            corners(&class.unwrap_or(&classes[0]).local).0
         });
-        if all.devices.count() < self.mesh.grid.devices() {
+        let mut value = value;
+        if devices.count() < self.mesh.grid.devices() {
             let kept = self.build.dynamic_slice(array, &starts, value.r#type(), self.location);
-            value = self.select(&all.devices, value, kept);
+            value = self.select(&devices, value, kept);
         }
         self.build.dynamic_update_slice(array, value, &starts, self.location)
     }
@@ -356,7 +353,7 @@ fn are_pair(one: &Class, other: &Class) -> bool {
 
 /// How many of the first classes do the same on different devices, of what these have themselves, and put it in different
 /// places: an update inside of an array, whose parts come out even, is in another corner of each shard.
-fn alike(classes: &[Class], can_be: impl Fn(&Class) -> bool) -> usize {
+fn alike(classes: &[Class], can_join: impl Fn(&Class) -> bool) -> usize {
     let is_alike = |at: &usize| {
         let (one, other) = (&classes[0], &classes[*at]);
         let is_same = |(read, other): (&Read, &Read)| {
@@ -365,7 +362,7 @@ fn alike(classes: &[Class], can_be: impl Fn(&Class) -> bool) -> usize {
                 && other.is_local()
         };
         one.piece == other.piece
-            && can_be(other)
+            && can_join(other)
             && classes[..*at].iter().all(|before| are_pair(before, other))
             && one.reads.iter().zip(&other.reads).all(is_same)
     };
