@@ -230,3 +230,29 @@ fn a_folder_is_a_line_for_each_program() {
         empty.run(&["report", "."]).exits(1).err.contains("there is no file in . whose name ends in .mlir")
     );
 }
+
+/// What a partitioner sends for an update is known wherever it begins by a constant, be it one as Reactant writes them.
+#[test]
+fn constants_of_shardings_say_where_updates_begin() {
+    let folder = Folder::new();
+    let module = |dialect: &str| {
+        let cut = "<@mesh, [{}, {\"x\"}]>";
+        let given = format!("{{sdy.sharding = #sdy.sharding{cut}}}");
+        format!(
+            "module attributes {{mhlo.num_partitions = 4 : i32}} {{\n  sdy.mesh @mesh = <[\"x\"=4]>\n  \
+             func.func @main(%a: tensor<8x64xf32> {given}, %u: tensor<8x32xf32> {given}) -> (tensor<8x64xf32> {given}) {{\n    \
+             %i = {dialect}.constant dense<0> : tensor<i32>\n    %j = {dialect}.constant dense<10> : tensor<i32>\n    \
+             %r = stablehlo.dynamic_update_slice %a, %u, %i, %j {{sdy.sharding = #sdy.sharding_per_value<[{cut}]>}} \
+             : (tensor<8x64xf32>, tensor<8x32xf32>, tensor<i32>, tensor<i32>) -> tensor<8x64xf32>\n    \
+             return %r : tensor<8x64xf32>\n  }}\n}}\n"
+        )
+    };
+    let [plain, said] = ["stablehlo", "sdy"].map(|dialect| {
+        folder.write("in.mlir", module(dialect));
+        let report = folder.run(&["report", "in.mlir", "--json"]).exits(0).json();
+        let of = |field: &str| number(&report["program"]["footprint"][field]);
+        (of("collectives"), of("received"))
+    });
+    assert!(plain.0 > 0 && plain.1 > 0, "{plain:?}");
+    assert_eq!(plain, said);
+}
